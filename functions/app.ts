@@ -123,7 +123,7 @@ export function createApp(
   };
   for (const path of ["/", "/signin", "/signout", "/fleet/*", "/assets/*"]) app.all(path, page);
 
-  app.notFound((c) => reject(c, new RejectionError("NotFound")));
+  app.notFound((c) => (isForPerson(c) ? page(c) : reject(c, new RejectionError("NotFound"))));
   app.onError((error, c) => reject(c, rejectionOf(error, platform.log)));
   return app;
 }
@@ -145,6 +145,10 @@ function contextOf(c: AppContext): AppContext["executionCtx"] | undefined {
   } catch {
     return undefined;
   }
+}
+
+function isForPerson(c: Context): boolean {
+  return c.req.header("accept")?.includes("text/html") === true;
 }
 
 function reject(c: Context, rejection: RejectionError): Response {

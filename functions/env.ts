@@ -1,5 +1,4 @@
 /** What the platform gives the Worker: its environment, and what is not pure. */
-import type { ConfigProblem } from "../shared/settings/problem.ts";
 import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 import type { CertificateFacts } from "../shared/settings/certificate.ts";
@@ -24,29 +23,8 @@ export interface Env {
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
   readonly REGISTRY_KEY?: string;
   readonly TICKS?: TickQueue;
-  /** Of Cloudflare Access, where it is before the page: see page/cloudflare-access.ts. */
-  readonly ACCESS_TEAM_DOMAIN?: string;
-  readonly ACCESS_AUD?: string;
   /** Workers VPC bindings, by the name in `binding:NAME`. */
   readonly [binding: string]: unknown;
-}
-
-/** What is wrong with the variables that say which Cloudflare Access to believe. */
-export function accessProblems({ ACCESS_TEAM_DOMAIN, ACCESS_AUD }: Env): readonly ConfigProblem[] {
-  if (ACCESS_TEAM_DOMAIN === undefined && ACCESS_AUD === undefined) return [];
-  return [
-    ...(/^[a-z0-9-]+\.cloudflareaccess\.com$/.test(ACCESS_TEAM_DOMAIN ?? "")
-      ? []
-      : [{ field: "ACCESS_TEAM_DOMAIN", message: "expected TEAM.cloudflareaccess.com, beside ACCESS_AUD" }]),
-    ...(/^[0-9a-f]{64}$/.test(ACCESS_AUD ?? "")
-      ? []
-      : [
-          {
-            field: "ACCESS_AUD",
-            message: "expected the application's AUD tag, 64 hex digits, beside ACCESS_TEAM_DOMAIN",
-          },
-        ]),
-  ];
 }
 
 /** What is not pure: passed in, so that tests decide on time and network. */

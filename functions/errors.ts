@@ -15,7 +15,6 @@ const REJECTIONS = {
   NotFound: { code: 404, message: "no such route" },
   UnknownCluster: { code: 404, field: "cluster", message: "no such cluster in CLUSTERS" },
   Unauthorized: { code: 401, message: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path" },
-  Forbidden: { code: 403, message: "you may only look at this cluster" },
   CrossOrigin: { code: 403, field: "origin", message: "expected a form that this page itself has sent" },
   BadSignature: { code: 401, message: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old" },
   InvalidConfiguration: { code: 503, message: "invalid" },
@@ -23,6 +22,7 @@ const REJECTIONS = {
   PayloadTooLarge: { code: 413, field: "body", message: "expected a smaller body" },
   UnsupportedMediaType: { code: 415, field: "content-type", message: "expected another content type" },
   NodeNotFound: { code: 404, field: "node", message: "no such node in the cluster" },
+  NodeEvacuationNotFound: { code: 404, field: "name", message: "no such NodeEvacuation in the cluster" },
   VmNotFound: { code: 404, field: "name", message: "no such VMI in the cluster, nor anything left of one" },
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
   TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
@@ -89,6 +89,11 @@ function isCutShort(error: unknown): boolean {
 /** Whether asking the same again would be answered the same. */
 export function isCallersFault(error: unknown): boolean {
   return isCutShort(error) || (error instanceof RejectionError && renderRejection(error).code < 500);
+}
+
+/** Continues without what a cluster did not let us read: it hides nothing else. */
+export function unlessUnreadable(error: unknown): undefined {
+  if (!(error instanceof ClusterError)) throw error;
 }
 
 /** What a caller may know about why something failed; a mistake in the configuration is named. */

@@ -12,7 +12,7 @@ import { judgeCredential } from "../shared/settings/credential.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
 import { credentialOf, readWebhooks } from "./conditions.ts";
-import { accessProblems, type Env, VERSION } from "./env.ts";
+import { type Env, VERSION } from "./env.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Target } from "./target.ts";
 
@@ -68,13 +68,11 @@ function isRefused(error: unknown, code: number): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === code;
 }
 
-/** Whether CLUSTERS, the registry's keys and what says which Access to believe parse. Nothing about clusters: strangers may ask. */
+/** Whether CLUSTERS and the registry's keys parse. Nothing about clusters: strangers may ask. */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;
   const keys = CLUSTER_REGISTRY === undefined ? undefined : parseKeys(REGISTRY_KEY);
   if (keys?.ok === false) rejectProblems("InvalidConfiguration", keys.problems);
-  const access = accessProblems(env);
-  if (access.length > 0) rejectProblems("InvalidConfiguration", access);
   const configured = CLUSTERS !== undefined || CLUSTER_REGISTRY !== undefined;
   if (configured && problemsOf(parseClusters(CLUSTERS)).length === 0) return c.json({ ready: true });
   const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";

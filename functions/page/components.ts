@@ -22,10 +22,11 @@ export function visible(text: string): string {
   return text.replaceAll(UNSEEN, " ");
 }
 
+/** Begins with a capital letter, unless the first word is a field such as `spec.progress`, and ends with a full stop. */
 export function sentence(words: string): string {
   if (words === "") return "";
   const [first = "", ...rest] = words.split(/(?<=^.)/su);
-  const text = first.toUpperCase() + rest.join("");
+  const text = /^\w+\.\w/.test(words) ? words : first.toUpperCase() + rest.join("");
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
@@ -39,12 +40,7 @@ export const clusterPath = (cluster: string) => join("fleet", cluster);
 export const nodePath = (cluster: string, node: string) => join("fleet", cluster, "nodes", node);
 export const vmPath = (cluster: string, { namespace, name }: NamespacedName) =>
   join("fleet", cluster, "vms", namespace, name);
-export const ACTS = ["evacuate", "cancel", "retry"] as const;
-export type Act = (typeof ACTS)[number];
-export const NODE_ACTS = ["empty", "pause", "resume", "cancel"] as const;
-export type NodeAct = (typeof NODE_ACTS)[number];
-/** POST does it: the page of the VM has the form. */
-export const actPath = (cluster: string, vm: NamespacedName, act: Act) => `${vmPath(cluster, vm)}/${act}`;
+const nodeEvacuationPath = (cluster: string, name: string) => join("fleet", cluster, "nodeevacuations", name);
 
 export function vmLink(cluster: string, vm: NamespacedName): Html {
   return html`<a href="${vmPath(cluster, vm)}">${visible(`${vm.namespace}/${vm.name}`)}</a>`;
@@ -52,6 +48,10 @@ export function vmLink(cluster: string, vm: NamespacedName): Html {
 
 export function nodeLink(cluster: string, node: string | undefined): Html | "" {
   return node === undefined || node === "" ? "" : html`<a href="${nodePath(cluster, node)}">${visible(node)}</a>`;
+}
+
+export function nodeEvacuationLink(cluster: string, name: string): Html {
+  return html`<a href="${nodeEvacuationPath(cluster, name)}">${visible(name)}</a>`;
 }
 
 export function move(cluster: string, from: string | undefined, to: string | undefined): Html | "" {
@@ -122,7 +122,7 @@ export function commandLine(text: string): Html {
   >`;
 }
 
-/** The commands that show or do the same, folded: they are for those who want to go on there. */
+/** The commands that show the same, folded: they are for those who want to go on there. */
 export function fromTerminal(...commands: readonly string[]): Html {
   return html`<details data-key="terminal">
     <summary>From a terminal</summary>

@@ -38,8 +38,6 @@ export interface Frame {
   readonly path?: string;
   /** Seconds after which it is. */
   readonly every?: number;
-  /** What has come of what the visitor has just done: stays while `main` changes. */
-  readonly result?: Html | undefined;
   readonly main: Html;
 }
 
@@ -48,7 +46,7 @@ export interface Shown extends Required<Pick<Frame, "title" | "every">> {
   readonly main: Html;
 }
 
-export function layout({ title, visitor, path, every = 5, result, main }: Frame): Html {
+export function layout({ title, visitor, path, every = 5, main }: Frame): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -68,7 +66,6 @@ export function layout({ title, visitor, path, every = 5, result, main }: Frame)
           >
           ${path === undefined ? "" : asOf(path, every)} ${visitor === undefined ? "" : signOut(visitor)}
         </header>
-        ${result === undefined ? "" : html`<div class="said">${result}</div>`}
         <main id="main" tabindex="-1">${main}</main>
       </body>
     </html> `;
@@ -110,10 +107,10 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],
   UnknownCluster:       ["No such cluster", "Lifeboat knows no cluster of this name."],
   NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
+  NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Lifeboat deletes those of its command some time after their end."],
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. The log of Lifeboat says why, and lifeboat doctor."],
   ClusterUnavailable:   ["The cluster cannot be read", "Evictions are then answered as the webhook's failurePolicy says. Try again in a moment, or ask lifeboat doctor."],
-  Forbidden:            ["You may not do this", "Nothing was changed. To act on VMs takes the permission to create and patch evacuations; on nodes, what kubectl drain takes, too."],
   InternalError:        ["Something went wrong", "An unexpected error kept Lifeboat from showing this page. The log of Lifeboat has it. Your VMs are not affected."],
 };
 

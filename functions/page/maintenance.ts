@@ -1,54 +1,44 @@
-/** NodeEvacuations for a person: how far they are, what is in their way, and what a visitor may do about them. */
+/** NodeEvacuations for a person: how far they are, what is in their way, and the commands that change them. */
 import { html } from "hono/html";
-import type { Client } from "../../shared/kube/client.ts";
-import { ClusterError } from "../../shared/kube/failures.ts";
+import { type Client, named } from "../../shared/kube/client.ts";
+import type { NodeFacts } from "../../shared/kube/facts.ts";
 import {
   hasEnded,
   isOpen,
   type NodeBlocker,
   type NodeEvacuationFacts,
   type NodeEvacuationPhase,
+  type WhenBlocked,
 } from "../../shared/kube/node-evacuation.ts";
-import type { Preflight } from "../../shared/preflight/facts.ts";
 import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
+import { RejectionError, unlessUnreadable } from "../errors.ts";
+import { actsOnMaintenance, actsPart } from "./acts.ts";
 import {
+  ago,
   badge,
+  clusterPath,
   type Column,
+  crumbs,
   factList,
+  fromTerminal,
   type Html,
   isolated,
   lasting,
   type Mood,
-  type NodeAct,
+  nodeEvacuationLink,
   nodeLink,
-  progressBar,
   sentence,
+  shellLine,
   table,
   visible,
 } from "./components.ts";
 import { withRemedy } from "./evacuations.ts";
-import { actForm, mayEmpty, startForm, type Ways, WORDS } from "./maintenance-forms.ts";
-import type { Visit, Visitor } from "./session.ts";
+import type { Shown } from "./layout.ts";
+import type { Visit } from "./session.ts";
 
-/** Of a visitor who may not list them, or of a cluster without the kind: none. */
-export async function nodeEvacuationsFor(
-  { maintains = [] }: Visitor,
-  cluster: Client,
-): Promise<readonly NodeEvacuationFacts[]> {
-  if (!maintains.includes("look")) return [];
-  return await cluster.list("nodeevacuations").catch((error: unknown) => {
-    if (!(error instanceof ClusterError)) throw error;
-    return [];
-  });
-}
-
-/** To stop it takes less than to go on with it, as the shipped policy says. */
-export function mayChange(visitor: Visitor, act: NodeAct, ne: NodeEvacuationFacts): boolean {
-  return mayEmpty(visitor, act === "resume" ? waysOf(ne) : []);
-}
-
-function waysOf({ spec: { virtualMachines } }: NodeEvacuationFacts): Ways {
-  return [virtualMachines.whenBlocked, virtualMachines.whenAttemptsFail];
+/** The manifests in the cluster may be of an older version, without the kind. */
+export async function nodeEvacuationsIn(cluster: Client): Promise<readonly NodeEvacuationFacts[]> {
+  return (await cluster.list("nodeevacuations").catch(unlessUnreadable)) ?? [];
 }
 
 const MOODS: Readonly<Record<NodeEvacuationPhase, Mood>> = {
@@ -63,6 +53,12 @@ const MOODS: Readonly<Record<NodeEvacuationPhase, Mood>> = {
   Gone: "quiet",
 };
 
+const WORDS: Readonly<Record<WhenBlocked, string>> = {
+  Wait: "stay, and the node is not empty until a person acts",
+  Restart: "are restarted on other nodes",
+  ShutDown: "are stopped, and start when the node takes pods again",
+};
+
 function phaseBadge({ status: { phase = "Scheduled" } }: NodeEvacuationFacts): Html {
   return badge(phase, MOODS[phase]);
 }
@@ -72,12 +68,11 @@ const MOST = 100;
 /** Those that have not ended; first those that need a person. */
 export function maintenanceTable(all: readonly NodeEvacuationFacts[], cluster: string, now: Date): Html {
   const columns: readonly Column<NodeEvacuationFacts>[] = [
+    { head: "Name", cell: ({ name }) => nodeEvacuationLink(cluster, name) },
     { head: "Node", cell: ({ spec }) => nodeLink(cluster, spec.nodeName) },
     { head: "Phase", cell: phaseBadge },
-    { head: "VMs", cell: countsOf },
     { head: "When", cell: (ne) => whenOf(ne, now) },
-    { head: "Message", cell: ({ status }) => isolated(status.message) },
-    { head: "Name", cell: ({ name }) => isolated(name) },
+    { head: "Message", cell: (ne) => messageOf(ne, undefined) },
   ];
   const rows = all.toSorted((a, b) => rankOf(a) - rankOf(b) || a.createdAt - b.createdAt);
   return table(rows, { key: ({ uid }) => uid, columns, most: MOST });
@@ -87,15 +82,10 @@ function rankOf({ status: { phase = "Scheduled" } }: NodeEvacuationFacts): numbe
   return Object.keys(MOODS).indexOf(phase);
 }
 
-function countsOf({ spec, status: { virtualMachines: vms } }: NodeEvacuationFacts): Html | "" {
-  if (vms === undefined || vms.total === 0) return "";
-  const gone = vms.total - vms.left;
-  const bar = progressBar(gone, vms.total, `VMs gone from ${spec.nodeName}`);
-  return html`<span class="progress">${bar} ${gone} of ${vms.total} gone</span>`;
-}
-
-function whenOf({ spec, status: { startTime, estimatedCompletionTime } }: NodeEvacuationFacts, now: Date): Html | "" {
+function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
+  const { startTime, estimatedCompletionTime, completionTime } = status;
   const { notBefore } = spec.schedule;
+  if (completionTime !== undefined) return html`ended ${ago(completionTime, now)}`;
   if (startTime === undefined) {
     const left = secondsUntil(notBefore, now);
     return left > 0 ? html`starts in ${lasting(left)} (${isolated(withoutFractions(notBefore ?? ""))})` : "";
@@ -104,48 +94,56 @@ function whenOf({ spec, status: { startTime, estimatedCompletionTime } }: NodeEv
   return left > 0 ? html`empty in about ${lasting(left)}` : "";
 }
 
+/** The status follows the spec at Lifeboat's next look, which may be a minute later. `node`: undefined where it is not known. */
+function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
+  const { phase, startTime, message = "Lifeboat has not looked at it yet" } = status;
+  if (hasEnded({ status })) return isolated(sentence(message));
+  if (spec.intent === "Withdrawn") return "It is cancelled. What moves continues, the rest stays.";
+  if (spec.progress === "Paused") {
+    return startTime === undefined
+      ? "A person has paused it. It has not started."
+      : "A person has paused it: nothing new begins, and what moves continues.";
+  }
+  // On a node that is cordoned, only a person pauses it.
+  const isResumed = phase === "Paused" && (startTime === undefined || node?.unschedulable === true);
+  return isResumed ? "It was resumed, and continues within a minute." : isolated(sentence(message));
+}
+
 /** The one that has not ended, else the last one; undefined: there is none, or it is long over. */
-function currentOf(all: readonly NodeEvacuationFacts[], node: string): NodeEvacuationFacts | undefined {
+export function currentOf(all: readonly NodeEvacuationFacts[], node: string): NodeEvacuationFacts | undefined {
   const own = all.filter(({ spec }) => spec.nodeName === node).toSorted((a, b) => b.createdAt - a.createdAt);
   const active = own.filter((ne) => !hasEnded(ne));
   return active.find(({ status }) => status.startTime !== undefined) ?? active.at(-1) ?? own.slice(0, 1).find(isOpen);
 }
 
-interface About {
-  readonly visit: Visit;
-  readonly node: string;
-  readonly preflight: Preflight;
-  readonly all: readonly NodeEvacuationFacts[];
+interface Around {
+  readonly cluster: string;
+  readonly now: Date;
+  readonly node: NodeFacts | undefined;
 }
 
-/** Of a node: its NodeEvacuation, or how to start one. */
-export function maintenancePart({ visit, node, preflight, all }: About): Html | "" {
-  const current = currentOf(all, node);
-  const isStartable = current === undefined || hasEnded(current);
-  return html`${current === undefined ? "" : currentPart(current, visit)}
-  ${isStartable && mayEmpty(visit.visitor, []) ? startForm(visit, node, preflight) : ""}`;
+export function maintenancePart(ne: NodeEvacuationFacts, around: Around): Html {
+  return html`<section>
+    <h2>Maintenance ${phaseBadge(ne)}</h2>
+    ${stateOf(ne, around)}
+  </section>`;
 }
 
-function currentPart(ne: NodeEvacuationFacts, { target, visitor }: Visit): Html {
-  const { virtualMachines: vms, message = "Lifeboat has not looked at it yet", verdict, blockers } = ne.status;
+function stateOf(ne: NodeEvacuationFacts, { cluster, now, node }: Around): Html {
+  const { virtualMachines: vms, verdict, blockers } = ne.status;
   const shown = (["moving", "waiting", "blocked", "restarted", "stopped"] as const).flatMap((key) =>
     vms === undefined || vms[key] === 0 ? [] : [`${vms[key]} ${key}`],
   );
-  const acts = hasEnded(ne) ? [] : actsOn(ne).filter((act) => mayChange(visitor, act, ne));
-  return html`<section>
-    <h2>Maintenance ${phaseBadge(ne)}</h2>
-    <p>${isolated(sentence(message))}</p>
-    ${countsOf(ne)}
+  const gone = vms === undefined || vms.total === 0 ? [] : [`${vms.total - vms.left} of ${vms.total} gone`];
+  return html`<p>${messageOf(ne, node)}</p>
     ${factList([
-      ["NodeEvacuation", isolated(ne.name)],
-      ["VMs", shown.join(", ")],
-      ["When", whenOf(ne, target.platform.now())],
-      ["Foretold", isolated(verdict)],
+      ["NodeEvacuation", nodeEvacuationLink(cluster, ne.name)],
+      ["VMs", [...gone, ...shown].join(", ")],
+      ["When", whenOf(ne, now)],
+      ["Forecast", isolated(verdict)],
       ["VMs that block it", WORDS[ne.spec.virtualMachines.whenBlocked]],
     ])}
-    ${blockers.length === 0 ? "" : blockerTable(blockers)}
-    ${acts.map((act) => html`${actForm(act, ne, { target, visitor })} `)}
-  </section>`;
+    ${blockers.length === 0 ? "" : blockerTable(blockers)}`;
 }
 
 function blockerTable(blockers: readonly NodeBlocker[]): Html {
@@ -157,7 +155,22 @@ function blockerTable(blockers: readonly NodeBlocker[]): Html {
   return table(blockers, { key: ({ namespace, name }) => `${namespace}/${name}`, columns, most: MOST });
 }
 
-function actsOn({ spec }: NodeEvacuationFacts): readonly NodeAct[] {
-  if (spec.intent === "Withdrawn") return [];
-  return [spec.progress === "Paused" ? "resume" : "pause", "cancel"];
+const READ_SECONDS = 10;
+const EVERY_SECONDS = 5;
+
+export async function nodeEvacuationPage({ target }: Visit, name: string): Promise<Shown> {
+  const client = target.connect(READ_SECONDS);
+  const ne = (await client.list("nodeevacuations")).find((one) => one.name === name);
+  if (ne === undefined) throw new RejectionError("NodeEvacuationNotFound");
+  const node = await client.get("nodes", named(ne.spec.nodeName));
+  const around = { cluster: target.name, now: target.platform.now(), node };
+  const main = html`${crumbs([target.name, clusterPath(target.name)], [name])}
+    <h1>${visible(name)} ${phaseBadge(ne)}</h1>
+    <p class="lead">Node ${nodeLink(target.name, ne.spec.nodeName)} has to be empty.</p>
+    ${stateOf(ne, around)} ${hasEnded(ne) ? "" : actsPart(actsOnMaintenance(ne))}
+    ${fromTerminal(
+      shellLine("kubectl", "describe", "nodeevacuation", name),
+      shellLine("kubectl", "get", "nodeevacuations", "-o", "wide"),
+    )}`;
+  return { title: name, every: EVERY_SECONDS, main };
 }

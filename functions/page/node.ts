@@ -1,19 +1,14 @@
 /** A node: how far its emptying is, each VM and what is in its way, and what a drain of it would come to. */
 import { html } from "hono/html";
-import { REMEDY } from "../../shared/eviction/messages.ts";
 import { named } from "../../shared/kube/client.ts";
-import { isActive } from "../../shared/kube/evacuation.ts";
-import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
+import type { NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { observePodsOf, observePreflight } from "../../shared/preflight/observe.ts";
 import {
-  failingPhase,
-  isQueued,
   type NodeProgress,
   nodeProgress,
   type NodeState,
   type Subject,
   subjectsOf,
-  type VmProgress,
 } from "../../shared/preflight/progress.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
@@ -21,11 +16,12 @@ import { isObjectKey } from "../../shared/kube/read.ts";
 import type { Observer } from "../../shared/settings/load-settings.ts";
 import { RejectionError } from "../errors.ts";
 import type { Target } from "../target.ts";
+import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
+import { actsOnMaintenance, actsOnNode, actsPart } from "./acts.ts";
 import {
   ago,
   badge,
   clusterPath,
-  type Column,
   commandLine,
   counted,
   crumbs,
@@ -38,20 +34,16 @@ import {
   section,
   sentence,
   shellLine,
-  table,
   visible,
-  vmLink,
 } from "./components.ts";
-import { CAUSES, evacuationTable, failedAttempts, phaseBadge, whoCanChange, withRemedy } from "./evacuations.ts";
+import { CAUSES, evacuationTable } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
-import { maintenancePart, nodeEvacuationsFor } from "./maintenance.ts";
-import { VERDICTS } from "./maintenance-forms.ts";
+import { podTable, vmTable } from "./node-vms.ts";
+import { currentOf, maintenancePart, nodeEvacuationsIn } from "./maintenance.ts";
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 25;
 const EVERY_SECONDS = 5;
-const MOST_VMS = 200;
-const MOST_PODS = 50;
 const MOST_GONE = 50;
 /** As `lifeboat explain node` and a maintenance that is started here, if nothing else is said. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
@@ -112,6 +104,14 @@ function withRoom(subject: Subject, rooms: ReadonlyMap<string, PodVerdict["room"
   return room === undefined ? subject : { ...subject, verdict: { ...verdict, room } };
 }
 
+const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
+  WillSucceed: ["A drain will succeed", "good"],
+  WillSucceedWithShutdowns: ["A drain will succeed, with shutdowns", "warn"],
+  Unknown: ["Not certain", "warn"],
+  NoRoom: ["Not enough room", "bad"],
+  WillBlock: ["A drain will block", "bad"],
+};
+
 const STATES: Readonly<Record<NodeState, Labelled>> = {
   Emptying: ["Being emptied", "busy"],
   Emptied: ["Empty of VMs", "good"],
@@ -120,29 +120,35 @@ const STATES: Readonly<Record<NodeState, Labelled>> = {
 };
 
 export async function nodePage(visit: Visit, name: string, recent: RecentPreflights): Promise<Shown> {
-  const { target, visitor } = visit;
+  const { target } = visit;
   const [view, all] = await Promise.all([
     readNode(name, target, recent),
-    nodeEvacuationsFor(visitor, target.connect(READ_SECONDS)),
+    nodeEvacuationsIn(target.connect(READ_SECONDS)),
   ]);
+  const maintenance = currentOf(all, name);
   const [cluster, now] = [target.name, target.platform.now()];
   const { state, here, gone, pods } = view.progress;
   const stuck = pods.filter(({ verdict }) => isInTheWay(verdict));
   const main = html`${crumbs([cluster, clusterPath(cluster)], [name])}
     <h1>${visible(name)} ${badge(...STATES[state])}</h1>
     <p class="lead">${leadOf(view.progress)}</p>
-    ${maintenancePart({ visit, node: name, preflight: view.preflight, all })}
+    ${maintenance === undefined ? "" : maintenancePart(maintenance, { cluster, now, node: view.node })}
     ${state === "Emptying" ? emptyingPart(view.progress, now) : ""}
     ${section(state === "Emptying" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
     ${section("Other pods in the way of a drain", stuck, podTable)} ${state === "Emptied" ? whenEmpty(name) : ""}
     ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
-    ${preflightPart(view, now)}
+    ${preflightPart(view, now)} ${actsPart(actsOf(view, maintenance))}
     ${fromTerminal(
       shellLine("lifeboat", "explain", "node", name),
-      shellLine("lifeboat", "drain", name),
       shellLine("kubectl", "drain", name, "--ignore-daemonsets"),
     )}`;
   return { title: name, every: EVERY_SECONDS, main };
+}
+
+function actsOf({ preflight: { pods }, node }: NodeView, maintenance: NodeEvacuationFacts | undefined) {
+  if (maintenance !== undefined && !hasEnded(maintenance)) return actsOnMaintenance(maintenance);
+  const pinned = pods.some(({ outcome, reason }) => outcome === "Blocked" && reason === "NotMigratable");
+  return actsOnNode(node.name, pinned);
 }
 
 /** One line: what is happening. */
@@ -183,53 +189,6 @@ function whenEmpty(node: string): Html {
     <p>Every VM has left. When the work on the node is done, let it take pods again:</p>
     ${commandLine(shellLine("kubectl", "uncordon", node))}
   </div>`;
-}
-
-function vmTable(vms: readonly VmProgress[], cluster: string, now: Date): Html {
-  const columns: readonly Column<VmProgress>[] = [
-    { head: "VM", cell: ({ subject: { verdict } }) => vmLink(cluster, { ...verdict, name: verdict.vmi ?? "" }) },
-    { head: "State", cell: stateBadge },
-    {
-      head: "Failed attempts",
-      cell: ({ subject: { evacuation } }) => (evacuation === undefined ? "" : failedAttempts(evacuation, now)),
-    },
-    { head: "What happens", cell: messageOf },
-  ];
-  return table(vms, { key: ({ row }) => row.key, columns, most: MOST_VMS });
-}
-
-/** The phase of its Evacuation where that says more than that it moves or waits. */
-function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
-  if (row.mood === "moving") return badge("Moving", "busy");
-  if (isQueued(row)) return badge("Waiting", "quiet");
-  if (evacuation !== undefined && isActive(evacuation)) return phaseBadge(evacuation.status.phase);
-  if (row.mood === "blocked") return badge("Blocked", "bad");
-  return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
-}
-
-/** No room elsewhere is what a failed attempt comes from: it says more than that. */
-function messageOf({ subject, row }: VmProgress): Html | "" {
-  const { verdict, evacuation } = subject;
-  if (row.mood === "moving" || isQueued(row)) return isolated(row.words);
-  if (verdict.room?.fits === false) return reasonOf(verdict);
-  if (evacuation !== undefined && (isActive(evacuation) || failingPhase(subject) !== undefined)) {
-    return withRemedy(evacuation.status.message ?? row.words, whoCanChange(evacuation));
-  }
-  return verdict.outcome === "Moves" ? "" : reasonOf(verdict);
-}
-
-/** Who can change it is said as well. */
-function reasonOf({ message, remedy, room }: PodVerdict): Html | "" {
-  return room?.fits === false ? withRemedy(room.message ?? "", REMEDY.NoRoom) : withRemedy(message, remedy);
-}
-
-/** Not of a VM. */
-function podTable(pods: readonly Subject[]): Html {
-  const columns: readonly Column<Subject>[] = [
-    { head: "Pod", cell: ({ verdict: { namespace, name } }) => visible(`${namespace}/${name}`) },
-    { head: "Message", cell: ({ verdict }) => reasonOf(verdict) },
-  ];
-  return table(pods, { key: ({ key }) => key, columns, most: MOST_PODS });
 }
 
 function preflightPart({ preflight: { verdict, summary, unknown, time }, at, progress }: NodeView, now: Date): Html {

@@ -8,14 +8,14 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../errors.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
-import { AccessVisitors, ASSERTION } from "./cloudflare-access.ts";
-import { act, actOnNode, resultNotice } from "./acts.ts";
 import { clusterPage } from "./cluster.ts";
-import { ACTS, clusterPath, FLEET_PATH, NODE_ACTS, nodePath, vmPath } from "./components.ts";
+import { clusterPath, FLEET_PATH } from "./components.ts";
 import { fleetPage } from "./fleet.ts";
 import { answerError, type Asset, ASSETS, layout, type Shown } from "./layout.ts";
+import { nodeEvacuationPage } from "./maintenance.ts";
 import { nodePage, type RecentPreflights } from "./node.ts";
-import { COOKIE, openClusters, openCookie, type PageContext, type Presented, type Visit, visitTo } from "./session.ts";
+import type { RecentVms } from "./nodes.ts";
+import { COOKIE, openClusters, openCookie, type PageContext, type Visit, visitTo } from "./session.ts";
 import { signingIn } from "./sign-in.ts";
 import { vmPage } from "./vm.ts";
 
@@ -44,26 +44,15 @@ const LARGEST_FORM_BYTES = 16 * 1024;
 
 export function createPages(platform: Platform, state: IsolateState): HonoBase<{ Bindings: Env }> {
   const app = new HonoBase<{ Bindings: Env }>({ router: new TrieRouter() });
-  const access = new AccessVisitors(platform);
   const around = (c: PageContext): Surroundings => ({ env: c.env, platform, state });
-  const presentedIn = async (c: PageContext): Promise<Presented> => {
-    const assertion = c.req.header(ASSERTION);
-    return {
-      cookie: await openCookie(getCookie(c, COOKIE), c.env),
-      access: assertion === undefined ? undefined : await access.find(assertion, c.env),
-    };
-  };
-  const visitOf = async (c: PageContext): Promise<Visit> => {
-    return await visitTo(c.req.param("cluster") ?? "", await presentedIn(c), around(c));
-  };
   const page = (read: (visit: Visit, c: PageContext) => Promise<Shown>) => async (c: PageContext) => {
-    const visit = await visitOf(c);
+    const visit = await visitTo(c.req.param("cluster") ?? "", await cookieIn(c), around(c));
     return await show(c, await read(visit, c), visit.visitor.name);
   };
 
   /** A visitor with one cluster is led to it. */
   const fleet = async (c: PageContext) => {
-    const open = await openClusters(await presentedIn(c), around(c));
+    const open = await openClusters(await cookieIn(c), around(c));
     const [first, ...others] = open.visits;
     if (first !== undefined && others.length === 0) return c.redirect(clusterPath(first.target.name), 303);
     return await show(c, await fleetPage(open), first?.visitor.name ?? "");
@@ -75,23 +64,18 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.post("/signout", signOut);
   app.get(FLEET_PATH, fleet);
   app.get("/fleet", fleet);
-  app.get("/fleet/:cluster", page(clusterPage));
+  const recentVms: RecentVms = new Map();
+  app.get(
+    "/fleet/:cluster",
+    page((visit) => clusterPage(visit, recentVms)),
+  );
   const recent: RecentPreflights = new Map();
   const node = page((visit, c) => nodePage(visit, nodeIn(c), recent));
   app.get("/fleet/:cluster/nodes/:node", node);
   const vm = page((visit, c) => vmPage(visit, vmIn(c)));
   app.get("/fleet/:cluster/vms/:namespace/:name", vm);
-  for (const name of ACTS) {
-    const path = `/fleet/:cluster/vms/:namespace/:name/${name}`;
-    app.post(path, async (c) => act(c, await visitOf(c), { act: name, key: vmIn(c) }));
-    // Where they come back to once they have signed in again.
-    app.get(path, async (c) => c.redirect(vmPath((await visitOf(c)).target.name, vmIn(c)), 303));
-  }
-  for (const name of NODE_ACTS) {
-    const path = `/fleet/:cluster/nodes/:node/${name}`;
-    app.post(path, async (c) => actOnNode(c, await visitOf(c), { act: name, node: nodeIn(c) }));
-    app.get(path, async (c) => c.redirect(nodePath((await visitOf(c)).target.name, nodeIn(c)), 303));
-  }
+  const nodeEvacuation = page((visit, c) => nodeEvacuationPage(visit, c.req.param("name") ?? ""));
+  app.get("/fleet/:cluster/nodeevacuations/:name", nodeEvacuation);
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));
@@ -99,9 +83,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
 }
 
 async function show(c: PageContext, shown: Shown, visitor: string): Promise<Response> {
-  const said = c.req.query("result");
-  const result = said === undefined ? undefined : resultNotice(said);
-  return c.html(await layout({ ...shown, visitor, path: c.req.path, result }));
+  return c.html(await layout({ ...shown, visitor, path: c.req.path }));
 }
 
 /** What a cluster has said is for this visitor only, and old at once. Styles and scripts have names of their own contents. */
@@ -111,19 +93,21 @@ async function neverStored(c: PageContext, next: () => Promise<void>): Promise<v
 }
 
 /**
- * Rejects what another page sends with the visitor's cookie. Every browser that keeps `__Host-` cookies sends at least one of the
- * two headers with a POST, and no page can set them. Behind `kubectl port-forward` the own origin is that of the forwarded port.
+ * Rejects a form of another site, which could sign a visitor in as somebody else. Every browser that keeps `__Host-` cookies sends at
+ * least one of the two headers with a POST, and no page can set them. Behind `kubectl port-forward` the own origin is that of the
+ * forwarded port.
  */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
   if (c.req.method === "POST") {
     const origin = c.req.header("origin");
     const isOwn = c.req.header("sec-fetch-site") === "same-origin" || origin === new URL(c.req.url).origin;
     if (!isOwn) throw new RejectionError("CrossOrigin");
-    const [type = ""] = (c.req.header("content-type") ?? "").split(";");
-    if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded")
-      throw new RejectionError("UnsupportedMediaType", { message: "expected application/x-www-form-urlencoded" });
   }
   await next();
+}
+
+function cookieIn(c: PageContext): Promise<string | undefined> {
+  return openCookie(getCookie(c, COOKIE), c.env);
 }
 
 function nodeIn(c: PageContext): string {

@@ -11,24 +11,16 @@ import type { ClusterEntry } from "../../shared/settings/clusters.ts";
 import { parseKeys } from "../../shared/settings/sealed-entry.ts";
 import type { Env } from "../env.ts";
 import { RejectionError } from "../errors.ts";
-import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
+import { findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
 
 /** `__Host-`: over TLS only, for this host only, for every path. */
 export const COOKIE = "__Host-lifeboat";
 
 /** A person who has signed in to a cluster. */
 export interface Visitor {
-  /** As Kubernetes or Cloudflare Access names them. Becomes `requestedBy`. */
+  /** As Kubernetes names them. */
   readonly name: string;
-  /** Whether they may evacuate, cancel and retry; else they only look. */
-  readonly mayAct: boolean;
-  /** What they may do themselves of what a NodeEvacuation does. Absent: nothing. */
-  readonly maintains?: readonly NodeRight[];
 }
-
-/** `look` at NodeEvacuations; `empty`: create and change them, cordon nodes, evict pods; `restart` and `stop` VMs. Each in the whole cluster. */
-export const NODE_RIGHTS = ["look", "empty", "restart", "stop"] as const;
-export type NodeRight = (typeof NODE_RIGHTS)[number];
 
 export interface Grant extends Visitor {
   readonly cluster: string;
@@ -36,14 +28,12 @@ export interface Grant extends Visitor {
   readonly until: number;
 }
 
-const Fields = z.lazy(() =>
-  z.tuple([z.string(), z.string(), z.boolean(), z.number(), z.optional(z.array(z.enum(NODE_RIGHTS)))]),
-);
+const Fields = z.lazy(() => z.tuple([z.string(), z.string(), z.number()]));
 
 /** `BASE64URL(json).BASE64URL(mac)`. */
 export async function signGrant(grant: Grant, entry: ClusterEntry): Promise<string> {
-  const { cluster, name, mayAct, until, maintains = [] } = grant;
-  const text = unpadded(bytes(JSON.stringify([cluster, name, mayAct, until, maintains])).buffer);
+  const { cluster, name, until } = grant;
+  const text = unpadded(bytes(JSON.stringify([cluster, name, until])).buffer);
   return `${text}.${await macOf("session", text, secretsOf(entry))}`;
 }
 
@@ -116,8 +106,8 @@ function isOver({ until }: Grant, now: Date): boolean {
 function parse(signed: string): Grant | undefined {
   try {
     const json = new TextDecoder().decode(decodeBase64Url(signed.split(".")[0] ?? ""));
-    const [cluster, name, mayAct, until, maintains = []] = Fields.parse(JSON.parse(json));
-    return { cluster, name, mayAct, until, maintains };
+    const [cluster, name, until] = Fields.parse(JSON.parse(json));
+    return { cluster, name, until };
   } catch {
     return undefined;
   }
@@ -177,31 +167,15 @@ export interface Visit {
   readonly visitor: Visitor;
 }
 
-/** What a request brings with it. */
-export interface Presented {
-  readonly cookie: string | undefined;
-  /** Whom Access has let in. */
-  readonly access: Visitor | undefined;
-}
-
 /** To a stranger, a cluster that does not exist looks like one that is closed to them: both throw Unauthorized. */
-export async function visitTo(
-  cluster: string,
-  { access, cookie }: Presented,
-  surroundings: Surroundings,
-): Promise<Visit> {
-  const visit = (entry: ClusterEntry, visitor: Visitor) => ({
-    target: targetOf(cluster, entry, surroundings),
-    visitor,
-  });
-  if (access !== undefined) return visit(await findEntry(cluster, surroundings), access);
+export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
   // A stranger may name any cluster, and each look-up is a read of KV.
   const entry = clustersIn(cookie).includes(cluster)
     ? await findEntry(cluster, surroundings).catch(unlessRejected)
     : undefined;
   const visitor = entry && (await findGrant(cookie, { cluster, entry, now: surroundings.platform.now() }));
   if (entry === undefined || visitor === undefined) throw new RejectionError("Unauthorized");
-  return visit(entry, visitor);
+  return { target: targetOf(cluster, entry, surroundings), visitor };
 }
 
 /** Of a visitor with more, the rest is left out, which the page says. */
@@ -214,11 +188,10 @@ export interface OpenClusters {
 }
 
 /** Throws Unauthorized where there is none. */
-export async function openClusters(presented: Presented, surroundings: Surroundings): Promise<OpenClusters> {
-  const named = presented.access === undefined ? clustersIn(presented.cookie) : await clusterNames(surroundings);
-  const names = [...new Set(named)].toSorted();
+export async function openClusters(cookie: string | undefined, surroundings: Surroundings): Promise<OpenClusters> {
+  const names = [...new Set(clustersIn(cookie))].toSorted();
   const asked = names.slice(0, MOST_CLUSTERS);
-  const found = await Promise.all(asked.map((name) => visitTo(name, presented, surroundings).catch(unlessRejected)));
+  const found = await Promise.all(asked.map((name) => visitTo(name, cookie, surroundings).catch(unlessRejected)));
   const visits = found.filter((visit) => visit !== undefined);
   if (visits.length === 0) throw new RejectionError("Unauthorized");
   return { visits, more: names.length - asked.length };

@@ -13,17 +13,7 @@ import { RejectionError } from "../errors.ts";
 import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
 import { clusterPath, commandLine, FLEET_PATH, type Html, notice, visible } from "./components.ts";
 import { layout } from "./layout.ts";
-import {
-  COOKIE,
-  isTooLong,
-  NODE_RIGHTS,
-  type NodeRight,
-  openCookie,
-  type PageContext,
-  sealCookie,
-  signGrant,
-  withGrant,
-} from "./session.ts";
+import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant, withGrant } from "./session.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
 /** Of tokens for the page. A token for an API server opens that, too: it has no business here, and is never sent on. */
@@ -31,39 +21,18 @@ const AUDIENCE = "lifeboat";
 /** The API server is not asked again meanwhile: what a user may do no longer, they may do here for so long. */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
-/** A stranger can have the API server asked, by Lifeboat's own account: so often in so long a time, by each process. */
-const [MOST_REVIEWS, REVIEWS_MS] = [20, 10_000];
+/** A stranger can have the API server asked, by Lifeboat's own account: each process asks about so many tokens at a time. */
+const MOST_REVIEWS = 20;
 
-const of = (group: string, resource: string) => (verb: string) => ({ verb, group, resource });
-const evacuations = of("lifeboat.dev", "evacuations");
+const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });
 /** The pages show objects of these kinds, of every namespace. */
 const LOOK: readonly Right[] = [
-  evacuations("list"),
-  of("", "nodes")("list"),
-  of("", "pods")("list"),
-  of("kubevirt.io", "virtualmachineinstances")("list"),
+  list("lifeboat.dev", "evacuations"),
+  list("lifeboat.dev", "nodeevacuations"),
+  list("", "nodes"),
+  list("", "pods"),
+  list("kubevirt.io", "virtualmachineinstances"),
 ];
-const ACT: readonly Right[] = [evacuations("create"), evacuations("patch")];
-const nodeEvacuations = of("lifeboat.dev", "nodeevacuations");
-const vmsUpdate = (subresource: string): Right => ({
-  ...of("subresources.kubevirt.io", "virtualmachines")("update"),
-  subresource,
-});
-/**
- * A NodeEvacuation that the page writes is Lifeboat's to the API server. So the page asks of the visitor what the policy in
- * infra/kubernetes/node-evacuation.yaml asks of who writes one.
- */
-const MAINTAIN: Readonly<Record<NodeRight, readonly Right[]>> = {
-  look: [nodeEvacuations("list")],
-  empty: [
-    nodeEvacuations("create"),
-    nodeEvacuations("patch"),
-    of("", "nodes")("patch"),
-    { ...of("", "pods")("create"), subresource: "eviction" },
-  ],
-  restart: [vmsUpdate("restart")],
-  stop: [vmsUpdate("stop")],
-};
 
 interface Asked {
   /** Empty: none was named. */
@@ -73,9 +42,8 @@ interface Asked {
 }
 
 export function signingIn(around: (c: PageContext) => Surroundings) {
-  /** When the last so many began. */
-  const begun: number[] = [];
-  const isTooOften = (now: number) => begun.push(now) > MOST_REVIEWS && now - (begun.shift() ?? 0) < REVIEWS_MS;
+  /** By cluster, how many tokens its API server is being asked about. Only clusters that exist are in it. */
+  const asking = new Map<string, number>();
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
     const only = await onlyCluster(around(c));
     const cluster = asked.cluster === "" ? (clusterIn(asked.to) ?? "") : asked.cluster;
@@ -86,8 +54,7 @@ export function signingIn(around: (c: PageContext) => Surroundings) {
   /** Of a cluster that has been named, with a token that is for the page. */
   const enter = async (c: PageContext, asked: Asked, { cluster, token }: { cluster: string; token: string }) => {
     const { env, platform } = around(c);
-    if (isTooOften(platform.now().getTime())) return await page(c, asked, { code: 429, reason: "TooOften" });
-    const found = await review(token, cluster, around(c));
+    const found = await review({ token, cluster, asking }, around(c));
     if ("code" in found) {
       platform.log({ level: "warn", cluster, message: "not signed in", ...found });
       return await page(c, asked, found);
@@ -95,7 +62,7 @@ export function signingIn(around: (c: PageContext) => Surroundings) {
     platform.log({ level: "info", cluster, message: "signed in", visitor: found.name });
     const before = await openCookie(getCookie(c, COOKIE), env);
     const cookie = await sealCookie(withGrant(before, cluster, found.grant, platform.now()), env);
-    if (isTooLong(cookie)) return await page(c, asked, { code: 400, reason: "TooMany" });
+    if (isTooLong(cookie)) return await page(c, asked, { code: 400, reason: "CookieFull" });
     setCookie(c, COOKIE, cookie, { ...ATTRIBUTES, maxAge: SESSION_SECONDS });
     return c.redirect(asked.to === FLEET_PATH ? clusterPath(cluster) : asked.to, 303);
   };
@@ -121,24 +88,32 @@ export function signingIn(around: (c: PageContext) => Surroundings) {
   };
 }
 
-type Reviewed = { readonly name: string; readonly grant: string } | Extract<Failure, { code: 401 | 403 }>;
+type Reviewed = { readonly name: string; readonly grant: string } | Extract<Failure, { code: 401 | 403 | 429 }>;
+
+interface Presented {
+  readonly token: string;
+  readonly cluster: string;
+  readonly asking: Map<string, number>;
+}
 
 /** Of a token that is for the page. The API server is the judge of whose it is, and who may what. */
-async function review(token: string, cluster: string, surroundings: Surroundings): Promise<Reviewed> {
+async function review({ token, cluster, asking }: Presented, surroundings: Surroundings): Promise<Reviewed> {
   const { platform } = surroundings;
   try {
     const entry = await findEntry(cluster, surroundings);
     const client = targetOf(cluster, entry, surroundings).connect(REVIEW_SECONDS);
-    const user = await userOf(token, AUDIENCE, client);
+    const before = asking.get(cluster) ?? 0;
+    if (before >= MOST_REVIEWS) return { code: 429, reason: "TooMany" };
+    asking.set(cluster, before + 1);
+    const user = await userOf(token, AUDIENCE, client).finally(() =>
+      asking.set(cluster, (asking.get(cluster) ?? 1) - 1),
+    );
     if (user === undefined) return { code: 401, reason: "Unknown" };
     const name = user.username;
     if (!(await mayAll(LOOK, user, client))) return { code: 403, reason: "MayNotLook", name };
-    const mayAct = await mayAll(ACT, user, client);
-    const asked = NODE_RIGHTS.map(async (right) => ((await mayAll(MAINTAIN[right], user, client)) ? [right] : []));
-    const maintains = (await Promise.all(asked)).flat();
     const now = Math.floor(platform.now().getTime() / 1000);
     const end = Math.floor((expiryOf(token)?.getTime() ?? Number.POSITIVE_INFINITY) / 1000);
-    const grant = { cluster, name, mayAct, maintains, until: Math.min(now + SESSION_SECONDS, end) };
+    const grant = { cluster, name, until: Math.min(now + SESSION_SECONDS, end) };
     return { name, grant: await signGrant(grant, entry) };
   } catch (error) {
     if (!(error instanceof ClusterError || error instanceof RejectionError)) throw error;
@@ -175,10 +150,10 @@ function clusterIn(path: string): string | undefined {
 
 /** Never the token, nor whether there is such a cluster. */
 type Failure =
-  | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "TooMany" }
+  | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "CookieFull" }
   | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }
   | { readonly code: 403; readonly reason: "MayNotLook"; readonly name: string }
-  | { readonly code: 429; readonly reason: "TooOften" };
+  | { readonly code: 429; readonly reason: "TooMany" };
 
 interface SignInView {
   /** What is in the field; undefined: there is one cluster only, and no field. */
@@ -192,11 +167,11 @@ interface SignInView {
 const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: string]>> = {
   NoToken:    ["No token", "Enter the token that opens the cluster."],
   NoCluster:  ["No cluster", "Enter the name of the cluster, as Lifeboat's configuration has it."],
-  TooMany:    ["The cookie is full", "Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first, then sign in to the ones you need."],
+  CookieFull: ["The cookie is full", "Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first, then sign in to the ones you need."],
   NotForPage: ["That token is not for this page", "Its audience has to be lifeboat, and nothing else: a token that opens an API server has no business here."],
   Unknown:    ["That did not open it", "There is no such cluster, or the token is not one of its tokens or has ended, or the cluster cannot be asked about it now. The log of Lifeboat says more."],
-  TooOften:   ["Too many try to sign in", "Try again in ten seconds."],
-  MayNotLook: ["You may not look", "You may not list evacuations, nodes, pods and virtual machine instances in the whole cluster."],
+  TooMany:    ["Too many sign in at the same time", "Try again in a moment."],
+  MayNotLook: ["You may not look", "You may not list evacuations, node evacuations, nodes, pods and virtual machine instances in the whole cluster."],
 };
 
 function signInPage({ cluster, to, failure }: SignInView): Html {
@@ -223,10 +198,8 @@ function signInPage({ cluster, to, failure }: SignInView): Html {
     <section>
       <h2>Where to get a token</h2>
       <p>
-        Make one for this page, of an account that may list evacuations, nodes, pods and virtual machine instances in
-        the whole cluster (ClusterRole <code>lifeboat-page</code>). Who may create and patch evacuations
-        (<code>lifeboat-operator</code>) may act here, too. Who may create NodeEvacuations, and do themselves what these
-        do (<code>lifeboat-maintainer</code>), may empty nodes.
+        Make a token for this page, of an account that is bound to the ClusterRole <code>lifeboat-page</code> in the
+        whole cluster: it may list evacuations, node evacuations, nodes, pods and virtual machine instances.
       </p>
       ${commandLine("kubectl create token ACCOUNT -n NAMESPACE --audience lifeboat")}
       <p class="muted">It is exchanged for a cookie that ends after an hour, or with the token.</p>

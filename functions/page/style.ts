@@ -45,9 +45,8 @@ code, pre { font-family: var(--mono); font-size: .9em; }
 .muted { color: var(--muted); }
 .skip { position: absolute; left: var(--4); top: -4rem; background: var(--surface); padding: var(--2) var(--4); z-index: 3; }
 .skip:focus { top: var(--2); }
-main, .top, .said { padding-inline: max(var(--4), (100vw - 76rem) / 2); }
+main, .top { padding-inline: max(var(--4), (100vw - 76rem) / 2); }
 main { padding-block: var(--6) var(--7); }
-.said { padding-block: var(--5) 0; }
 .top { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap; align-items: center; gap: var(--1) var(--5); padding-block: var(--2); background: color-mix(in srgb, var(--surface) 88%, transparent); backdrop-filter: blur(10px); border-bottom: 1px solid var(--line); font-size: var(--s); min-height: 3.25rem; }
 .home { display: flex; align-items: center; gap: var(--2); font-size: var(--m); font-weight: 680; letter-spacing: -.01em; color: var(--text); text-decoration: none; }
 .visitor { display: flex; align-items: center; gap: var(--3); margin: 0 0 0 auto; color: var(--muted); }
@@ -89,6 +88,8 @@ const PARTS = `.badge { display: inline-flex; align-items: center; gap: .4em; pa
 .script .command button { display: block; }
 button { font: inherit; font-size: var(--s); font-weight: 600; padding: .45em 1em; min-height: 2.25rem; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
 button:hover { background: var(--raised); }
+.act { margin: 0 0 var(--4); }
+.act p { margin-bottom: var(--1); }
 main form button { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 main form button:hover { background: var(--accent); filter: brightness(1.08); }
 .acts { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; padding: 0; list-style: none; }

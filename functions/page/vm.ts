@@ -11,10 +11,9 @@ import { isFinal } from "../../shared/kube/objects.ts";
 import { evacuationsOf, migrationsOf } from "../../shared/kube/requests.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
-import { RejectionError } from "../errors.ts";
+import { RejectionError, unlessUnreadable } from "../errors.ts";
 import type { Target } from "../target.ts";
-import { actForm, actsOn } from "./acts.ts";
-import { unlessUnreadable } from "./cluster.ts";
+import { actsOnVm, actsPart } from "./acts.ts";
 import {
   ago,
   badge,
@@ -75,7 +74,7 @@ async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
 }
 
 export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> {
-  const { target, visitor } = visit;
+  const { target } = visit;
   const view = await readVm(key, target);
   const { vmi, pod, evacuations } = view;
   const { namespace, name } = key;
@@ -83,17 +82,14 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const now = target.platform.now();
   // Of several, the oldest continues: the others are its duplicates in a moment.
   const current = evacuations.toSorted(byAge).find(isActive);
-  const possible = actsOn(view);
   const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
     <p class="lead">${verdictOn(view, current, now)}</p>
-    ${visitor.mayAct ? possible.map((act) => actForm(act, view, visit, key)) : ""}
     ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)}
-    ${vmi === undefined ? "" : vmPart(view, vmi, { cluster, now })}
+    ${vmi === undefined ? "" : vmPart(view, vmi, { cluster, now })} ${actsPart(actsOnVm(view, key))}
     ${section("Evacuations", evacuations.toSorted(byAge).toReversed(), (rows) => evacuationTable(rows, options))}
     ${fromTerminal(
-      ...possible.map((act) => shellLine("lifeboat", act, name, "-n", namespace)),
       ...(pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", pod.name, "-n", namespace)]),
       shellLine("kubectl", "describe", "vmi", name, "-n", namespace),
       shellLine("kubectl", "get", "evacuations,vmim", "-n", namespace, "-o", "wide"),
@@ -115,27 +111,37 @@ function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date
 
 const MOVES = new Set(["EvacuationTriggered", "EvacuationInProgress", "Migrating"]);
 
-/** What becomes of the guest if its pod is evicted now. */
-function onEviction({ decision }: VmView): { readonly mood: Mood; readonly outcome: string } {
-  if (decision === undefined) return { mood: "warn", outcome: "There is no pod of it that could be evicted." };
+interface OnEviction {
+  readonly mood: Mood;
+  readonly answer: "Allowed" | "Moves" | "Refused" | "Unknown";
+  readonly outcome: string;
+}
+
+/** Says what becomes of the guest if its pod is evicted now. */
+function onEviction({ decision }: VmView): OnEviction {
+  if (decision === undefined)
+    return { mood: "warn", answer: "Unknown", outcome: "There is no pod of it that could be evicted." };
   const { verdict, reason } = decision;
   const known = OUTCOMES[reason];
   if (verdict === "Allow")
-    return { mood: "bad", outcome: `An eviction would be allowed${known === undefined ? "" : `: ${known}`}.` };
-  if (MOVES.has(reason)) return { mood: "good", outcome: "An eviction would move it to another node." };
-  return { mood: "warn", outcome: "An eviction would be refused, and move nothing." };
+    return {
+      mood: "bad",
+      answer: "Allowed",
+      outcome: `An eviction would be allowed${known === undefined ? "" : `: ${known}`}.`,
+    };
+  if (MOVES.has(reason))
+    return { mood: "good", answer: "Moves", outcome: "An eviction would move it to another node." };
+  return { mood: "warn", answer: "Refused", outcome: "An eviction would be refused, and move nothing." };
 }
 
 function evictionPart(view: VmView): Html {
   const { decision } = view;
-  const { mood, outcome } = onEviction(view);
+  const { mood, answer, outcome } = onEviction(view);
   if (decision === undefined) return html`<p>${outcome}</p>`;
   const { verdict, reason } = decision;
   const messages = verdict === "Allow" ? decision.warnings : [decision.message];
   return html`<section>
-    <h2>
-      What an eviction would get now ${badge(`${verdict === "Allow" ? "Allowed" : "Refused (429)"}: ${reason}`, mood)}
-    </h2>
+    <h2>What an eviction would get now ${badge(`${answer}: ${reason}`, mood)}</h2>
     <p>${outcome}</p>
     ${messages.map((words) => html`<p>${isolated(words)}</p>`)}
   </section>`;

@@ -99,7 +99,7 @@ export interface NodeEvacuationFacts {
   readonly resourceVersion: string;
   /** Milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
-  /** The command or the page has created it: Lifeboat deletes it some time after its end. One that was applied would be applied again. */
+  /** The command has created it: Lifeboat deletes it some time after its end. One that was applied would be applied again. */
   readonly isCommands: boolean;
   readonly spec: NodeEvacuationSpec;
   readonly status: NodeEvacuationStatus;

@@ -1,23 +1,8 @@
-/** What a person asks for of a node, by the command or on the page: to be emptied, and to pause, resume or cancel that. */
+/** What a person asks for of a node with the command: to be emptied, and to pause, resume or cancel that. */
 import { MANAGED, test } from "../evacuation/manifests.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
-import { hasEnded, type NodeEvacuationFacts, type WhenBlocked } from "../kube/node-evacuation.ts";
+import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { derivedName } from "../kube/objects.ts";
-
-export interface NodeAsked {
-  readonly node: string;
-  readonly requestedBy: string;
-  readonly whenBlocked: WhenBlocked;
-  /** RFC 3339. Absent: at once. */
-  readonly notBefore?: string | undefined;
-  /** Pods with an emptyDir go, too, as with `--delete-emptydir-data`; else they block. */
-  readonly withLocalData: boolean;
-}
-
-/** `Lacking`: Lifeboat's account may not. */
-export type Emptying =
-  | { readonly result: "Started"; readonly name: string }
-  | { readonly result: "Joined" | "NodeNotFound" | "Lacking" | "TryAgain" };
 
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
@@ -27,23 +12,6 @@ export function newNodeEvacuation(node: string, now: Date, spec: object) {
   const metadata = { name, labels: MANAGED };
   const manifest = { apiVersion: "lifeboat.dev/v1alpha1", kind: "NodeEvacuation", metadata };
   return { name, manifest: { ...manifest, spec: { nodeName: node, ...spec } } };
-}
-
-/** One of the node that has not ended is joined. */
-export async function emptyNode(asked: NodeAsked, cluster: Client, now: Date): Promise<Emptying> {
-  const { node, requestedBy, whenBlocked, notBefore, withLocalData } = asked;
-  const [found, all] = await Promise.all([cluster.get("nodes", named(node)), cluster.list("nodeevacuations")]);
-  if (found === undefined) return { result: "NodeNotFound" };
-  if (all.some((ne) => ne.spec.nodeName === node && !hasEnded(ne))) return { result: "Joined" };
-  const { name, manifest } = newNodeEvacuation(node, now, {
-    reason: `asked for on Lifeboat's page by ${requestedBy}`.slice(0, 1024).toWellFormed(),
-    ...(notBefore !== undefined && { schedule: { notBefore } }),
-    virtualMachines: { whenBlocked },
-    otherPods: withLocalData ? "EvictWithLocalData" : "Evict",
-  });
-  const answer = await cluster.create("nodeevacuations", manifest, { expect: [403] });
-  const result = meaningOf(answer, REFUSED);
-  return result === "Done" ? { result: "Started", name } : { result };
 }
 
 const CHANGES = {

@@ -20,8 +20,7 @@ try {
   await delay(15_000);
   const until = Math.floor(Date.now() / 1000) + 3600;
   const entry = { server: "", token: "", webhookToken: scene.webhookToken, headers: {} };
-  const may = { mayAct: true, maintains: ["look", "empty"] } as const;
-  const grant = await signGrant({ cluster: CLUSTER, name: "operator", ...may, until }, entry);
+  const grant = await signGrant({ cluster: CLUSTER, name: "operator", until }, entry);
   const value = withGrant(undefined, CLUSTER, grant);
   const { url } = scene.worker;
   for (const { name, path, colorScheme } of PICTURES) {

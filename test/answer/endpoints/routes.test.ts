@@ -23,6 +23,16 @@ test.each([
   expect(answer).toMatchObject({ code: 404, body: { error } });
 });
 
+test("a person at an address that there is not gets a page, and a stranger's program JSON", async () => {
+  for (const path of ["/nosuch", "/clusters/prod/nosuch"]) {
+    const seen = await openDoors({ CLUSTERS }).request(path, { headers: { accept: "text/html,*/*" } });
+    expect(seen).toMatchObject({ code: 404, contentType: expect.stringContaining("text/html") });
+    expect(seen.text).toContain("No such page");
+    const read = await openDoors({ CLUSTERS }).request(path, { headers: { accept: "application/json" } });
+    expect(read).toMatchObject({ code: 404, body: { error: { reason: "NotFound" } } });
+  }
+});
+
 test("/healthz tells that the Worker runs, and nothing else", async () => {
   expect(await openDoors({}).request("/healthz")).toMatchObject({ code: 200, body: { healthy: true } });
 });
@@ -90,7 +100,7 @@ test.each([
   ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
 ])("objects are not looked for under names that no object can have: %s", async (_, path) => {
   const [server, doors] = openCanned({ vmi: notFound });
-  const grant = { cluster: "prod", name: "jane", mayAct: true, until: NOW.getTime() / 1000 + 60 };
+  const grant = { cluster: "prod", name: "jane", until: NOW.getTime() / 1000 + 60 };
   const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(server.url), headers: {} })}`;
   const { code } = await doors.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
   expect(code).toBe(404);

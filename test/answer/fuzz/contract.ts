@@ -82,10 +82,10 @@ function door(method: string, path: string, answers: Answers, more: Partial<Door
 }
 
 /** Its body is looked at by `pageProblems`. */
-function page(method: "GET" | "POST", path: string, writes: DoorContract["writes"] = "Never"): DoorContract {
+function page(method: "GET" | "POST", path: string): DoorContract {
   const codes = [200, 303, 401, 403, 404, 502, 503, 504, ...(method === "POST" ? [400, 409, 413, 415] : [])];
   const answers = Object.fromEntries(codes.map((code) => [code, z.unknown()]));
-  return door(method, path, answers, { key: "Session", writes, largest: 1024 * KIB });
+  return door(method, path, answers, { key: "Session", largest: 1024 * KIB });
 }
 
 // prettier-ignore
@@ -101,9 +101,8 @@ export const CONTRACT = {
   readyz:        door("GET",  "\\/readyz",          { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }),
   clusterPage:   page("GET",  F),
   nodePage:      page("GET",  `${F}\\/nodes\\/[^/]+`),
-  nodeAct:       page("POST", `${F}\\/nodes\\/[^/]+\\/(?:empty|pause|resume|cancel)`, "UnlessDryRun"),
+  maintenancePage: page("GET", `${F}\\/nodeevacuations\\/[^/]+`),
   vmPage:        page("GET",  `${F}\\/vms\\/[^/]+\\/[^/]+`),
-  vmAct:         page("POST", `${F}\\/vms\\/[^/]+\\/[^/]+\\/(?:evacuate|cancel|retry)`, "UnlessDryRun"),
   signIn:        page("POST", "\\/signin"),
   otherPage:     page("GET",  "\\/(?:|signin|fleet\\/.*|assets\\/.*)"),
   otherForm:     page("POST", "\\/(?:signout|fleet\\/.*)"),

@@ -38,7 +38,7 @@ export function judge(request: FuzzedRequest, answer: Answer, circumstances: Cir
   const door = doorOf(request.method, decoded(pathOf(request)));
   const problems = [
     ...answerProblems(door, request, answer, circumstances),
-    ...secretProblems(answer),
+    ...secretProblems(request, answer),
     ...(CONTRACT[door].key === "Session" ? pageProblems(answer) : []),
     ...authenticationProblems(door, request, { ...circumstances, code: answer.code }),
     ...writeProblems(door, request, answer, circumstances),
@@ -75,8 +75,10 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
   return at(bodyOf(request), "request", "uid") === at(parsedJson(text), "response", "uid");
 }
 
-function secretProblems({ text, headers }: Answer): readonly string[] {
-  const canary = canaryIn(text) ?? canaryIn([...headers].join("\n"));
+function secretProblems(request: FuzzedRequest, { text, headers }: Answer): readonly string[] {
+  // A stranger is led back to the address that they have named.
+  const named = encodeURIComponent(pathOf(request));
+  const canary = canaryIn(text) ?? canaryIn([...headers].join("\n").replaceAll(named, ""));
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
   return isStackTrace(text) ? [...leaked, "the answer has a stack trace"] : leaked;
 }

@@ -1,19 +1,24 @@
 /** What each page says of a cluster, a node, a VM, a fleet, and which forms it has: one table; then hostile words. */
 import { expect, test } from "vitest";
 import { shellLine } from "../../../functions/page/components.ts";
-import type { NodeRight, Visitor } from "../../../functions/page/session.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { evacuation, EXTERNAL, marked, NODE, PINNED, time, vmi } from "../../support/fixtures.ts";
 import { plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import { ASKS_NOTHING, clusterOf, ended, of, type Scene, UNDER_WAY } from "./support/scene.ts";
 import { arriveAt, HOSTILE, isEscaped, mainOf, words } from "./support/visitor.ts";
 
-const PAGES = { fleet: "/", cluster: "/fleet/prod", node: "/fleet/prod/nodes/node01", vm: "/fleet/prod/vms/apps/web" };
+const PAGES = {
+  fleet: "/",
+  cluster: "/fleet/prod",
+  node: "/fleet/prod/nodes/node01",
+  vm: "/fleet/prod/vms/apps/web",
+  maintenance: "/fleet/prod/nodeevacuations/kernel",
+};
 type View = keyof typeof PAGES;
 
 /** Beside a quiet cluster: of one alone there is no page of a fleet. */
-async function look(view: View, scene: Scene, visitor: Partial<Visitor> = {}): Promise<string> {
-  const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() }, { visitor });
+async function look(view: View, scene: Scene): Promise<string> {
+  const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() });
   const answer = await there.get(PAGES[view]);
   expect(answer.code).toBe(200);
   return mainOf(answer);
@@ -48,6 +53,11 @@ const DRAIN: Scene = {
 const IDLE: Scene = { vms: [VM] };
 const BLOCKED: Scene = { vms: [VM], evacuations: [of("web", { phase: "Blocked", reason: "NotMigratable" })] };
 
+const RUNNING = { status: UNDER_WAY };
+const WITHDRAWN = { spec: { intent: "Withdrawn" }, status: UNDER_WAY };
+const PAUSED = { spec: { progress: "Paused" }, status: { ...UNDER_WAY, phase: "Paused" } };
+const DONE = { status: { ...UNDER_WAY, phase: "Evacuated" } };
+
 // prettier-ignore
 const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: string])[] = [
   ["fleet",   "nothing happens",           IDLE, "prod Nothing to do"],
@@ -56,7 +66,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["fleet",   "an attempt has failed",     { evacuations: [of("web", { phase: "BackingOff" })] }, "prod Tries again 1 BackingOff"],
   ["fleet",   "the webhook is missing",    { conditions: [{ type: "WebhookCalled", status: "False" }] }, "Lifeboat has a problem The API server does not ask Lifeboat about evictions. as the condition says"],
   ["cluster", "all is quiet",              IDLE, "All is quiet: 2 nodes."],
-  ["cluster", "a drain, in a line",        DRAIN, "2 VMs need attention, 1 node is being emptied, 1 node is blocked, 1 VM is on the move. 2 nodes."],
+  ["cluster", "a drain, in a line",        DRAIN, "2 VMs need attention, 1 node is being emptied and blocked, 1 VM is on the move. 2 nodes."],
   ["cluster", "a drain, in its row",       DRAIN, "node01 Being emptied Cordoned 2 of 6 gone 2 VMs block it"],
   ["cluster", "who can change it",         DRAIN, "Who can change it: its external controller, which acts on evictionStrategy External"],
   ["cluster", "the next attempt",          DRAIN, "2, next in 90s"],
@@ -69,27 +79,32 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "who can change it",         DRAIN, "Who can change it: its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating."],
   ["node",    "which attempt, the next",   DRAIN, "apps/fails BackingOff 2, next in 90s"],
   ["node",    "it is empty",               { cordoned: true, evacuations: [ended("web-1", "Moved", GONE)] }, "Every VM has left. When the work on the node is done, let it take pods again: kubectl uncordon node01"],
-  ["node",    "a healthy VM",              IDLE, "VMs on this node 1 VM State apps/web Running"],
+  ["node",    "a healthy VM",              IDLE, "VMs on this node 1 VM State What happens apps/web Running"],
   ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain will succeed"],
   ["node",    "what would be in its way",  { vms: [vmiOf("db", PINNED)] }, "apps/db Blocked VMI"],
   ["node",    "another pod blocks",        { cordoned: true, vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating" })], pods: [plainPod("loner", { owners: [], ...ASKS_NOTHING })] }, "Other pods in the way of a drain 1 Pod Message apps/loner No controller would make it anew"],
   ["node",    "one VM that a person evacuates", { cordoned: true, vms: [VM, vmiOf("db")], evacuations: [evacuation({ spec: { cause: "Operator" } })] }, "Cordoned The node takes no new pods."],
-  ["cluster", "maintenances",              { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked" } } }, "Maintenance 1 Node Phase VMs Message Name node01 Blocked 2 of 4 gone"],
-  ["node",    "that one will block, and by what", { vms: [vmiOf("ledger", PINNED)] }, "1 VM cannot move: apps/ledger ."],
-  ["node",    "whose guests would end",    { vms: [vmiOf("gpu", { ...PINNED, evictionStrategy: "LiveMigrateIfPossible" })] }, "1 VM will be shut down, by eviction strategy: apps/gpu ."],
+  ["cluster", "maintenances",              { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked" } } }, "Maintenance 1 Name Node Phase Message kernel node01 Blocked"],
+  ["cluster", "how many VMs an idle node has", IDLE, "node01 Ready 1 VM No known blocker"],
+  ["cluster", "what would block a drain of an idle node", { vms: [vmiOf("ledger", PINNED)] }, "node01 Ready 1 VM 1 VM would block it"],
+  ["node",    "what a drain does to a VM that moves", IDLE, "apps/web Running A drain moves it to another node; node02 has room"],
+  ["node",    "whose guests would end",    { vms: [vmiOf("gpu", { ...PINNED, evictionStrategy: "LiveMigrateIfPossible" })] }, "A drain will succeed, with shutdowns"],
+  ["node",    "that a person has paused it", { nodeEvacuation: PAUSED }, "Maintenance Paused A person has paused it: nothing new begins, and what moves continues."],
+  ["node",    "that it was resumed, before the status says so", { cordoned: true, nodeEvacuation: { status: { ...UNDER_WAY, phase: "Paused", message: "spec.progress is Paused" } } }, "It was resumed, and continues within a minute."],
+  ["maintenance", "how far it is",         { nodeEvacuation: RUNNING }, "kernel Evacuating Node node01 has to be empty. 2 of 4 VMs are left. NodeEvacuation kernel VMs 2 of 4 gone, 1 moving, 1 blocked, 1 restarted"],
   ["node",    "a maintenance, when it starts", { nodeEvacuation: { spec: { schedule: { notBefore: time(3600) } }, status: { phase: "Scheduled", verdict: "WillBlock", message: "starts at 22:00" } } }, "Maintenance Scheduled"],
   ["node",    "a maintenance under way",   { nodeEvacuation: { status: { ...UNDER_WAY, estimatedCompletionTime: time(120) } } }, "2 of 4 gone"],
   ["node",    "what blocks a maintenance", { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked", blockers: [{ namespace: "apps", name: "ledger", reason: "NotMigratable", message: "it cannot migrate", whoCanFix: "its owner" }] } } }, "apps/ledger NotMigratable It cannot migrate. Who can change it: its owner"],
   ["vm",      "it moves if evicted",       IDLE, "The VM stays where it is. An eviction would move it to another node."],
   ["vm",      "it cannot move",            { vms: [vmi({ ...VM, ...PINNED })] }, "An eviction would be refused, and move nothing."],
   ["vm",      "it would be shut down",     { vms: [vmi({ ...VM, evictionStrategy: "None" })] }, "An eviction would be allowed: the guest is shut down."],
-  ["vm",      "the answer",                IDLE, "What an eviction would get now Refused (429): EvacuationTriggered"],
+  ["vm",      "the answer",                IDLE, "What an eviction would get now Moves: EvacuationTriggered"],
   ["vm",      "what moves it",             { vms: [VM], evacuations: [of("web", { phase: "Migrating" })] }, "The VM moves to another node as soon as KubeVirt lets it. It has to leave its node because of an eviction (kubectl drain)."],
   ["vm",      "its deletion is refused",   { vms: [VM], evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Its deletion is refused for 1"],
   ["vm",      "it is gone",                { evacuations: [ABANDONED] }, "The VM does not run. What is left is its past."],
-  ["vm",      "what to evacuate it does",  IDLE, "The guest continues to run. Evacuate as jane"],
+  ["vm",      "what to evacuate it does",  IDLE, "Evacuate. KubeVirt migrates the VM to another node that has room, or its external controller does. The guest continues to run."],
   ["vm",      "what to retry does",        { vms: [VM], evacuations: [of("web", { phase: "BackingOff", message: "no room" })] }, "The last one failed: no room"],
-  ["vm",      "what to cancel does",       { vms: [marked({ uid: "vmi-web" })], evacuations: [of("web")] }, "its mark is taken off, and the VM stays on node node01 ."],
+  ["vm",      "what to cancel does",       { vms: [marked({ uid: "vmi-web" })], evacuations: [of("web")] }, "KubeVirt's mark is removed, and the VM stays on node node01 ."],
   ["vm",      "the same from a terminal",  IDLE, "lifeboat evacuate web -n apps"],
 ];
 
@@ -109,55 +124,53 @@ const HIDDEN: readonly (readonly [view: View, what: string, scene: Scene, hidden
   ["vm",      "evictions of one that has ended", { vms: [vmi({ ...VM, phase: "Failed" })] }, "eviction would"],
 ];
 
+test("a node that is being emptied has one progress bar on each page", async () => {
+  const scene = { ...DRAIN, nodeEvacuation: RUNNING };
+  for (const view of ["cluster", "node"] as const) {
+    const bars = [...(await look(view, scene)).matchAll(/<progress /g)];
+    expect([view, bars.length]).toEqual([view, 1]);
+  }
+});
+
 test.each(HIDDEN)("%s: nothing is said of %s", async (view, _, scene, hidden) => {
   expect(words(await look(view, scene))).not.toContain(hidden);
 });
 
 // prettier-ignore
-const FORMS: readonly (readonly [view: View, what: string, scene: Scene, forms: readonly string[]])[] = [
-  ["vm",   "nothing is in progress", IDLE,                                                             ["evacuate"]],
+const COMMANDS: readonly (readonly [view: View, what: string, scene: Scene, commands: readonly string[]])[] = [
+  ["vm",   "nothing is in progress", IDLE,                                                             ["evacuate web -n apps"]],
   ["vm",   "it cannot move",         { vms: [vmi({ ...VM, ...PINNED })] },                              []],
-  ["vm",   "one is in progress",     { vms: [VM], evacuations: [of("web")] },                           ["cancel"]],
-  ["vm",   "one waits",              { vms: [VM], evacuations: [of("web", { phase: "BackingOff" })] },  ["retry", "cancel"]],
-  ["vm",   "one was given up",       { vms: [VM], evacuations: [ABANDONED] },                           ["retry"]],
-  ["vm",   "KubeVirt has marked it", { vms: [marked({ uid: "vmi-web" })] },                             ["cancel"]],
+  ["vm",   "one is in progress",     { vms: [VM], evacuations: [of("web")] },                           ["cancel web -n apps"]],
+  ["vm",   "one waits",              { vms: [VM], evacuations: [of("web", { phase: "BackingOff" })] },  ["retry web -n apps", "cancel web -n apps"]],
+  ["vm",   "one was given up",       { vms: [VM], evacuations: [ABANDONED] },                           ["retry web -n apps"]],
+  ["vm",   "KubeVirt has marked it", { vms: [marked({ uid: "vmi-web" })] },                             ["cancel web -n apps"]],
   ["vm",   "the VM is gone",         { evacuations: [ABANDONED] },                                      []],
-  ["node", "nothing is asked for",   {},                                                                ["empty"]],
-  ["node", "one has just been asked for", { nodeEvacuation: {} },                                       ["pause", "cancel"]],
-  ["node", "one is under way",       { nodeEvacuation: { status: UNDER_WAY } },                         ["pause", "cancel"]],
-  ["node", "one is paused",          { nodeEvacuation: { spec: { progress: "Paused" }, status: { ...UNDER_WAY, phase: "Paused" } } }, ["resume", "cancel"]],
-  ["node", "one is withdrawn",       { nodeEvacuation: { spec: { intent: "Withdrawn" }, status: UNDER_WAY } }, []],
-  ["node", "one is done",            { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Evacuated" } } }, ["empty"]],
+  ["node", "nothing is asked for",   {},                                                                ["drain node01"]],
+  ["node", "a VM cannot move",       { vms: [vmiOf("db", PINNED)] },                                    ["drain node01", "drain node01 --when-blocked Restart"]],
+  ["node", "one has just been asked for", { nodeEvacuation: {} },                                       ["pause node01", "cancel node/node01"]],
+  ["node", "one is under way",       { nodeEvacuation: RUNNING },                                       ["pause node01", "cancel node/node01"]],
+  ["node", "one is paused",          { nodeEvacuation: PAUSED },                                        ["resume node01", "cancel node/node01"]],
+  ["node", "one is withdrawn",       { nodeEvacuation: WITHDRAWN },                                     []],
+  ["node", "one is done",            { nodeEvacuation: DONE },                                          ["drain node01"]],
+  ["maintenance", "it is under way", { nodeEvacuation: RUNNING },                                       ["pause node01", "cancel node/node01"]],
+  ["maintenance", "it is done",      { nodeEvacuation: DONE },                                          []],
 ];
 
-const formsOf = (main: string) => [...main.matchAll(/action="\/fleet\/prod\/[\w/]+\/(\w+)"/g)].map(([, act]) => act);
+const commandsOf = (main: string) =>
+  [
+    ...((main.split("What you can do</h2>")[1] ?? "")
+      .split("</section>")[0]
+      ?.matchAll(/<code>lifeboat (.*?)<\/code>/g) ?? []),
+  ].map(([, command]) => command);
 
-test.each(FORMS)("%s: what can be done while %s; nothing, by one who only looks", async (view, _, scene, forms) => {
-  expect(formsOf(await look(view, scene))).toEqual(forms);
-  expect(formsOf(await look(view, scene, { mayAct: false, maintains: ["look"] }))).toEqual([]);
-});
-
-const RESTARTS = { nodeEvacuation: { virtualMachines: { whenBlocked: "Restart" }, status: UNDER_WAY } };
-const PAUSED = { nodeEvacuation: { ...RESTARTS.nodeEvacuation, spec: { progress: "Paused" } } };
-
-// prettier-ignore
-test.each<readonly [maintains: readonly NodeRight[], scene: Scene, forms: readonly string[], ways: readonly string[]]>([
-  [["look", "empty", "restart", "stop"], {},       ["empty"],            ["Wait", "Restart", "ShutDown"]],
-  [["look", "empty", "stop"],            {},       ["empty"],            ["Wait", "ShutDown"]],
-  [["look", "empty", "restart"],         {},       ["empty"],            ["Wait", "Restart"]],
-  [["look", "empty", "stop"],            RESTARTS, ["pause", "cancel"],  []],
-  [["look", "empty", "stop"],            PAUSED,   ["cancel"],           []],
-])("one who may %j finds no form that does more than that", async (maintains, scene, forms, ways) => {
-  const main = await look("node", scene, { maintains });
-  expect(formsOf(main)).toEqual(forms);
-  expect([...main.matchAll(/<option value="(\w+)"/g)].map(([, way]) => way)).toEqual(ways);
-});
-
-test("who may not list NodeEvacuations sees none", async () => {
-  const scene = { nodeEvacuation: { status: UNDER_WAY } };
-  for (const view of ["node", "cluster"] as const)
-    expect(await look(view, scene, { maintains: ["empty", "restart", "stop"] })).not.toContain("kernel");
-});
+test.each(COMMANDS)(
+  "%s: the commands to copy while %s; the page itself has no form for any of it",
+  async (view, _, scene, commands) => {
+    const main = await look(view, scene);
+    expect(commandsOf(main)).toEqual(commands);
+    expect(main).not.toContain("<form");
+  },
+);
 
 function hostileCluster(): FakeCluster {
   const liveMigratable = { migratable: false, reason: HOSTILE, message: HOSTILE };

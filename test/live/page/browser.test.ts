@@ -1,8 +1,9 @@
-/** The pages in a real browser: signing in, acting without script, what the script does, and for whom the pages must work. */
+/** The pages in a real browser: signing in, reading and copying, what the script does, and for whom the pages must work. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { createVirtualMachineInstance } from "../../../infra/sandbox/index.ts";
 import { openBrowser } from "../../../infra/tools/browser.ts";
 import { pageInvitation, pageToken } from "../../../infra/lab/stage/page-invitation.ts";
@@ -11,6 +12,7 @@ import { CLUSTERS, NODE, OPERATOR_TOKEN, type PageStage, startPageStage } from "
 const [CLUSTER] = CLUSTERS;
 const AT_CLUSTER = `/fleet/${CLUSTER}`;
 const AT_NODE = `${AT_CLUSTER}/nodes/${NODE}`;
+const AT_MAINTENANCE = `${AT_CLUSTER}/nodeevacuations/kernel`;
 const pathOf = (vm: string) => `${AT_CLUSTER}/vms/shop/${vm}`;
 
 let browser: Browser;
@@ -19,6 +21,11 @@ let signedIn: BrowserContext;
 beforeAll(async () => {
   [browser, stage] = await Promise.all([openBrowser(), startPageStage()]);
   await Promise.all([createVm("web"), createVm("ledger", { migratable: false })]);
+  const schedule = { notBefore: new Date(Date.now() + 3_600_000).toISOString() };
+  await stage.sandbox.client.create(nodeEvacuations, {
+    metadata: { name: "kernel" },
+    spec: { nodeName: "node02", schedule },
+  });
   signedIn = await newContext();
   const token = await pageToken(stage.sandbox.client);
   for (const cluster of CLUSTERS)
@@ -75,15 +82,44 @@ test("the address and the token that a terminal prints open the page; signing ou
   await context.close();
 });
 
-test("without script a visitor evacuates a VM, and is back at the VM", async () => {
-  const context = await newContext({ javaScriptEnabled: false, storageState: await signedIn.storageState() });
+test("without script a visitor reads the command for an act; with it, a button copies the command", async () => {
+  const storageState = await signedIn.storageState();
+  const plain = await newContext({ javaScriptEnabled: false, storageState });
+  const still = await plain.newPage();
+  await still.goto(pathOf("web"));
+  const command = "lifeboat evacuate web -n shop";
+  expect(await textOf(still)).toContain(command);
+  expect(await still.locator("main form, main button:visible").count()).toBe(0);
+  await plain.close();
+  const context = await newContext({ storageState, permissions: ["clipboard-read", "clipboard-write"] });
   const page = await context.newPage();
   await page.goto(pathOf("web"));
-  await page.getByText("Evacuate…").click();
-  await page.getByRole("button", { name: "Evacuate", exact: true }).click();
-  expect(page.url()).toContain(`${pathOf("web")}?result=`);
-  expect(await page.getByRole("status").first().innerText()).toContain("The evacuation has started.");
-  expect(await textOf(page)).toContain("asked by system:serviceaccount:lifeboat-system:visitor");
+  await page.getByRole("button", { name: `Copy: ${command}` }).click();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(command);
+  await context.close();
+});
+
+test("with the keyboard alone a visitor gets from the cluster to a VM, and copies its command", async () => {
+  const context = await newContext({
+    storageState: await signedIn.storageState(),
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  await page.goto(AT_CLUSTER);
+  /** Presses Tab until the element with this name has the focus, and then Enter. */
+  const enter = async (name: string) => {
+    const focused = () =>
+      page.evaluate("document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent");
+    for (let i = 0; i < 60 && (await focused()) !== name; i++) await page.keyboard.press("Tab");
+    expect(await focused()).toBe(name);
+    await page.keyboard.press("Enter");
+  };
+  await enter(NODE);
+  await page.waitForURL(`**${AT_NODE}`);
+  await enter("shop/web");
+  await page.waitForURL(`**${pathOf("web")}`);
+  await enter("Copy: lifeboat evacuate web -n shop");
+  await expect.poll(() => page.locator(".act button").first().innerText()).toBe("Copied");
   await context.close();
 });
 
@@ -106,20 +142,27 @@ async function violationsOf(page: Page, options: object = {}): Promise<readonly 
 const isWider = (page: Page) =>
   page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
 
-test.each(["/", AT_CLUSTER, AT_NODE, pathOf("ledger"), `${AT_CLUSTER}/none`, "/signin"])(
-  "axe finds nothing on %s with all unfolded, in either theme; on a phone and a wall nothing is too wide",
+test.each(["/", AT_CLUSTER, AT_NODE, AT_MAINTENANCE, pathOf("ledger"), `${AT_CLUSTER}/none`, "/nosuch", "/signin"])(
+  "axe finds nothing on %s with all unfolded, in either theme; from a phone to a wall nothing is too wide",
   async (path) => {
     const page = await signedIn.newPage();
     await page.goto(path);
     expect(new URL(page.url()).pathname).toBe(path);
     await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
     await page.evaluate(AXE);
-    await page.emulateMedia({ colorScheme: "light" });
-    await page.setViewportSize({ width: 360, height: 740 });
-    expect([await violationsOf(page), await isWider(page)]).toEqual([[], false]);
-    await page.emulateMedia({ colorScheme: "dark" });
-    await page.setViewportSize({ width: 3840, height: 2160 });
-    expect([await violationsOf(page, { runOnly: ["color-contrast"] }), await isWider(page)]).toEqual([[], false]);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const [width, height] of [
+        [360, 740],
+        [375, 812],
+        [1280, 900],
+        [3840, 2160],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        const options = colorScheme === "light" ? {} : { runOnly: ["color-contrast"] };
+        expect([width, await violationsOf(page, options), await isWider(page)]).toEqual([width, [], false]);
+      }
+    }
     await page.close();
   },
 );

@@ -1,13 +1,14 @@
 /** What Lifeboat does, one deed at a time: together they need every permission that is shipped. */
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { core } from "../../../infra/sandbox/index.ts";
 import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
 import { type Answer, NOW } from "../doors.ts";
 import { evictionOf, review } from "../reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
-import { ask, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
+import { ask, evacuations, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
 const ALONE = { disruptionBudgets: "Never", evacuation: { adoptSeconds: 0 } };
@@ -21,7 +22,15 @@ const SHIELDING = {
 };
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
-const cancel = (trial: Trial) => visit(trial, "POST", `/vms/${VMI.namespace}/${VMI.name}/cancel`);
+
+/** A person withdraws the Evacuations of the VM, as `lifeboat cancel` does. */
+async function cancel(trial: Trial): Promise<Answer> {
+  const { client } = trial.cluster;
+  const { items } = await client.list(evacuations, VMI.namespace);
+  const body = { spec: { intent: "Withdrawn" } };
+  for (const { metadata } of items) await client.patch(evacuations, metadata, { type: "merge", body });
+  return await reconcile(trial);
+}
 
 /** A drain, and what it sets going. */
 async function evict({ doors }: Trial): Promise<Answer> {
@@ -60,7 +69,7 @@ export const DEEDS = steps({
   "look before a drain": {
     configuration: OFF,
     given: situations.storing,
-    done: (trial) => visit(trial, "GET", `/nodes/${NODE.name}`),
+    done: (trial) => visit(trial, `/nodes/${NODE.name}`),
   },
   "join an evacuation": {
     configuration: OFF,
@@ -167,15 +176,16 @@ export const DEEDS = steps({
     done: reconcile,
   },
   "empty a node": { configuration: ALONE, given: situations.maintained, done: reconcile },
-  "have a node emptied, by the page": {
+  "stop emptying a node": {
     configuration: ALONE,
-    done: (trial) => visit(trial, "POST", `/nodes/${NODE.name}/empty`),
-  },
-  "pause that, by the page": {
-    configuration: ALONE,
+    given: async (trial) => {
+      await situations.maintained(trial);
+      await reconcile(trial);
+    },
     done: async (trial) => {
-      const uid = await situations.maintained(trial);
-      return await visit(trial, "POST", `/nodes/${NODE.name}/pause`, `uid=${uid}`);
+      const body = { spec: { intent: "Withdrawn" } };
+      await trial.cluster.client.patch(nodeEvacuations, { name: "kernel" }, { type: "merge", body });
+      return await reconcile(trial);
     },
   },
   "restart a VM": { configuration: ALONE, given: situations.pinned("Restart"), done: reconcile },

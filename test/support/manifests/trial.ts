@@ -1,5 +1,5 @@
 /** Something that Lifeboat does in a cluster, for which it needs permissions. */
-import { COOKIE, NODE_RIGHTS, signGrant } from "../../../functions/page/session.ts";
+import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
 import { type Answer, asOperator, asWebhook, type Doors } from "../doors.ts";
 import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
@@ -39,22 +39,12 @@ export interface Steps {
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;
 }
 
-/** The page, as one who may act has signed in to it: reads it, or sends a form of its own. */
-export async function visit(
-  { cluster, doors }: Trial,
-  method: "GET" | "POST",
-  path: string,
-  body = "",
-): Promise<Answer> {
+/** Reads the page as a visitor who has signed in to it. */
+export async function visit({ cluster, doors }: Trial, path: string): Promise<Answer> {
   const until = Math.floor(doors.now().getTime() / 1000) + 60;
-  const grant = { cluster: "prod", name: "jane", mayAct: true, maintains: NODE_RIGHTS, until };
+  const grant = { cluster: "prod", name: "jane", until };
   const cookie = `${COOKIE}=${await signGrant(grant, { ...cluster.entry, headers: {} })}`;
-  const form = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" };
-  const answer = await doors.request(`/fleet/prod${path}`, {
-    method,
-    headers: { cookie, ...(method === "POST" && form) },
-    ...(method === "POST" && { body }),
-  });
+  const answer = await doors.request(`/fleet/prod${path}`, { headers: { cookie } });
   await doors.settle();
   return answer;
 }

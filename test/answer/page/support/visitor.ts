@@ -2,7 +2,7 @@
 import { createApp } from "../../../../functions/app.ts";
 import type { Env, Platform } from "../../../../functions/env.ts";
 import { newIsolateState } from "../../../../functions/target.ts";
-import { COOKIE, NODE_RIGHTS, signGrant, type Visitor } from "../../../../functions/page/session.ts";
+import { COOKIE, signGrant } from "../../../../functions/page/session.ts";
 import { entry, newPlatform } from "../../../support/doors.ts";
 import type { Before, FakeCluster } from "../../../support/fake-cluster.ts";
 import { NOW } from "../../../support/fixtures.ts";
@@ -65,14 +65,13 @@ export function arrive({ env: { CLUSTERS, ...others }, start, fetch: instead = {
 }
 
 interface SignedIn {
-  readonly visitor?: Partial<Visitor>;
   readonly before?: Before;
 }
 
-/** One who has signed in to fake clusters; by default they may do everything. */
+/** Signs a visitor in to fake clusters. */
 export async function arriveAt(
   clusters: Readonly<Record<string, FakeCluster>>,
-  { visitor, before }: SignedIn = {},
+  { before }: SignedIn = {},
 ): Promise<PageVisitor> {
   const entries = Object.keys(clusters).map((name) => [name, entry(`https://${name}.example`)] as const);
   const fetchFake: Platform["fetch"] = async (url, init) => {
@@ -84,7 +83,7 @@ export async function arriveAt(
   for (const fake of Object.values(clusters)) fake.now = there.now;
   const until = NOW.getTime() / 1000 + 3600;
   const grants = entries.map(([cluster, its]) => {
-    const grant = { name: "jane", mayAct: true, maintains: NODE_RIGHTS, ...visitor, cluster, until };
+    const grant = { name: "jane", cluster, until };
     return signGrant(grant, { ...its, headers: {} });
   });
   there.cookie = (await Promise.all(grants)).join("~");

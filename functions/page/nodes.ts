@@ -1,0 +1,169 @@
+/** The nodes of a cluster, as a table: those that are being emptied first, how many VMs each has, and what is known to block a drain. */
+import { html } from "hono/html";
+import { isHeldFast } from "../../shared/eviction/table.ts";
+import type { Client } from "../../shared/kube/client.ts";
+import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
+import type { NodeFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import { NODE_NAME_LABEL } from "../../shared/kube/names.ts";
+import { carriesDrainTaint, isFinal } from "../../shared/kube/objects.ts";
+import { type Departures, departuresFrom, type NodeState, nodeState } from "../../shared/preflight/progress.ts";
+import type { Settings } from "../../shared/settings/settings.ts";
+import { unlessUnreadable } from "../errors.ts";
+import type { Target } from "../target.ts";
+import { badge, type Column, counted, type Html, type Labelled, nodeLink, progressBar, table } from "./components.ts";
+
+const MOST_NODES = 300;
+
+/** How many VMs run on each node, and how many of them would block a drain: of some clusters, as they were read lately. */
+export type RecentVms = Map<string, { readonly at: number; readonly byNode: VmsByNode }>;
+type VmsByNode = ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
+const MAX_AGE_MS = 30_000;
+const MOST_KEPT = 16;
+/** A cluster may have thousands of VMs: what takes longer is not shown. */
+const COUNT_MS = 4000;
+
+interface Counting {
+  readonly client: Client;
+  readonly settings: Settings;
+  readonly recent: RecentVms;
+}
+
+/** Undefined: the VMs could not be counted in time. */
+export async function countVms(target: Target, { client, settings, recent }: Counting): Promise<VmsByNode | undefined> {
+  const now = target.platform.now().getTime();
+  const known = recent.get(target.name);
+  if (known !== undefined && now - known.at <= MAX_AGE_MS) return known.byNode;
+  const vmis = await client.list("virtualmachineinstances", { withinMs: COUNT_MS }).catch(unlessUnreadable);
+  if (vmis === undefined) return undefined;
+  const running = Map.groupBy(
+    vmis.filter((vmi) => !isFinal(vmi)),
+    ({ nodeName = "" }) => nodeName,
+  );
+  const byNode = new Map(
+    [...running].map(([node, here]) => [
+      node,
+      { vms: here.length, held: here.filter((vmi) => isHeldFast(vmi, settings)).length },
+    ]),
+  );
+  recent.delete(target.name);
+  recent.set(target.name, { at: now, byNode });
+  for (const oldest of recent.keys()) if (recent.size > MOST_KEPT) recent.delete(oldest);
+  return byNode;
+}
+
+export function isClosed(node: NodeFacts, settings: Settings): boolean {
+  return node.unschedulable || carriesDrainTaint(node, settings);
+}
+
+/** Reads what a drain has still before it. */
+export async function vmisOnAny(nodes: readonly string[], client: Client): Promise<readonly VmiFacts[]> {
+  const found = await client.list("virtualmachineinstances", { labels: { [NODE_NAME_LABEL]: nodes } });
+  return found.filter((vmi) => !isFinal(vmi));
+}
+
+export interface NodeLine {
+  readonly name: string;
+  readonly state: NodeState;
+  readonly conditions: readonly Labelled[];
+  readonly departures: Departures;
+  /** VMs that are still there: of a node that nobody has closed, those that an evacuation moves. */
+  readonly left: number;
+  /** VMs that a drain that is in progress cannot move. */
+  readonly blocked: number;
+  /** Absent: they could not be counted. */
+  readonly onIt: { readonly vms: number; readonly held: number } | undefined;
+}
+
+interface Around {
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly vmis: readonly VmiFacts[];
+  readonly settings: Settings;
+  readonly vmCounts: VmsByNode | undefined;
+}
+
+const STATES: readonly NodeState[] = ["Emptying", "Cordoned", "Emptied", "InUse"];
+
+/** Those that are being emptied first, of these those with most that is blocked; then what else is not as usual. */
+export function nodeLines(
+  nodes: readonly NodeFacts[],
+  { evacuations, vmis, settings, vmCounts }: Around,
+): readonly NodeLine[] {
+  const from = Map.groupBy(evacuations, ({ status }) => status.sourceNode ?? "");
+  const on = Map.groupBy(vmis, ({ nodeName }) => nodeName ?? "");
+  const lines = nodes.map((node): NodeLine => {
+    const own = from.get(node.name) ?? [];
+    const there = on.get(node.name) ?? [];
+    const seen = isClosed(node, settings) ? there : leaving(own, node);
+    const departures = departuresFrom({ node, settings, evacuations: own, vmis: seen });
+    const held = there.filter((vmi) => isHeldFast(vmi, settings)).length;
+    return {
+      name: node.name,
+      state: nodeState({ node, settings }, seen.length, departures),
+      conditions: conditionsOf(node, settings),
+      departures,
+      left: seen.length,
+      blocked: departures.active.filter(isBlocked).length + held,
+      onIt: vmCounts && (vmCounts.get(node.name) ?? { vms: 0, held: 0 }),
+    };
+  });
+  const rank = ({ state }: NodeLine) => STATES.indexOf(state);
+  return lines.toSorted(
+    (a, b) =>
+      rank(a) - rank(b) ||
+      b.blocked - a.blocked ||
+      b.conditions.length - a.conditions.length ||
+      (a.name < b.name ? -1 : 1),
+  );
+}
+
+function leaving(evacuations: readonly EvacuationFacts[], { name: nodeName }: NodeFacts) {
+  return evacuations.filter(isActive).map(({ namespace, spec }) => ({ namespace, name: spec.vmiName, nodeName }));
+}
+
+function isBlocked({ status: { phase } }: EvacuationFacts): boolean {
+  return phase === "Blocked" || phase === "WaitingForExternalController";
+}
+
+function conditionsOf(node: NodeFacts, settings: Settings): readonly Labelled[] {
+  return [
+    ...(node.ready ? [] : [["NotReady", "bad"] as const]),
+    ...node.pressures.map((pressure) => [pressure, "bad"] as const),
+    ...(carriesDrainTaint(node, settings) ? [["Drain taint", "warn"] as const] : []),
+    ...(node.unschedulable ? [["Cordoned", "warn"] as const] : []),
+    ...(node.endsAt === undefined ? [] : [["Is to end", "warn"] as const]),
+  ];
+}
+
+export function nodeTable(lines: readonly NodeLine[], cluster: string): Html {
+  const columns: readonly Column<NodeLine>[] = [
+    { head: "Node", cell: ({ name }) => nodeLink(cluster, name) },
+    { head: "State", cell: stateCell },
+    { head: "VMs", cell: vmsCell },
+    { head: "A drain", cell: drainCell },
+  ];
+  const caption = "The page of a node has the whole verdict on a drain of it";
+  return table(lines, { key: ({ name }) => name, columns, caption, most: MOST_NODES });
+}
+
+function stateCell({ state, conditions }: NodeLine): Html {
+  const isUsual = conditions.length === 0 && state !== "Emptying";
+  return html`${state === "Emptying" ? badge("Being emptied", "busy") : ""}
+  ${isUsual ? badge("Ready", "good") : conditions.map((one) => html`${badge(...one)} `)}`;
+}
+
+function vmsCell({ name, state, left, departures: { gone }, onIt }: NodeLine): Html | string {
+  if (state !== "Emptying") return onIt === undefined ? "" : counted(onIt.vms, "VM");
+  const total = gone.length + left;
+  const bar = progressBar(gone.length, total, `VMs gone from ${name}`);
+  return html`<span class="progress">${bar} ${gone.length} of ${total} gone</span>`;
+}
+
+/** Says what is known to block, and promises nothing: room elsewhere is judged on the page of the node. */
+function drainCell({ state, blocked, onIt }: NodeLine): Html | "" {
+  if (blocked > 0) return badge(counted(blocked, "VM", ["blocks it", "block it"]), "bad");
+  if (state === "Emptying") return badge("In progress", "busy");
+  if (state === "Emptied") return badge("No VM is left", "good");
+  if (onIt === undefined) return "";
+  if (onIt.held > 0) return badge(counted(onIt.held, "VM", ["would block it", "would block it"]), "warn");
+  return badge(onIt.vms === 0 ? "No VM to move" : "No known blocker", "quiet");
+}
