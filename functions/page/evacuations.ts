@@ -67,7 +67,6 @@ export const CAUSES: Readonly<Record<Cause, string>> = {
   Operator: "a person",
   NodeTermination: "the end of its node",
   NodeEvacuation: "the maintenance of its node",
-  EvictionRequest: "an EvictionRequest",
 };
 
 /** Those at the top cannot continue without a person; the last one tries again by itself, and may fail again. */

@@ -30,7 +30,6 @@ const COMMANDS: readonly Listed[] = [
   listed("retry", "try a failed evacuation of a VM again, now", () => import("./evacuate.ts")),
   listed("doctor", "whether this installation is in order, and what fixes what is not", () => import("./doctor/doctor.ts")),
   listed("install", "install Lifeboat in a cluster, or bring it up to date", () => import("./install/install.ts")),
-  listed("rotate", "give the Worker another token of this cluster, and revoke the one that it has", () => import("./install/rotate.ts")),
   listed("uninstall", "remove Lifeboat from a cluster, and say what is left", () => import("./install/uninstall.ts")),
 ];
 const EXIT_CODES =

@@ -13,7 +13,6 @@ export const CAUSES = [
   "Operator",
   "NodeTermination",
   "NodeEvacuation",
-  "EvictionRequest",
 ] as const;
 
 export type Cause = (typeof CAUSES)[number];
@@ -34,7 +33,6 @@ export const CAUSE = {
   Operator: { urgency: "normal", asksToEvict: true, mark: "Asked" },
   NodeTermination: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
   NodeEvacuation: { urgency: "normal", asksToEvict: true, mark: "Asked" },
-  EvictionRequest: { urgency: "normal", asksToEvict: true, mark: "Asked" },
 } as const satisfies Record<Cause, CauseFacts>;
 
 interface CauseFacts {

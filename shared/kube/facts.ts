@@ -227,24 +227,3 @@ export interface InstalledWebhooks {
   readonly resourceVersion: string;
   readonly webhooks: readonly InstalledWebhook[];
 }
-
-/** What Lifeboat reads of an Eviction of `lifecycle.k8s.io`: its target, and Lifeboat's own places as a responder. */
-export interface EvictionFacts extends NamespacedName {
-  readonly uid: string;
-  readonly pod?: { readonly name: string; readonly uid: string } | undefined;
-  /** Those that have not withdrawn. */
-  readonly requesters: readonly string[];
-  /** Inactive, Active, Interrupted, Canceled or Completed: only upstream's controller writes it. */
-  readonly state?: string | undefined;
-  /** Where Lifeboat's report is in `status.responders`; -1: there is none. */
-  readonly at: number;
-  readonly report?: ResponderReport | undefined;
-}
-
-/** Times are RFC 3339. */
-export interface ResponderReport {
-  readonly startTime?: string | undefined;
-  readonly heartbeatTime?: string | undefined;
-  readonly completionTime?: string | undefined;
-  readonly message?: string | undefined;
-}

@@ -45,9 +45,6 @@ export const PLUGINS_GATE = "Plugins";
 /** `spec.requestedBy` where only a mark showed the evacuation: the next request writes its user there. */
 export const FOUND_MARKED = "KubeVirt";
 
-/** Lifeboat in `spec.evictionResponders` of a launcher pod, and as a label of its Eviction (KEP-4563). */
-export const RESPONDER = "lifeboat.dev/responder";
-
 /** On a migration that serves an evacuation: why the VM has to leave, and the `Evacuation`. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";

@@ -11,7 +11,6 @@ import {
   TokenReview,
   Version,
 } from "./schemas/kubernetes.ts";
-import { Eviction } from "./schemas/lifecycle.ts";
 import { KubeVirt, Migration } from "./schemas/kubevirt.ts";
 import { Vmi } from "./schemas/vmi.ts";
 import { Evacuation, LifeboatConfiguration, NodeEvacuation, VirtualMachine } from "./schemas/lifeboat.ts";
@@ -41,8 +40,6 @@ export const RESOURCES = {
   virtualmachineinstances: { api: KUBEVIRT, facts: Vmi },
   virtualmachineinstancemigrations: { api: KUBEVIRT, facts: Migration },
   plugins: { api: "/apis/plugin.kubevirt.io/v1alpha1", facts: OWN_VIEW },
-  /** Upstream's, of EvictionRequests: not the subresource of a pod. */
-  evictions: { api: "/apis/lifecycle.k8s.io/v1alpha1", facts: Eviction },
   evacuations: { api: `/apis/${API_GROUP}`, facts: Evacuation },
   nodeevacuations: { api: `/apis/${API_GROUP}`, facts: NodeEvacuation },
   lifeboatconfigurations: { api: `/apis/${API_GROUP}`, facts: LifeboatConfiguration },

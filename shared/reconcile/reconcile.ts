@@ -20,7 +20,6 @@ import {
   sum,
   type World,
 } from "./carry-out.ts";
-import { respondToRequests } from "./eviction-requests.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { observeShield } from "./observe-shield.ts";
@@ -75,18 +74,11 @@ async function reconcileOneOfMany(key: NamespacedName, deps: Deps, known: Known)
 
 export async function reconcileActive(deps: Deps): Promise<Result> {
   const active = await unfinishedEvacuations(deps.cluster);
-  const responded = await respond(active, deps);
   const ofVmis = await reconcileVmisOf(active, deps);
   const requests = pressedNodes(ofVmis);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
   const emptied = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true });
-  return sum([responded, ofVmis, ofNodes, emptied, underWay(active), await reconcileShield(deps)]);
-}
-
-/** What an EvictionRequest begins or cancels is reconciled at once. */
-async function respond(active: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
-  if (!deps.settings.featureGates.includes("EvictionRequests")) return NOTHING;
-  return await respondToRequests(active, deps, (key) => reconcileOneOfMany(key, liveOf(deps), {}));
+  return sum([ofVmis, ofNodes, emptied, underWay(active), await reconcileShield(deps)]);
 }
 
 /** Those that have not ended, and those of which something is left. */
@@ -231,8 +223,7 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   const scans = [carryOut(["budget"], budgeted, deps), ...names.map((name) => carryOut([name], world, deps))];
   const scanned = await Promise.all(scans);
   const unfinished = world.evacuations.filter(isUnfinished);
-  const responded = await respond(unfinished, deps);
-  const ofVmis = sum([responded, await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
+  const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
   const emptied = await empty(deps, { isConcerned: concernedBy(world.evacuations, world.nodes), isThorough: true });
   await attempt("removing old NodeEvacuations", deps, () => forgetNodeEvacuations(deps));
   return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), emptied, await reconcileShield(deps)]);

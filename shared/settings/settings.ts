@@ -7,7 +7,6 @@ export const FEATURE_GATES = [
   "PreemptionEvictionLiveMigration",
   "NoExecuteTaintEvictionLiveMigration",
   "NodeTerminationEvictionLiveMigration",
-  "EvictionRequests",
 ] as const;
 
 export type FeatureGate = (typeof FEATURE_GATES)[number];

@@ -7,7 +7,7 @@ import { isInCluster, type Reads } from "./reads.ts";
 
 /** A token that has no end is replaced by hand; once a year is what most rules ask for. */
 const OLD_SECONDS = 365 * 86_400;
-const ROTATE = "lifeboat rotate";
+const ROTATE = "infra/kubernetes/README.md#rotate says how to give the Worker another token";
 
 export async function tokens(reads: Reads): Promise<readonly Finding[]> {
   const all = await reads.tokens();

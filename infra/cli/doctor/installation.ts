@@ -54,7 +54,7 @@ const FIXES = {
   Valid: [EDIT, EDIT],
   Permitted: ["lifeboat install", "lifeboat install"],
   WebhookCalled: ["lifeboat install", "lifeboat install --worker URL"],
-  CredentialsValid: [LOGS, "lifeboat rotate"],
+  CredentialsValid: [LOGS, "infra/kubernetes/README.md#rotate says how to give the Worker another token"],
   ReviewsDecided: [LOGS, "npx wrangler tail"],
   CertificateValid: ["lifeboat install", "lifeboat install"],
 } as const satisfies Record<Condition["type"], readonly [string, string]>;

@@ -24,7 +24,6 @@ export function filesNeeded(settings: Settings): readonly string[] {
     ["descheduler-support", settings.featureGates.includes("DeschedulerSupport")],
     ["descheduling", settings.featureGates.includes("EvictionsInBackground")],
     ["shield", isShieldWanted(settings)],
-    ["eviction-requests", settings.featureGates.includes("EvictionRequests")],
   ] as const;
   const needed = optional.flatMap(([name, isNeeded]) => (isNeeded ? [`kubernetes/optional/${name}/${name}.yaml`] : []));
   return ["kubernetes/rbac.yaml", ...needed];

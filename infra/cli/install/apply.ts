@@ -5,7 +5,7 @@ import { type ApiAnswer, type Send } from "../../../shared/kube/transport.ts";
 import { Failed } from "../failed.ts";
 import { type Host } from "../host.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
-import { turned, withGatesOf } from "./plan.ts";
+import { turned, withGatesOf, withoutOldGate } from "./plan.ts";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 
@@ -40,7 +40,7 @@ export async function applyAll(manifests: readonly Manifest[], applying: Applyin
 async function apply(manifest: Manifest, { send, forceConflicts }: Applying) {
   const path = pathOf(manifest);
   const before = await readObject(manifest, send());
-  const turns = turned(before, manifest);
+  const turns = [...turned(before, manifest), ...withoutOldGate(before, manifest)];
   if (turns.length > 0) await send()({ method: "PATCH", path, body: turns, query: { fieldManager: MANAGER } });
   const query = { fieldManager: MANAGER, force: String(forceConflicts) };
   const body = withGatesOf(before, manifest);

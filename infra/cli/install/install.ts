@@ -7,7 +7,7 @@ import { Failed } from "../failed.ts";
 import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
 import { entryOf, homeIn, requireForm, requireWorker } from "./flags.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
-import { type Home, isDeployment, isWebhook, OLD_SETTINGS, plan, retired } from "./plan.ts";
+import { type Home, isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
 import { giveIdentity, type Given, type Giving, settle } from "./identity.ts";
 import { isAccepted } from "./token.ts";
@@ -49,7 +49,7 @@ const STEPS: readonly Step[] = [
         all,
       ),
   },
-  { title: "what an older version made and nothing needs is gone", do: removeRetired },
+  { title: "parts of an older version that are not needed any more are gone", do: removeOld },
   { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
   { title: "every replica of Lifeboat is available", form: "Cluster", do: untilAvailable },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
@@ -146,16 +146,10 @@ function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
     ${enablingPlugins}`);
 }
 
-async function removeRetired({ facts, send, host }: Installing): Promise<void> {
-  for (const manifest of retired(facts.kubevirtNamespace)) {
+async function removeOld({ send, host }: Installing): Promise<void> {
+  for (const manifest of LEFT_BY_0_3) {
     if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
   }
-  if ((await readObject(OLD_SETTINGS, send())) === undefined) return;
-  const { namespace, name } = OLD_SETTINGS.metadata;
-  host.stderr
-    .write(`‼ ConfigMap ${name} of 0.1 is left, and nothing reads it. Copy its settings into the LifeboatConfiguration, then:
-    kubectl -n ${namespace} delete configmap ${name}
-`);
 }
 
 /** From now on the Worker does all of its work; and another install without flags would keep the form that is there. */
@@ -218,9 +212,8 @@ async function giveToken(installing: Installing): Promise<void> {
   }
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
     // What was revoked stays so.
-    const rotate = `lifeboat rotate --cluster ${cluster} --entry ${file}`;
     const what = `this cluster does not accept the token in ${file}: it was revoked, or has ended`;
-    throw new Failed(`${what}. To make another one: ${rotate}`);
+    throw new Failed(`${what}. Remove the file and run this command again: it makes new tokens`);
   }
   if (home.in !== "Worker") return;
   const known = found ?? (await newEntry(file, { server, send, host }));

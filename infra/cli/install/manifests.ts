@@ -69,9 +69,6 @@ export const PARTS: readonly Part[] = [
     "EvictionsInBackground",
   ]),
   part("descheduler-support", "annotates launcher pods for another descheduler", ["DeschedulerSupport"]),
-  part("eviction-requests", "experimental: responds to EvictionRequests (Kubernetes 1.37, gate EvictionRequestAPI)", [
-    "EvictionRequests",
-  ]),
   part("restriction", "limits what Lifeboat's account may change on pods and nodes"),
 ];
 

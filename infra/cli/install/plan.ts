@@ -133,13 +133,23 @@ function configuration(parts: Site["parts"]): Manifest {
   return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
+/** Part of what 0.3 could do. The kind refuses an object that names it as soon as another gate changes. */
+const GATE_OF_0_3 = "EvictionRequests";
+
+/** Returns a JSON patch that removes a gate of 0.3, whoever has set it. */
+export function withoutOldGate(before: unknown, { kind }: Manifest): readonly object[] {
+  const found = Configured.safeParse(before);
+  const isThere = kind === "LifeboatConfiguration" && found.success && GATE_OF_0_3 in found.data.spec.featureGates;
+  return isThere ? [{ op: "remove", path: `/spec/featureGates/${GATE_OF_0_3}` }] : [];
+}
+
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
 
 /** A gate that is on stays on: it may be that of a part which an earlier installation added, and whose webhook is still there. */
 export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
   if (manifest.kind !== "LifeboatConfiguration" || !planned.success || !found.success) return manifest;
-  const on = Object.entries(found.data.spec.featureGates).filter(([, isOn]) => isOn);
+  const on = Object.entries(found.data.spec.featureGates).filter(([gate, isOn]) => isOn && gate !== GATE_OF_0_3);
   const { spec } = planned.data;
   return { ...manifest, spec: { ...spec, featureGates: { ...Object.fromEntries(on), ...spec.featureGates } } };
 }
@@ -183,30 +193,12 @@ function leadsAs(planned: ClientConfig, found: ClientConfig): boolean {
   return caBundle === found.caBundle && path === found.service?.path;
 }
 
-const RBAC = "rbac.authorization.k8s.io/v1";
-const OWN = { namespace: "lifeboat-system", name: "lifeboat" };
-
-/** The binding first. */
-function role(kind: "Role" | "ClusterRole", metadata: Manifest["metadata"]): readonly Manifest[] {
-  return [`${kind}Binding`, kind].map((one) => ({ apiVersion: RBAC, kind: one, metadata }));
-}
-
-/** 0.1's settings, which nothing reads: an administrator wrote them. */
-export const OLD_SETTINGS: Manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: OWN };
-
-/** What an older version has put into a cluster and this one does not need. */
-export function retired(kubevirtNamespace: string): readonly Manifest[] {
-  return [
-    ...["lifeboat-slots", "lifeboat-counters"].map((name) => {
-      return { apiVersion: "v1", kind: "ConfigMap", metadata: { ...OWN, name } };
-    }),
-    ...role("Role", OWN),
-    { apiVersion: "migrations.kubevirt.io/v1alpha1", kind: "MigrationPolicy", metadata: { name: "lifeboat-firm" } },
-    ...["lifeboat-impersonation", "lifeboat-constrained-impersonation"].flatMap((name) =>
-      role("Role", { namespace: kubevirtNamespace, name }),
-    ),
-    ...["lifeboat-constrained-impersonation", "lifeboat-marking", "lifeboat-descheduling"].flatMap((name) =>
-      role("ClusterRole", { name }),
-    ),
-  ];
-}
+/** Objects that 0.3 has installed and that this version does not need. */
+export const LEFT_BY_0_3: readonly Manifest[] = [
+  ...["MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"].map((kind) => {
+    return { apiVersion: "admissionregistration.k8s.io/v1", kind, metadata: { name: "lifeboat-eviction-requests" } };
+  }),
+  ...["ClusterRoleBinding", "ClusterRole"].map((kind) => {
+    return { apiVersion: "rbac.authorization.k8s.io/v1", kind, metadata: { name: "lifeboat-eviction-requests" } };
+  }),
+];

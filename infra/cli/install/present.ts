@@ -35,7 +35,6 @@ export async function readClusterFacts(connection: Connection) {
   const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };
   const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
   return {
-    kubevirtNamespace: namespace,
     /** The command that switches KubeVirt's feature gate Plugins on; undefined: it is. */
     enablingPlugins: featureGates.includes(PLUGINS_GATE)
       ? undefined

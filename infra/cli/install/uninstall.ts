@@ -10,7 +10,7 @@ import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { ifServed, readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
-import { isDeployment, isWebhook, plan, retired } from "./plan.ts";
+import { isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/requests.ts";
 import { withdraw } from "../../../shared/evacuation/api.ts";
@@ -23,8 +23,6 @@ const FURTHER = [
   "relay/kubernetes/site.yaml",
   "relay/kubernetes/deployment.yaml",
 ] as const;
-/** Where KubeVirt is gone already. */
-const KUBEVIRT_NAMESPACE = "kubevirt";
 const LEFT = [
   "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
   "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
@@ -50,7 +48,7 @@ Lifeboat's off VMs, pods and migrations.`,
       ends(async ({ yes, dryRun }) => {
         const connection = connect();
         const present: Manifest[] = [];
-        for (const manifest of await everythingOf(connection)) {
+        for (const manifest of everything()) {
           if ((await readObject(manifest, connection.send())) !== undefined) present.push(manifest);
         }
         if (dryRun) {
@@ -93,11 +91,10 @@ async function agree(connection: Connection, host: Host): Promise<void> {
 }
 
 /** In the order in which it is deleted: the namespace and the kinds last. */
-async function everythingOf(connection: Connection): Promise<readonly Manifest[]> {
-  const [kubevirt] = (await ifServed(connection.cluster().list("kubevirts"))) ?? [];
+function everything(): readonly Manifest[] {
   const inCluster = plan({ parts: PARTS, home: { in: "Cluster", image: "" } });
   const byWorker = plan({ parts: PARTS, home: { in: "Worker", url: "", webhookToken: "" } });
-  const further = [...FURTHER.flatMap(manifestsIn), ...retired(kubevirt?.namespace ?? KUBEVIRT_NAMESPACE)];
+  const further = [...FURTHER.flatMap(manifestsIn), ...LEFT_BY_0_3];
   const all = new Map([...inCluster, ...byWorker, ...further].map((manifest) => [nameOf(manifest), manifest]));
   return [...all.values()].toReversed().toSorted((a, b) => lateness(a) - lateness(b));
 }

@@ -1,7 +1,7 @@
 /** What a Worker has to know of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import * as z from "zod";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
@@ -42,14 +42,6 @@ export async function newEntry(file: string, { server, send, host }: From): Prom
     throw error;
   }
   return { file, server, token, ...entry };
-}
-
-/** With another token, and else as it was. */
-export async function replaceToken(file: string, token: string): Promise<void> {
-  const entry = z.looseObject({}).parse(JSON.parse(await readFile(file, "utf8")));
-  // A file that is half written would have lost the other tokens.
-  await createSecretFile(`${file}.new`, textOf({ ...entry, token }));
-  await rename(`${file}.new`, file);
 }
 
 function textOf(entry: object): string {

@@ -30,12 +30,18 @@ const PhaseOfAnyVersion = z.lazy(() =>
   ),
 );
 
+/** 0.3 knew `EvictionRequest`, too. Such an Evacuation continues as if a person had asked for it. */
+const Cause = z.pipe(
+  z.enum([...CAUSES, "EvictionRequest"]),
+  z.transform((cause) => (cause === "EvictionRequest" ? "Operator" : cause)),
+);
+
 export const Evacuation = kind(
   () => ({
     metadata: Meta,
     spec: z.object({
       virtualMachineInstance: z.object({ name: z.string() }),
-      cause: z.enum(CAUSES),
+      cause: Cause,
       requestedBy: Words,
       intent: z._default(z.enum(["Evacuate", "Withdrawn"]), "Evacuate"),
       retryAt: Text,

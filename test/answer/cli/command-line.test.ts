@@ -8,7 +8,7 @@ import { run } from "../../../infra/cli/run.ts";
 const NOWHERE = { url: "https://127.0.0.1:2", caPem: "", user: "jane", token: "t" };
 const person = { kubeconfig: NOWHERE };
 
-const COMMANDS = "explain drain evacuate cancel retry doctor install rotate uninstall";
+const COMMANDS = "explain drain evacuate cancel retry doctor install uninstall";
 
 test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command, and the exit codes", async (line) => {
   const { host, out } = machineOf({});

@@ -29,7 +29,6 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
   DrainTaint: [true, undefined, false],
   Operator: [true, undefined, true],
   NodeEvacuation: [true, undefined, true],
-  EvictionRequest: [true, undefined, true],
   Preemption: [false, "urgent", true],
   NoExecuteTaint: [false, undefined, true],
   DeviceTaint: [false, undefined, true],

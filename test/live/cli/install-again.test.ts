@@ -1,9 +1,10 @@
 /** `lifeboat install` over what an administrator has made of an installation. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { nameOf } from "../../../infra/cli/install/manifests.ts";
+import * as z from "zod";
+import { Manifest, manifestsIn } from "../../../infra/cli/install/manifests.ts";
 import { imageBeside } from "../../../infra/cli/install/present.ts";
-import { retired } from "../../../infra/cli/install/plan.ts";
 import { applyManifests, createNode, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
+import { applyAsCommand, configureLifeboat, lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
 import { kustomized } from "./install-stage.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 
@@ -18,26 +19,37 @@ beforeEach(() => applyManifests(sandbox.client, kustomized()));
 
 const call = (line: string) => lifeboat(line, { kubeconfig: sandbox.kubeconfig });
 
-/** Of an older version: above all the rights to act as KubeVirt. */
-const ROLES = retired("kubevirt").filter(({ kind }) => kind.includes("Role"));
+const RBAC = "rbac.authorization.k8s.io";
+const OF_OLD = { apiVersion: `${RBAC}/v1`, metadata: { name: "lifeboat-eviction-requests" } };
+const OLD_ROLE = { ...OF_OLD, kind: "ClusterRole", rules: [] };
+const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: OF_OLD.metadata.name };
+const OLD_BINDING = { ...OF_OLD, kind: "ClusterRoleBinding", roleRef, subjects: [] };
+const [LAST_GATE, OLD_GATE] = ["'NodeTerminationEvictionLiveMigration'", "EvictionRequests"];
 
-async function applyRetired(): Promise<void> {
-  const roles = ROLES.map((manifest) => {
-    const { kind, metadata } = manifest;
-    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: kind.replace("Binding", ""), name: metadata.name };
-    return { ...manifest, ...(kind.endsWith("Binding") ? { roleRef, subjects: [] } : { rules: [] }) };
-  });
-  await applyManifests(sandbox.client, roles);
+/** Applies what 0.3 installed of a part that this version does not have: its role, and its gate, which an editor has switched on. */
+async function applyOld(): Promise<void> {
+  const { client } = sandbox;
+  const [kind] = manifestsIn("kubernetes/crds/lifeboatconfigurations.yaml");
+  const ofOld: unknown = JSON.parse(JSON.stringify(kind).replace(LAST_GATE, `${LAST_GATE}, '${OLD_GATE}'`));
+  await applyAsCommand(client, [OLD_ROLE, OLD_BINDING, Manifest.parse(ofOld)]);
+  const featureGates = { [OLD_GATE]: true, PreemptionEvictionLiveMigration: true };
+  await configureLifeboat(client, { featureGates });
 }
 
-const DELETED = ROLES.map((manifest) => `${nameOf(manifest)} deleted`);
-const deleted = ({ out }: { readonly out: readonly string[] }) => out.filter((line) => line.includes("deleted"));
+const OLD = ["clusterrolebinding", "clusterrole"].map((kind) => `${kind}.${RBAC}/lifeboat-eviction-requests deleted`);
 
-test("rights to act as KubeVirt, which an older version had, are deleted, and that is said", async () => {
-  await applyRetired();
-  expect(DELETED).toContain("rolebinding.rbac.authorization.k8s.io/lifeboat-impersonation -n kubevirt deleted");
-  expect(deleted(await call("install"))).toEqual(DELETED);
-  expect(deleted(await call("install"))).toEqual([]);
+async function gates(): Promise<object> {
+  const found = await sandbox.client.get(lifeboatConfigurations, { name: "lifeboat" });
+  return z.object({ spec: z.object({ featureGates: z.record(z.string(), z.boolean()) }) }).parse(found).spec
+    .featureGates;
+}
+
+test("over 0.3 with a part that has gone: install deletes that part and its gate, and keeps the others", async () => {
+  await applyOld();
+  const { code, out } = await call("install --with pressure");
+  expect({ code, deleted: out.filter((line) => line.includes("deleted")) }).toEqual({ code: 0, deleted: OLD });
+  expect(await gates()).toEqual({ PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true });
+  expect((await call("install")).out.filter((line) => line.includes("deleted"))).toEqual([]);
 });
 
 test("what kubectl has applied of this version is no conflict, and nothing changes", async () => {
@@ -68,4 +80,9 @@ test.each([
   ["a build of one's own", "registry.test:5000/lifeboat:0.2.0",   undefined, "registry.test:5000/lifeboat:0.2.0"],
 ])("the image without --image, %s", (_, present, ofRelease, expected) => {
   expect(imageBeside(present, ofRelease)).toBe(expected);
+});
+
+test("uninstall deletes what 0.3 has installed of a part that has gone", async () => {
+  await applyOld();
+  expect((await call("uninstall --yes")).out).toEqual(expect.arrayContaining(OLD));
 });

@@ -26,6 +26,8 @@ export interface InstallStage {
   worker: RunningWorker;
   readonly entryFile: string;
   readEntry(): Promise<Entry>;
+  /** As `wrangler secret put`: the Worker starts anew with it. */
+  giveEntry(): Promise<void>;
   /** Of the Worker's form; gives the Worker the entry as soon as the command waits for that. */
   install(flags?: string, tweak?: Partial<Person>): Promise<Said>;
   call(line: string, tweak?: Partial<Person>): Promise<Said>;
@@ -50,17 +52,24 @@ export async function startInstallStage(options: SandboxOptions = {}): Promise<I
   });
   const call: InstallStage["call"] = (line, tweak) => lifeboat(line, { kubeconfig, ...tweak });
   const readEntry = async () => Entry.parse(JSON.parse(await readFile(entryFile, "utf8")));
+  let given: string | undefined;
   const stage: InstallStage = {
     sandbox,
-    worker: await startWorker({ authority, clusters: {}, registry: true }),
+    worker: await startWorker({ authority, clusters: {} }),
     entryFile,
     readEntry,
+    async giveEntry() {
+      const entry = await readEntry();
+      given = JSON.stringify(entry);
+      await stage.worker.stop();
+      stage.worker = await startWorker({ authority, clusters: { prod: entry }, port: stage.worker.port });
+    },
     install(flags = "", tweak = {}) {
       const worker = `--worker ${stage.worker.url} --cluster prod --entry ${entryFile}`;
       const meanwhile = async () => {
         const entry = await readEntry().catch(() => undefined);
         if (entry === undefined) await untilFilled(sandbox);
-        else await stage.worker.registry.set("prod", entry);
+        else if (JSON.stringify(entry) !== given) await stage.giveEntry();
       };
       return call(`install ${worker} --ca-bundle ${join(folder, "ca.pem")} ${flags}`, { meanwhile, ...tweak });
     },

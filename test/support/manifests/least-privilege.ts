@@ -96,10 +96,6 @@ export const NEEDS: readonly Need[] = [
     ["list events",                                                                              "a VM that the shield covers is let go although its shutdown was not refused"],
     ["get plugin.kubevirt.io/plugins/lifeboat-shield",                                           "the shield covers no VM"],
   ]),
-  ...of("kubernetes/optional/eviction-requests/eviction-requests.yaml", [
-    ["list lifecycle.k8s.io/evictions",                                                          "no EvictionRequest is answered, and upstream evicts after 20 minutes"],
-    ["patch lifecycle.k8s.io/evictions/status",                                                  "no heartbeat: upstream evicts after 20 minutes, though the VM may be moving"],
-  ]),
 ];
 
 type RelaysRow = readonly [permission: string, without: string, refused: string];
