@@ -14,20 +14,21 @@ import type { Target } from "./target.ts";
 /** A delivery is answered when its events have been acted on; the relay waits this long and more. */
 const RECONCILE_SECONDS = 20;
 
-/**
- * 204: every event has been acted on. 503: send all again. What is refused for good is not worth another delivery: full scans try it again.
- */
+/** 204: every event has been acted on. 503: send all again. */
 export async function receiveEvents(c: Context, target: Target): Promise<Response> {
-  const payload = await c.req.text();
-  const requests = parseBatch(c.req.header("content-type"), payload).map(requestOf);
-  if (requests.length === 0) return c.body(null, 204);
-  for (const r of requests) if (r.kind === "VirtualMachineInstance") target.state.refusals.forget(target.name, r);
+  await actOn(parseBatch(c.req.header("content-type"), await c.req.text()), target);
+  return c.body(null, 204);
+}
+
+/** Throws TryAgain if the whole batch has to come again. What is refused for good does not: full scans try it again. */
+export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
+  const requests = events.map(requestOf);
+  if (requests.length === 0) return;
   const reconcile = (deps: Deps) => reconcileRequested(requests, deps);
   const { failures, refused, left } = await reconcileWithin(target, RECONCILE_SECONDS, reconcile, {
     watched: true,
   });
   if (failures - refused + left > 0 && WHEN_UNDECIDED.delivery === "fail") throw new RejectionError("TryAgain");
-  return c.body(null, 204);
 }
 
 function parseBatch(contentType: string | undefined, payload: string): readonly LifeboatEvent[] {

@@ -8,14 +8,13 @@ import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shar
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { isDue } from "../shared/evacuation/attempts.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
-import { isRepeatable } from "../shared/eviction/decide.ts";
+import type { EvictionFacts } from "../shared/eviction/decide.ts";
 import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
 import { keepUndecided } from "./conditions.ts";
 import { describeFailure, RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
-import type { Asked, Ruling } from "./refusals.ts";
 import * as review from "./review.ts";
 import type { Target } from "./target.ts";
 
@@ -49,6 +48,11 @@ function isDryRun({ dryRun, object }: EvictionRequest): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
 }
 
+interface Asked {
+  readonly pod: NamespacedName;
+  readonly request: EvictionFacts["request"];
+}
+
 const READING_SHARE = 0.5;
 /** By then everything has ended. */
 const ANSWERING_SHARE = 0.9;
@@ -60,16 +64,8 @@ export async function reviewEvictionRequest(c: Context, target: Target, received
   target.state.called.add(target.name);
   const { namespace, name, userInfo, object } = parsed.data;
   const cause = causeOfEviction(object.metadata.annotations ?? {});
-  const asked: Asked = {
-    cluster: target.name,
-    pod: { namespace, name },
-    request: { username: userInfo.username, cause },
-  };
-  const dryRun = isDryRun(parsed.data);
-  const remembered = dryRun ? undefined : target.state.refusals.find(asked, target.platform.now());
-  if (remembered === undefined) return await reviewAnew(c, target, received, { uid, asked, dryRun });
-  logRuling(target, asked, remembered, dryRun);
-  return c.json(render(uid, remembered));
+  const asked: Asked = { pod: { namespace, name }, request: { username: userInfo.username, cause } };
+  return await answer(c, target, received, { uid, asked, dryRun: isDryRun(parsed.data) });
 }
 
 interface Eviction {
@@ -78,7 +74,7 @@ interface Eviction {
   readonly dryRun: boolean;
 }
 
-async function reviewAnew(
+async function answer(
   c: Context,
   target: Target,
   { arrived, held }: review.Received,
@@ -113,10 +109,9 @@ async function reviewAnew(
       if (!dryRun) noteUndecided(c, target, why);
       return say(refuseUndecided(uid, key, why));
     }
-    const ruling = rulingOf(ruled);
-    logRuling(target, asked, ruling, dryRun);
-    if (!dryRun) followUp(c, target, asked, ruled);
-    return say(render(uid, ruling));
+    logReview(target, asked, ruled, dryRun);
+    if (!dryRun) followUp(c, target, ruled);
+    return say(render(uid, ruled));
   } catch (error) {
     // A defect of ours leaves it undecided too.
     target.logFailure("reviewing an eviction", error);
@@ -126,11 +121,8 @@ async function reviewAnew(
   }
 }
 
-function rulingOf({ facts, decision }: Review): Ruling {
-  return { decision, warnings: warningsOf(facts, decision), vmi: facts.vmi?.name };
-}
-
-function render(uid: string, { decision, warnings }: Ruling): review.AdmissionReview {
+function render(uid: string, { facts, decision }: Review): review.AdmissionReview {
+  const warnings = warningsOf(facts, decision);
   if (decision.verdict === "Allow") return review.permission(uid, warnings);
   return review.refusal(uid, decision.message, { warnings });
 }
@@ -179,11 +171,8 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
 }
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
-function followUp(c: Context, target: Target, asked: Asked, ruled: Review): void {
+function followUp(c: Context, target: Target, ruled: Review): void {
   const { events } = ruled.decision;
-  // Where watches are read, they say more.
-  if (target.cached === undefined && isRepeatable(ruled.decision, ruled.facts))
-    target.state.refusals.note(asked, rulingOf(ruled), ruled.facts.now);
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));
   const { vmi } = ruled.facts;
   if (vmi !== undefined && isWorthALook(ruled, vmi))
@@ -208,13 +197,13 @@ function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   return created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
 }
 
-function logRuling(target: Target, { pod, request }: Asked, { decision, vmi }: Ruling, dryRun: boolean): void {
+function logReview(target: Target, { pod, request }: Asked, { decision, facts }: Review, dryRun: boolean): void {
   if (!dryRun) target.state.reviews.count("evictions", decision.verdict === "Allow" ? "allowed" : "refused");
   target.platform.log({
     endpoint: "admission/evictions",
     cluster: target.name,
     pod: keyOf(pod),
-    vmi,
+    vmi: facts.vmi?.name,
     cause: request.cause,
     requestedBy: request.username,
     verdict: decision.verdict,

@@ -7,7 +7,6 @@ import { type ClusterEntry, type Clusters, parseClusters } from "../shared/setti
 import { type LoadedSettings, SettingsCache } from "../shared/settings/load-settings.ts";
 import type { Env, Platform } from "./env.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
-import { Refusals } from "./refusals.ts";
 import { RegistryCache } from "./registry.ts";
 import { ReviewCounts } from "./review.ts";
 
@@ -21,8 +20,6 @@ export interface IsolateState {
   readonly budget: MemoryBudget;
   /** For the metrics of a server. An isolate of a Worker has none of its own: there the log has them. */
   readonly reviews: ReviewCounts;
-  /** Of evictions, where no watch says as much. */
-  readonly refusals: Refusals;
 }
 
 export function newIsolateState(): IsolateState {
@@ -33,7 +30,6 @@ export function newIsolateState(): IsolateState {
     called: new Set(),
     budget: new MemoryBudget(),
     reviews: new ReviewCounts(),
-    refusals: new Refusals(),
   };
 }
 

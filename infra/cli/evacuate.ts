@@ -17,11 +17,10 @@ import {
   isUnfinished,
 } from "../../shared/kube/evacuation.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
-import { UsageError } from "../tools/console/arguments.ts";
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Add, EXIT, output, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
-import { Failed } from "./failed.ts";
+import { Failed, UsageError } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { cancelNode, NODE_WORD, SILENT_SECONDS, WAITING } from "./maintenance.ts";
 import { plain } from "./print.ts";

@@ -7,6 +7,11 @@ export class Failed extends Error {
   override readonly name = "Failed";
 }
 
+/** The user can fix it: the message is all there is to say. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
 /** Undefined: a defect of ours. */
 export function wordsOf(error: unknown, connection: Connection | undefined): string | undefined {
   if (error instanceof Failed) return error.message;

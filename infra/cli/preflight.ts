@@ -13,10 +13,9 @@ import { subjectOf } from "../../shared/preflight/progress.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { isInTheWay } from "../../shared/preflight/verdict.ts";
 import { durationText } from "../../shared/settings/time.ts";
-import { UsageError } from "../tools/console/arguments.ts";
 import { EXIT, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
-import { Failed } from "./failed.ts";
+import { Failed, UsageError } from "./failed.ts";
 import type { Host, Stream } from "./host.ts";
 import { type Paint, paintFor, plain, printTable } from "./print.ts";
 

@@ -1,6 +1,6 @@
 /** How the command prints: tables as kubectl's, JSON, YAML, names; colours on a terminal only. */
 import { dump } from "js-yaml";
-import { aligned } from "../tools/console/table.ts";
+import { aligned } from "./table.ts";
 import type { Host, Stream } from "./host.ts";
 
 export type DataForm = "json" | "yaml";

@@ -1,10 +1,9 @@
 /** One call of `lifeboat`, from its words to its exit code. */
 import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
-import { UsageError } from "../tools/console/arguments.ts";
 import { type Add, EXIT, type ExitCode, secondsOf } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import { wordsOf } from "./failed.ts";
+import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
 
 interface Listed {

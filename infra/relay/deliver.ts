@@ -3,11 +3,11 @@ import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-eve
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
 import { halfOf, type Outbox } from "./outbox.ts";
-import type { Outcome, Result, Send } from "./send.ts";
+import type { Deliver, Outcome, Result } from "./send.ts";
 
 export interface DeliveryOptions {
   readonly outbox: Outbox;
-  readonly send: Send;
+  readonly deliver: Deliver;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -26,7 +26,15 @@ const RETRY = { firstMs: 500, longestMs: 5_000 };
 /** A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
-export function startDelivery({ outbox, send, clock, random, log, gatherMs = 0, onResult }: DeliveryOptions): Delivery {
+export function startDelivery({
+  outbox,
+  deliver,
+  clock,
+  random,
+  log,
+  gatherMs = 0,
+  onResult,
+}: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
   /** Ends the present pause soon. */
@@ -43,7 +51,7 @@ export function startDelivery({ outbox, send, clock, random, log, gatherMs = 0, 
       }
       if (gatherMs > 0 && outbox.length < limit) await pause(clock, gatherMs, stopped.signal);
       const events = outbox.first(limit, clock.now());
-      const outcome = await send(events, stopped.signal);
+      const outcome = await deliver(events, stopped.signal);
       if (stopped.signal.aborted) return;
       onResult(outcome.result, events);
       await react(events, outcome);

@@ -4,6 +4,7 @@ import { systemClock } from "./clock.ts";
 import { type Config, parseEnvironment } from "./config.ts";
 import { createLog } from "./log.ts";
 import { startRelay } from "./relay.ts";
+import { overHttp } from "./send.ts";
 import { startProbes } from "./probes.ts";
 
 const log = createLog(systemClock, (line) => process.stdout.write(`${line}\n`));
@@ -21,11 +22,9 @@ if (parsed.ok) {
   const kubeConfig = kubeConfigOf(parsed.value);
   const relay = startRelay({
     kubeConfig,
-    endpoint,
-    secret,
+    deliver: overHttp({ endpoint, secret, clock: systemClock, fetch: globalThis.fetch }),
     clock: systemClock,
     random: Math.random,
-    fetch: globalThis.fetch,
     log,
   });
   const server = await startProbes(relay, port, systemClock);

@@ -12,18 +12,15 @@ import type { Log } from "./log.ts";
 import { createCounters, memoryMetric, outboxMetrics, watchingMetric } from "./metrics.ts";
 import { createOutbox } from "./outbox.ts";
 import type { Probed } from "./probes.ts";
-import { createSend, type Fetch } from "./send.ts";
+import type { Deliver } from "./send.ts";
 import { keptOf, storeOf } from "./stores.ts";
 import { startWatch, type Watched } from "./watch.ts";
 
 export interface RelayOptions {
   readonly kubeConfig: KubeConfig;
-  /** Of the Worker, for events of this cluster. */
-  readonly endpoint: URL;
-  readonly secret: string;
+  readonly deliver: Deliver;
   readonly clock: Clock;
   readonly random: Random;
-  readonly fetch: Fetch;
   readonly log: Log;
   /** For an app in this process, which reads from the watches. */
   readonly within?: { readonly isLeader: () => boolean };
@@ -43,15 +40,14 @@ const FOLLOWING_MS = 10_000;
 const GATHER_MS = { urgent: 0, routine: 1000 } as const;
 
 export function startRelay(options: RelayOptions): Relay {
-  const { clock, random, log, within } = options;
+  const { clock, random, log, within, deliver } = options;
   const api = apiServerOf(options.kubeConfig);
   const counters = createCounters();
   const outboxes = { urgent: createOutbox(), routine: createOutbox() };
-  const send = createSend(options);
   const deliveryOf = (lane: Lane) =>
     startDelivery({
       outbox: outboxes[lane],
-      send,
+      deliver,
       clock,
       random,
       gatherMs: GATHER_MS[lane],

@@ -1,4 +1,4 @@
-/** One attempt to deliver a batch, and what its answer means. */
+/** One attempt to deliver a batch over HTTP, and what its answer means. */
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod/mini";
@@ -21,11 +21,12 @@ export interface Outcome {
   readonly retryAfterMs?: number;
 }
 
-export type Send = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Outcome>;
+/** Gives a batch to Lifeboat: over HTTP from the relay, by a call where Lifeboat is in the same process. */
+export type Deliver = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Outcome>;
 
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
-export interface SendOptions {
+export interface HttpOptions {
   readonly endpoint: URL;
   readonly secret: string;
   readonly clock: Clock;
@@ -49,7 +50,7 @@ export function resultOf(status: number): Result {
   return RESULT_OF.get(status) ?? (status >= 500 ? "unavailable" : "misconfigured");
 }
 
-export function createSend({ endpoint, secret, clock, fetch }: SendOptions): Send {
+export function overHttp({ endpoint, secret, clock, fetch }: HttpOptions): Deliver {
   const sign = createSigner(secret);
   return async (batch, signal) => {
     const body = JSON.stringify(batch);

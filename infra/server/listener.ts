@@ -18,8 +18,8 @@ export interface Listener {
   readonly port: number;
   /** New connections get this certificate; those that are open keep theirs. */
   present(pair: Pair): void;
-  /** Answers a request of this process, as a connection's or as `instead` does. */
-  ask(request: Request, instead?: Answer): Promise<Response>;
+  /** Answers a request of this process as a connection's. */
+  ask(request: Request): Promise<Response>;
   /** From now on each answer asks its client to connect anew. */
   turnAway(): void;
   /** Resolves once all requests have been answered, and what follows them has ended. What has not arrived by then gets `ARRIVAL`'s time. */
@@ -43,7 +43,7 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     passThroughOnException: () => undefined,
     props: {},
   };
-  const ask = async (request: Request, instead = answer) => await instead(request, context);
+  const ask = async (request: Request) => await answer(request, context);
   let isTurningAway = false;
   const answerOverTls = async (request: Request, { incoming }: Arrived) => {
     const response = await ask(request);

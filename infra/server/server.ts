@@ -1,15 +1,17 @@
 /** Lifeboat in the cluster: the app of functions/app.ts for one cluster, with the relay in the same process. */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { ExecutionContext } from "hono";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
-import { newIsolateState } from "../../functions/target.ts";
+import { actOn } from "../../functions/events.ts";
+import { findEntry, newIsolateState, targetOf } from "../../functions/target.ts";
 import { runTick } from "../../functions/schedule.ts";
 import { createClient } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { type Log, reasonOf } from "../relay/log.ts";
 import { type Relay, startRelay } from "../relay/relay.ts";
 import { startProbes } from "../relay/probes.ts";
+import type { Deliver } from "../relay/send.ts";
 import type { Account } from "./account.ts";
 import { trustIn } from "./certificate.ts";
 import { keep } from "./keeper.ts";
@@ -58,15 +60,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const state = newIsolateState();
   // The relay is in this process: a delivery over a connection is a stranger's.
   const app = createApp(platform, state, { takesEvents: false });
-  const relayed = createApp(platform, state);
-  // Only this process signs with it.
-  const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   // Until the Secret has been read, no token is known.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [randomUUID()], operatorToken: [randomUUID()] };
   /** PEM. */
   let served = "";
   const env = (): Env => {
-    const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
+    const entry = { server: account.server, token: account.token(), ...tokens };
     return { CLUSTERS: JSON.stringify({ [cluster]: entry }) };
   };
   const connect = () => {
@@ -77,7 +76,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const failed = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
 
   const answer = (request: Request, context: ExecutionContext) => app.fetch(request, env(), context);
-  const answerRelay = (request: Request, context: ExecutionContext) => relayed.fetch(request, env(), context);
+  const deliver: Deliver = async (events) => {
+    const surroundings = { env: env(), platform, state };
+    try {
+      await actOn(events, targetOf(cluster, await findEntry(cluster, surroundings), surroundings));
+      return { result: "accepted" };
+    } catch (error) {
+      return { result: "unavailable", status: 503, reason: reasonOf(error) };
+    }
+  };
   let listener: Listener | undefined;
   let relay: Relay | undefined;
   let isLeaving = false;
@@ -91,12 +98,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     listener = opened;
     relay = startRelay({
       kubeConfig: account.kubeConfig,
-      endpoint: new URL(`https://${HOST}/clusters/${cluster}/events`),
-      secret: relaySecret,
+      deliver,
       clock,
       random: Math.random,
-      // To the app in this process: nothing travels.
-      fetch: (url, post) => opened.ask(new Request(url, post), answerRelay),
       log,
       within: leadership,
     });

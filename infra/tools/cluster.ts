@@ -9,7 +9,8 @@ import * as z from "zod";
 import { parseRegistryEntry } from "../../shared/settings/clusters.ts";
 import type { Parsed } from "../../shared/settings/problem.ts";
 import { parseKeys, seal, unseal } from "../../shared/settings/sealed-entry.ts";
-import { FLAG, HELP, readArguments, TEXT, UsageError } from "./console/arguments.ts";
+import { UsageError } from "../cli/failed.ts";
+import { FLAG, HELP, readArguments, TEXT } from "./console/arguments.ts";
 
 const USAGE = `Usage: npm run cluster -- add NAME [--entry FILE] | list | remove NAME
 

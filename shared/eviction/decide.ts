@@ -199,11 +199,6 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   return { joined, backingOff: backingOffEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
-/** Whether the same request may be refused again, seconds later, without another look: nothing follows it, and nothing moves. */
-export function isRepeatable({ verdict, actions, events }: EvictionDecision, { vmi }: EvictionFacts): boolean {
-  return verdict === "Deny" && actions.length + events.length === 0 && vmi?.isMigrating === false;
-}
-
 /** Creates an Evacuation that records who asked, unless there is one to join: that gets the user where it names none. */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;

@@ -1,5 +1,4 @@
 /** What the flags of `lifeboat install` say, and which go together. */
-import { UsageError } from "../../tools/console/arguments.ts";
 import type { Connection } from "../connection.ts";
 import type { Home } from "./plan.ts";
 import { clusterNameOf } from "./worker-entry.ts";

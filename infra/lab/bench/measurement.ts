@@ -1,5 +1,5 @@
 /** A line of the table: what was measured, beside its floor. */
-import { aligned } from "../../tools/console/table.ts";
+import { aligned } from "../../cli/table.ts";
 
 export interface Measurement {
   readonly what: string;

@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { countOf, HELP, nameOf, notEmpty, readFlags, runTool, TEXT, TEXTS } from "../../tools/console/arguments.ts";
-import { aligned } from "../../tools/console/table.ts";
+import { aligned } from "../../cli/table.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { IS_REAL } from "../stage/control-plane.ts";
 import { FAULT_NAMES, FAULTS } from "./fault-names.ts";

@@ -1,6 +1,6 @@
 /** What a run came to, and what is printed: a line now and then, a bad run with its plan, the table at the end. */
 import * as z from "zod/mini";
-import { aligned, type Cells } from "../../tools/console/table.ts";
+import { aligned, type Cells } from "../../cli/table.ts";
 import type { Plan } from "./plan.ts";
 
 const Counts = z.record(z.string(), z.number());

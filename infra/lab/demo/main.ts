@@ -1,5 +1,6 @@
 /** `npm start`: two clusters in one process, Lifeboat beside one of them or both, and a story told on both. */
-import { FLAG, HELP, nameOf, readArguments, runTool, UsageError } from "../../tools/console/arguments.ts";
+import { FLAG, HELP, nameOf, readArguments, runTool } from "../../tools/console/arguments.ts";
+import { UsageError } from "../../cli/failed.ts";
 import { createScreen } from "../../tools/console/screen.ts";
 
 const STORIES = ["maintenance", "preemption", "taint", "pressure"] as const;

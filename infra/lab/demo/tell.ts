@@ -1,7 +1,7 @@
 /** Tells a story, act after act: on a terminal as a table that is drawn again, elsewhere as a line for each change. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../sandbox/index.ts";
-import { aligned } from "../../tools/console/table.ts";
+import { aligned } from "../../cli/table.ts";
 import type { Screen } from "../../tools/console/screen.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { endingOf, type Evacuation, evacuations } from "../stage/evacuations.ts";

@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { manifestsIn } from "../../cli/install/manifests.ts";
 import { systemClock } from "../../relay/clock.ts";
 import { type Relay, type RelayOptions, startRelay } from "../../relay/relay.ts";
+import { type HttpOptions, overHttp } from "../../relay/send.ts";
 import { applyManifests, kubeconfigOf, type Sandbox } from "../../sandbox/index.ts";
 import type { RunningWorker } from "./worker.ts";
 
@@ -20,10 +21,11 @@ export async function installRelay({ client, caPem, url }: Sandbox): Promise<Kub
   return kubeconfigOf({ url, caPem, user: "lifeboat-relay", token });
 }
 
-export type RelayTo = Pick<RelayOptions, "kubeConfig" | "endpoint" | "secret" | "fetch">;
+export type RelayTo = Pick<RelayOptions, "kubeConfig"> & Omit<HttpOptions, "clock">;
 
-export function startRelayBeside(to: RelayTo): Relay {
-  return startRelay({ ...to, clock: systemClock, random: Math.random, log: () => undefined });
+export function startRelayBeside({ kubeConfig, ...to }: RelayTo): Relay {
+  const deliver = overHttp({ ...to, clock: systemClock });
+  return startRelay({ kubeConfig, deliver, clock: systemClock, random: Math.random, log: () => undefined });
 }
 
 /** The Worker's certificate is the sandbox's, which this process does not trust. */

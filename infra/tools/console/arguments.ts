@@ -1,10 +1,6 @@
 /** Reads the command line of a tool, and ends the tool with a sentence where the command line is wrong. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-
-/** The user can fix it: the message is all there is to say. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
+import { UsageError } from "../../cli/failed.ts";
 
 export const TEXT = { type: "string" } as const;
 export const TEXTS = { type: "string", multiple: true } as const;

@@ -3,10 +3,7 @@ import { expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";
 import { CANNED_VMI, type CannedAnswers, configured, startCannedCluster } from "../../support/canned-cluster.ts";
-import { asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
-import { FakeCluster, SERVER } from "../../support/fake-cluster.ts";
-import { evacuation, marked, pod } from "../../support/fixtures.ts";
-import { evictionOf } from "../../support/reviews.ts";
+import { type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
 import { html, json, status } from "../../support/answers.ts";
 
 const relaySecret = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
@@ -47,28 +44,3 @@ async function deliver(told: object, doors: Doors): Promise<number> {
   await doors.settle();
   return code;
 }
-
-test.each([
-  ["web", true],
-  ["db", false],
-])(
-  "given an event of VM %s, web's eviction, refused just now, is decided by what is read: %s",
-  async (name, isRead) => {
-    const fake = new FakeCluster();
-    fake.configure({ disruptionBudgets: "Never" });
-    fake.vmis.put(marked());
-    fake.pods.put(pod());
-    fake.evacuations.put(evacuation());
-    const requests: string[] = [];
-    const instead = { fetch: fake.api.fetch((label) => void requests.push(label)) };
-    const doors = openDoors({ CLUSTERS: { prod: entry(SERVER, { relaySecret }) } }, undefined, instead);
-    const init = { method: "POST", headers: asWebhook, body: JSON.stringify(evictionOf(pod())) };
-    const evict = () => doors.request("/clusters/prod/admission/evictions?timeout=10s", init);
-    await evict();
-    await doors.settle();
-    expect(await deliver(event("vmi.changed", { namespace: "apps", name, uid: "u" }), doors)).toBe(204);
-    requests.length = 0;
-    await evict();
-    expect(requests.length > 0).toBe(isRead);
-  },
-);

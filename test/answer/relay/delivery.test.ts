@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";
 import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
-import { createSend, type Result, resultOf } from "../../../infra/relay/send.ts";
+import { overHttp, type Result, resultOf } from "../../../infra/relay/send.ts";
 import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { answered, ENDPOINT, FakeWorker, SECRET, vmiEvent } from "./fake-worker.ts";
 
@@ -26,8 +26,8 @@ function log(level: string, message: string, details: object = {}): void {
 }
 
 function startDelivering(gatherMs = 0): Delivery {
-  const send = createSend({ endpoint: ENDPOINT, secret: SECRET, clock, fetch: worker.fetch });
-  return startDelivery({ outbox, send, clock, random: () => 1, log, gatherMs, onResult: () => undefined });
+  const deliver = overHttp({ endpoint: ENDPOINT, secret: SECRET, clock, fetch: worker.fetch });
+  return startDelivery({ outbox, deliver, clock, random: () => 1, log, gatherMs, onResult: () => undefined });
 }
 
 beforeEach(() => {

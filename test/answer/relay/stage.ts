@@ -19,6 +19,7 @@ import {
 } from "../../../infra/sandbox/index.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
+import { overHttp } from "../../../infra/relay/send.ts";
 import { ENDPOINT, FakeWorker, SECRET } from "./fake-worker.ts";
 
 export const NAMESPACE = "vms";
@@ -54,11 +55,9 @@ export async function startStage() {
     const relay = startRelay({
       // Within an app the account is the app's.
       kubeConfig: kubeconfigOf(within ? { ...credentials, token: adminToken } : credentials),
-      endpoint: ENDPOINT,
-      secret: SECRET,
+      deliver: overHttp({ endpoint: ENDPOINT, secret: SECRET, clock, fetch: worker.fetch }),
       clock,
       random: Math.random,
-      fetch: worker.fetch,
       log: createLog(clock, (line) => log.push(line)),
       ...(within && { within }),
     });

@@ -1,4 +1,4 @@
-/** What documents take from the code: the table of settings, and the files that a request runs. */
+/** What documents take from the code: the table of settings. */
 import { readFileSync } from "node:fs";
 import { format } from "prettier";
 import { expect, test } from "vitest";

@@ -32,7 +32,7 @@ const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutbound
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
 /** The API server learns of a changed webhook by a watch, and what follows an answer is over. */
 const SETTLE_MS = 3000;
-/** As often as a drain asks again; a Worker answers every other one from memory. */
+/** As often as a drain asks again. */
 const [RETRY_MS, REPEATS] = [5000, 4];
 const REFUSED = 429;
 
