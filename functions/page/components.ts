@@ -1,16 +1,13 @@
 /** What pages are put together from: words of other parties, links, times, badges, notices, commands to copy, key facts, tables. */
 import { html } from "hono/html";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
+import { plain } from "../../shared/kube/plain.ts";
 import { durationText } from "../../shared/settings/time.ts";
 
 /** Escaped: what comes from a cluster or a visitor is put into it by the `html` template only. */
 export type Html = ReturnType<typeof html>;
 
 const LONGEST = 1024;
-/** Control characters, and those that turn the direction of what follows them. */
-// oxlint-disable-next-line no-control-regex
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
-
 /** Words of another party: isolated, so that they turn nothing around them. */
 export function isolated(text: string | undefined): Html | "" {
   if (text === undefined || text === "") return "";
@@ -19,7 +16,7 @@ export function isolated(text: string | undefined): Html | "" {
 }
 
 export function visible(text: string): string {
-  return text.replaceAll(UNSEEN, " ");
+  return plain(text);
 }
 
 /** Begins with a capital letter, unless the first word is a field such as `spec.progress`, and ends with a full stop. */

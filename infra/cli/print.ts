@@ -1,5 +1,6 @@
 /** How the command prints: tables as kubectl's, JSON, YAML, names; colours on a terminal only. */
 import { dump } from "js-yaml";
+import { plain as harmless } from "../../shared/kube/plain.ts";
 import { aligned } from "./table.ts";
 import type { Host, Stream } from "./host.ts";
 
@@ -25,21 +26,20 @@ export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
   return isPlain ? (text) => text : (text, style) => `\u001b[${CODES[style]}m${text}\u001b[0m`;
 }
 
-/** What came from a cluster may hold characters that a terminal obeys: controls, and those that hide or turn what follows. In one line. */
-export function plain(text: string): string {
-  return text.replaceAll("\n", " ").replaceAll(OBEYED, "\u{FFFD}");
-}
+const UNSEEN = "\u{FFFD}";
 
-// oxlint-disable-next-line no-control-regex
-const OBEYED = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g;
+/** What came from a cluster may hold characters that a terminal obeys. In one line. */
+export function plain(text: string): string {
+  return harmless(text, UNSEEN);
+}
 
 /** The same in every text of a JSON document, where most of them are escaped; lines stay. What is no text in it has none. */
 export function withoutControls(json: string): string {
-  const escapes = /\\(?:u([0-9a-f]{4})|.)|[\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gis;
+  const escapes = /\\(?:u([0-9a-f]{4})|.)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gisu;
   return json.replaceAll(escapes, (found, code?: string) => {
-    if (code !== undefined)
-      return plain(String.fromCharCode(Number.parseInt(code, 16))) === "\u{FFFD}" ? "\u{FFFD}" : found;
-    return /^\\[^bfrt]$/s.test(found) ? found : "\u{FFFD}";
+    if (found === "\n") return found;
+    if (code !== undefined) return plain(String.fromCharCode(Number.parseInt(code, 16))) === UNSEEN ? UNSEEN : found;
+    return /^\\[^bfrt]$/s.test(found) ? found : UNSEEN;
   });
 }
 

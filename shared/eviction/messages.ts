@@ -1,4 +1,5 @@
 /** What callers read: the exact sentences of denials and warnings, and who can change what blocks a VM. */
+import { plain } from "../kube/plain.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { WAITS_FOR_CONTROLLER } from "../evacuation/mark.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -169,6 +170,6 @@ function failures(attempts: number, most: number): string {
 
 /** Without what a header cannot carry or a terminal would obey. */
 function sayable(text: string): string {
-  const plain = text.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
-  return plain.length <= MOST_CHARACTERS ? plain : `${plain.slice(0, MOST_CHARACTERS - 1)}…`.toWellFormed();
+  const said = plain(text);
+  return said.length <= MOST_CHARACTERS ? said : `${said.slice(0, MOST_CHARACTERS - 1)}…`.toWellFormed();
 }

@@ -2,20 +2,14 @@
 import { nameOf, readArguments, FLAG, HELP, runTool } from "../../tools/console/arguments.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { type Measurement, renderMeasurements } from "./measurement.ts";
-import { runAdmission } from "./parts/admission.ts";
 import { runDrain } from "./parts/drain.ts";
 import { runEvictions } from "./parts/evictions.ts";
 import { runMemory } from "./parts/memory.ts";
-import { runReconcile } from "./parts/reconcile.ts";
-import { runStartup } from "./parts/startup.ts";
 
 const USAGE = `Usage: npm run bench [-- [PART…] [--quick]]
 
 Parts (all of them, unless some are named):
-  startup    start-up CPU, against bare Hono
-  admission  reviews of evictions in both forms, against a Worker that makes the API calls of KubeVirt's own webhook
   evictions  evictions through the API server, simulated or real, against virt-api alone
-  reconcile  a full reconcile and an idle tick, against the requests that they need
   drain      a drain end to end in both forms, against KubeVirt alone
   memory     a replica in the cluster beside ten thousand VMs
 
@@ -30,12 +24,9 @@ export interface PartOptions {
   readonly note: (line: string) => void;
 }
 
-const PARTS = ["startup", "admission", "evictions", "reconcile", "drain", "memory"] as const;
+const PARTS = ["evictions", "drain", "memory"] as const;
 const RUN: Readonly<Record<(typeof PARTS)[number], (options: PartOptions) => Promise<readonly Measurement[]>>> = {
-  startup: runStartup,
-  admission: runAdmission,
   evictions: runEvictions,
-  reconcile: runReconcile,
   drain: runDrain,
   memory: runMemory,
 };

@@ -1,7 +1,6 @@
 /** Every fault: one line for each file beside this one. */
 export { apiErrors } from "./api-errors.ts";
 export { apiServerAway } from "./api-server-away.ts";
-export { apiSlow } from "./api-slow.ts";
 export { drainTaint } from "./drain-taint.ts";
 export { evacuationsRefused } from "./evacuations-refused.ts";
 export { leaseLost } from "./lease-lost.ts";
@@ -12,12 +11,10 @@ export { memoryPressure } from "./memory-pressure.ts";
 export { migrationsFail } from "./migrations-fail.ts";
 export { migrationsHang } from "./migrations-hang.ts";
 export { noExecuteTaint } from "./no-execute-taint.ts";
-export { nodeDies } from "./node-dies.ts";
 export { nodeEnds } from "./node-ends.ts";
 export { ownersDelete } from "./owners-delete.ts";
 export { peopleEvacuate } from "./people-evacuate.ts";
 export { peopleMigrate } from "./people-migrate.ts";
-export { peopleUncordon } from "./people-uncordon.ts";
 export { preemption } from "./preemption.ts";
 export { refusedVms } from "./refused-vms.ts";
 export { relayAway } from "./relay-away.ts";
@@ -25,5 +22,4 @@ export { replicasDie } from "./replicas-die.ts";
 export { reviewsLost } from "./reviews-lost.ts";
 export { taintComesAndGoes } from "./taint-comes-and-goes.ts";
 export { virtControllerAway } from "./virt-controller-away.ts";
-export { watchesBreak } from "./watches-break.ts";
 export { watchesLate } from "./watches-late.ts";
