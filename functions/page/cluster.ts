@@ -1,7 +1,7 @@
 /** A cluster: its nodes, those that are being emptied first; what leaves, and what has left; what is wrong with Lifeboat there. */
 import { html } from "hono/html";
 import { type Client, named } from "../../shared/kube/client.ts";
-import type { ConfigurationObserved } from "../../shared/kube/facts.ts";
+import type { ConfigurationObserved, Condition as Known } from "../../shared/kube/facts.ts";
 import { CONFIGURATION } from "../../shared/kube/names.ts";
 import { hasEnded } from "../../shared/kube/node-evacuation.ts";
 import { ownValue } from "../../shared/kube/objects.ts";
@@ -96,10 +96,10 @@ export interface Problem {
   readonly message: string;
 }
 
-const WRONG: Readonly<Record<string, string>> = {
+const WRONG: Readonly<Record<Known["type"], string>> = {
   WebhookCalled: "The API server does not ask Lifeboat about evictions",
   Permitted: "Lifeboat lacks a permission",
-  Ready: "The configuration is not valid",
+  Valid: "The configuration is not valid",
   ReviewsDecided: "An eviction was answered without the facts",
   CredentialsValid: "Lifeboat's token does not work any more",
   CertificateValid: "The certificate of Lifeboat's webhooks has ended",

@@ -64,6 +64,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["fleet",   "a VM moves",                { vms: [VM], evacuations: [of("web")] }, "prod VMs are moving 1 Pending"],
   ["fleet",   "a VM is blocked",           BLOCKED, "1 VM waits for a person. prod Needs a person"],
   ["fleet",   "an attempt has failed",     { evacuations: [of("web", { phase: "BackingOff" })] }, "prod Tries again 1 BackingOff"],
+  ["fleet",   "the configuration is not valid", { conditions: [{ type: "Valid", status: "False" }] }, "Lifeboat has a problem The configuration is not valid. as the condition says"],
   ["fleet",   "the webhook is missing",    { conditions: [{ type: "WebhookCalled", status: "False" }] }, "Lifeboat has a problem The API server does not ask Lifeboat about evictions. as the condition says"],
   ["cluster", "all is quiet",              IDLE, "All is quiet: 2 nodes."],
   ["cluster", "a drain, in a line",        DRAIN, "2 VMs need attention, 1 node is being emptied and blocked, 1 VM is on the move. 2 nodes."],
@@ -179,7 +180,7 @@ function hostileCluster(): FakeCluster {
   const blockers = [{ namespace: "apps", name: HOSTILE, reason: "x", message: HOSTILE, whoCanFix: HOSTILE }];
   const fake = clusterOf({
     vms: [{ ...VM, ...more }],
-    conditions: [{ type: "Ready", status: "False", reason: HOSTILE }],
+    conditions: [{ type: "Valid", status: "False", reason: HOSTILE }],
     nodeEvacuation: { status: { ...UNDER_WAY, message: HOSTILE, verdict: HOSTILE, blockers } },
   });
   const one = of("web", status);
