@@ -1,4 +1,5 @@
 /** What the flags of `lifeboat install` say, and which go together. */
+import { UsageError } from "../failed.ts";
 import type { Connection } from "../connection.ts";
 import type { Home } from "./plan.ts";
 import { clusterNameOf } from "./worker-entry.ts";
