@@ -94,7 +94,8 @@ async function observeAgain(before: Judged["node"], observer: Observer): Promise
     observePodsOf(name, FLAGS, observer),
   ]);
   if (node === undefined) return undefined;
-  const around = { otherNodes: [], otherPods: [], volumes: [], finished: [], migratingElsewhere: [] };
+  const nowhere = { otherNodes: [], otherPods: [], migratingElsewhere: [], leavingElsewhere: [] };
+  const around = { ...nowhere, volumes: [], finished: [] };
   return { ...here, ...around, node: { ...before, ...node } };
 }
 

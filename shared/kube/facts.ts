@@ -1,4 +1,5 @@
 /** The narrow views of Kubernetes and KubeVirt objects on which policy decides: only the fields that some rule reads. */
+import type { GuestFacts } from "./guest.ts";
 
 export interface NamespacedName {
   readonly namespace: string;
@@ -70,7 +71,7 @@ export interface LiveMigratable {
 }
 
 /** A VirtualMachineInstance. About 700 bytes each, so that ten thousand fit easily into a Worker. */
-export interface VmiFacts extends NamespacedName {
+export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly deleting: boolean;
@@ -91,9 +92,6 @@ export interface VmiFacts extends NamespacedName {
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
   readonly guestMemory?: number;
-  /** `host-model`, `host-passthrough` or a name. KubeVirt fills it in when the VMI is created. */
-  readonly cpuModel?: string;
-  readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly priorityClass?: string;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;

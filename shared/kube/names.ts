@@ -6,6 +6,8 @@ export const HOTPLUG_COMPONENT = "hotplug-disk";
 
 /** On a launcher pod: the UID of its VirtualMachineInstance (label) and the VMI's name (annotation). */
 export const CREATED_BY_LABEL = "kubevirt.io/created-by";
+/** Of a migration's target pod, also after its migration: the UID of the migration. */
+export const MIGRATION_JOB_LABEL = "kubevirt.io/migrationJobUID";
 export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 
 /** On a migration: the node that it evacuates. Only KubeVirt's evacuation controller may set it, for it counts those. */
@@ -85,3 +87,6 @@ export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
 /** The Lease that one descheduling cycle at a time holds, and what the requester of its Evacuations begins with. */
 export const DESCHEDULING = "lifeboat-descheduling";
+
+/** The longest value of a label. */
+export const LONGEST_LABEL = 63;

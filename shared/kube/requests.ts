@@ -2,8 +2,9 @@
 import type { Answer, Client, Selection } from "./client.ts";
 import { END_PHASES, type EvacuationFacts, isUnfinished } from "./evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
+import { ClusterError } from "./failures.ts";
 import * as names from "./names.ts";
-import { isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "./objects.ts";
+import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "./objects.ts";
 import { isVmiKey } from "./read.ts";
 import type { KubeVirtFacts } from "./schemas/kubevirt.ts";
 
@@ -55,8 +56,7 @@ export async function finishedMigrations(cluster: Client): Promise<readonly Migr
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
-/** KubeVirt shortens longer names in the label: there the namespace is read. */
-const LONGEST_LABEL = 63;
+/** KubeVirt may shorten longer names in the label: there the namespace is read. */
 /** Names in a selector, as they are in a URL, a comma after each: there are proxies that take 8 KB. */
 const LONGEST_NAMES = 4000;
 const COMMA = "%2C".length;
@@ -75,7 +75,7 @@ export async function migrationsOf(
 }
 
 function selectionsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
-  if (vmis.some((name) => name.length > LONGEST_LABEL)) return [{}];
+  if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];
   const [first = "", ...others] = vmis;
   if (others.length === 0) return [{ [names.VMI_NAME_LABEL]: first }];
   const chunks: string[][] = [];
@@ -181,4 +181,22 @@ export async function requestEviction(
   };
   // The dry run is not of the deletion only: each webhook then sees that it is one.
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
+}
+
+/** Unfinished ones. Of a VM that nothing moves none is looked for: it has one pod. */
+export async function migrationsUnderWay(
+  vmis: readonly VmiFacts[],
+  cluster: Client,
+): Promise<readonly MigrationFacts[]> {
+  const moving = vmis.filter((vmi) => {
+    const isAsked = vmi.isMigrating || vmi.evacuationNodeName !== undefined || vmi.decentralized === "Sends";
+    return isAsked || Object.keys(vmi.activePods).length > 1;
+  });
+  return (await migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
+}
+
+/** In a cluster without Lifeboat a drain can be foretold, too: a list of a kind that is served is never 404. */
+export function noneUnlessServed(error: unknown): readonly never[] {
+  if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
+  throw error;
 }

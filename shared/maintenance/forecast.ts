@@ -1,9 +1,16 @@
 /** Whether a NodeEvacuation will succeed: the preflight's verdict, with what it does with VMs that cannot move; and the room for a restart. */
 import type { VmiFacts } from "../kube/facts.ts";
 import { isOfLiveVm, keyOf, vmiNameOf, untolerated } from "../kube/objects.ts";
-import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../preflight/facts.ts";
-import { startingAnew } from "../preflight/target-pod.ts";
-import { placeInTurn } from "../preflight/fit.ts";
+import type {
+  DrainFlags,
+  NodeVerdict,
+  PodVerdict,
+  Preflight,
+  PreflightFacts,
+  PreflightPod,
+} from "../preflight/facts.ts";
+import { renderStart } from "../preflight/next-pod.ts";
+import { placeInTurn } from "../preflight/place.ts";
 import { concluded, preflight } from "../preflight/verdict.ts";
 import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import { viewOf, type VmView } from "./vms.ts";
@@ -29,15 +36,15 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   const before = preflight(f);
   const pods = before.pods.map((pod) => {
     const vmi = of(pod);
-    return vmi === undefined ? pod : asAsked(pod, viewOf(vmi, w), f);
+    return vmi === undefined ? pod : asAsked(pod, viewOf(vmi, w), f, w.vms);
   });
-  const found = concluded({ ...before, pods: withRestarts(pods, f) });
+  const found = concluded({ ...before, pods: withRestarts(pods, f, w.vms) });
   const ending = found.pods.filter(({ outcome }) => outcome === "ShutsDown").flatMap((pod) => of(pod) ?? []);
   return { found, shutdowns: [...new Set(ending)] };
 }
 
 /** Each restart that has room by itself, beside what moves and those before it. */
-function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts): readonly PodVerdict[] {
+function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, vms: NodeWorld["vms"]): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const moved = f.pods.flatMap((pod) => {
@@ -46,7 +53,7 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts): readonly 
   });
   const restarting = f.pods.flatMap((pod) => {
     const vmi = vmiOf.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
-    return vmi !== undefined && verdictOf.get(keyOf(pod))?.reason === "Restart" ? [startingAnew(pod, vmi)] : [];
+    return vmi !== undefined && verdictOf.get(keyOf(pod))?.reason === "Restart" ? [startOf(pod, vmi, f, vms)] : [];
   });
   const rooms = placeInTurn(restarting, { ...f, pods: [], otherPods: [...f.otherPods, ...moved] });
   const uidOf = new Map(f.pods.map((pod) => [keyOf(pod), pod.uid]));
@@ -59,10 +66,10 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts): readonly 
 }
 
 /** With what the NodeEvacuation, or an owner, has said of VMs that cannot migrate. */
-function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts): PodVerdict {
+function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts, vms: NodeWorld["vms"]): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && pod.reason === "NotMigratable";
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
-  const why = whyItStays(view, f);
+  const why = whyItStays(view, f, vms);
   if (why !== undefined) return { ...pod, outcome: "Blocked", reason: "NotMigratable", message: why };
   if (view.way === undefined) return { ...pod, outcome: "ShutsDown" };
   const { remedy: _, ...rest } = pod;
@@ -74,10 +81,10 @@ const ASKED = {
   ShutDown: "cannot migrate: it is shut down until the node is uncordoned, as was asked for",
 } as const;
 
-function whyItStays({ fate, way, vmi, blocker }: VmView, f: PreflightFacts): string | undefined {
+function whyItStays({ fate, way, vmi, blocker }: VmView, f: PreflightFacts, vms: NodeWorld["vms"]) {
   // One that its owner keeps there for now goes later.
   if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
-  if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f) : undefined;
+  if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, vms) : undefined;
   return blocker?.message ?? "it is on its way";
 }
 
@@ -86,20 +93,26 @@ const NOT_DISKS = ["/var/run/", "/run/", "/dev/"];
 
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** Why the VM would not come up on another node; undefined: it would. Its volumes and selectors are those of its pod. */
-export function restartObstacle(vmi: VmiFacts, f: PreflightFacts): string | undefined {
+/** Why the VM would not come up on another node; undefined: it would. Its volumes are those of its pod. */
+export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, vms: NodeWorld["vms"]): string | undefined {
   const pod = f.pods.find((one) => isOfLiveVm(one) && vmiNameOf(one) === vmi.name && one.namespace === vmi.namespace);
   if (pod === undefined) return "its pod was not found";
-  if (untolerated([CORDON], pod.tolerations) === undefined)
+  const next = startOf(pod, vmi, f, vms);
+  if (untolerated([CORDON], next.pod.tolerations) === undefined)
     return "it tolerates the cordon: it could start on this node again";
   const file = pod.hostFiles?.find((path) => !NOT_DISKS.some((prefix) => path.startsWith(prefix)));
   if (file !== undefined) return `its disk ${file} is a file of this node: elsewhere it would start with another one`;
-  const unknown = [...f.unread, ...pod.unchecked];
-  if (unknown.length > 0) return `whether it fits cannot be judged: ${unknown.join(", ")}`;
   // It goes before the next one comes.
   const pods = f.pods.filter((one) => one !== pod);
-  const room = placeInTurn([startingAnew(pod, vmi)], { ...f, pods }).get(pod.uid);
+  const room = placeInTurn([next], { ...f, pods }).get(pod.uid);
+  const unknown = [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? []), ...(room?.unsure ?? [])];
+  if (unknown.length > 0) return `whether it fits cannot be judged: ${unknown.join(", ")}`;
   return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
+}
+
+function startOf(pod: PreflightPod, vmi: VmiFacts, { settings }: PreflightFacts, vms: NodeWorld["vms"]) {
+  const vm = vms.get(keyOf(vmi));
+  return renderStart(pod, vmi, vm === "None" ? undefined : vm?.start, settings);
 }
 
 /** What cannot be judged starts only if everything does. */

@@ -13,6 +13,8 @@ import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuat
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import { observePodsOf, observePreflight } from "../preflight/observe.ts";
+import { preflightPodSchema } from "../preflight/preflight-pod.ts";
+import { roomOn } from "../preflight/fit.ts";
 import { subjectsOf } from "../preflight/progress.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import { flagsOf, restartObstacle } from "./forecast.ts";
@@ -129,7 +131,8 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const ready = isRunning ? await withCandidates(seen, looking) : seen;
   if (!isCalm(vmis.map((vmi) => viewOf(vmi, ready)))) return ready;
   const pods = await observePodsOf(ne.spec.nodeName, flagsOf(ne.spec), looking);
-  const around = { otherNodes: [], otherPods: [], volumes: [], finished: [], migratingElsewhere: [] };
+  const nowhere = { otherNodes: [], otherPods: [], migratingElsewhere: [], leavingElsewhere: [] };
+  const around = { ...nowhere, volumes: [], finished: [] };
   const found = await cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
   return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
 }
@@ -171,10 +174,11 @@ async function withCandidates(world: NodeWorld, looking: Looking): Promise<NodeW
   const stops = due.filter(({ way }) => way === "ShutDown");
   const restarts = isRestarting(world) ? [] : due.filter(({ way }) => way === "Restart");
   const judged = restarts.length === 0 ? world : await withPreflight(world, looking);
+  const all = new Map([...judged.vms, ...world.vms]);
   const obstacles = new Map(world.obstacles);
   let restart: VmView | undefined;
   for (const view of restarts) {
-    const why = judged.preflight === undefined ? "the node is gone" : restartObstacle(view.vmi, judged.preflight);
+    const why = judged.preflight === undefined ? "the node is gone" : restartObstacle(view.vmi, judged.preflight, all);
     if (why !== undefined) obstacles.set(keyOf(view.vmi), `it would not start on another node: ${why}`);
     else restart ??= view;
   }

@@ -13,8 +13,8 @@ import type { PreflightFacts } from "../preflight/facts.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
 
-/** Of a VirtualMachine: its run strategy, and its owner's wishes. */
-export type VmFacts = Pick<VirtualMachineFacts, "runStrategy" | "notBefore" | "whenBlocked">;
+/** Of a VirtualMachine: its run strategy, its owner's wishes, and what its next start is rendered from. */
+export type VmFacts = Pick<VirtualMachineFacts, "runStrategy" | "notBefore" | "whenBlocked" | "start">;
 
 /** A VM that may leave now. */
 export interface Candidate {

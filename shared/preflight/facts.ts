@@ -57,6 +57,15 @@ export interface DrainFlags {
   readonly concurrency?: number;
 }
 
+/** VMs that leave another node: their launcher pods, and the hotplug pods that go with them. */
+export interface Leaving {
+  readonly node: FitNode;
+  readonly pods: readonly PreflightPod[];
+  readonly vmis: readonly VmiFacts[];
+  /** Unfinished ones of these VMIs. */
+  readonly migrations: readonly MigrationFacts[];
+}
+
 export interface PreflightFacts extends Moment {
   readonly node: FitNode;
   readonly pods: readonly PreflightPod[];
@@ -77,6 +86,8 @@ export interface PreflightFacts extends Moment {
   readonly migratingElsewhere: readonly VmiFacts[];
   /** Of the pods' namespaces, those of others included. */
   readonly budgets: readonly BudgetFacts[];
+  /** VMs that leave other nodes at the same time: they are placed first. */
+  readonly leavingElsewhere: readonly Leaving[];
   /** Of the whole cluster; none where no VM is on the node. */
   readonly quotas: readonly QuotaFacts[];
   readonly flags: DrainFlags;
@@ -101,6 +112,8 @@ export interface RoomFound {
   readonly node?: string;
   /** How many of the other nodes have room for it, with the VMs before it placed. */
   readonly nodes: number;
+  /** Fields that the next pod may have, with which the VM would not fit. */
+  readonly unsure?: readonly string[];
   /** Where it has none: what keeps it from the other nodes. */
   readonly message?: string;
 }

@@ -1,12 +1,10 @@
 /**
- * Where pods fit: one row for each of kube-scheduler's filters that can be judged from pods, nodes and volumes, and several pods placed
- * one after the other. The scheduler decides in the end, in an order that no one knows beforehand. It prefers the node with most room, and
- * so does this.
+ * Where a pod fits: one row for each of kube-scheduler's filters that can be judged from pods, nodes and volumes.
  *
  * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), NodeResourcesFit.
  */
 import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
-import { isFinal, isWanted, launcherOfHotplug, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
+import { isFinal, isWanted, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
 import type {
   Labels,
   NodeSelectorTerm,
@@ -15,8 +13,7 @@ import type {
   Resources,
   ScheduledNode as FitNode,
 } from "../kube/scheduled-pod.ts";
-import type { NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
-import { cpuText, missingCpu, targetPods } from "./target-pod.ts";
+import { missingCpu } from "./host-cpu.ts";
 
 export type { FitNode };
 
@@ -146,90 +143,4 @@ function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named,
 function domainOf(labels: Labels = {}, topologyKey: string): string | undefined {
   const value = ownValue(labels, topologyKey);
   return value === undefined ? undefined : `${topologyKey}=${value}`;
-}
-
-interface World extends Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes"> {
-  /** By UIDs of pods: what their CPU asks of a node. */
-  readonly cpus?: ReadonlyMap<string, Labels>;
-}
-
-/** What is taken so far. */
-interface Board {
-  readonly rooms: ReadonlyMap<string, Room>;
-  /** Without ended ones. */
-  readonly pods: readonly NeighbourPod[];
-}
-
-/**
- * Target pods of migrations, the largest first, by the UIDs of the pods. Pods of the node stay in sight until they have gone: a target pod
- * is placed beside its source.
- */
-export function placeAll(
-  moving: readonly PreflightPod[],
-  world: World & Pick<PreflightFacts, "vmis">,
-): ReadonlyMap<string, RoomFound> {
-  const { targets, cpus } = targetPods(moving, world);
-  return placeInTurn(targets.toSorted(largestFirst), { ...world, cpus });
-}
-
-export function placeInTurn(pods: readonly PreflightPod[], w: World): ReadonlyMap<string, RoomFound> {
-  let board = boardOf(w);
-  const found = new Map<string, RoomFound>();
-  for (const pod of pods) {
-    const room = findRoom(pod, board, w);
-    board = withPod(board, pod, room);
-    found.set(pod.uid, room);
-  }
-  return found;
-}
-
-function boardOf({ otherNodes, otherPods, pods }: World): Board {
-  const byNode = Map.groupBy(otherPods, ({ nodeName }) => nodeName);
-  const rooms = new Map(otherNodes.map((node) => [node.name, roomOn(node, byNode.get(node.name) ?? [])]));
-  return { rooms, pods: [...otherPods, ...pods].filter((pod) => !isFinal(pod)) };
-}
-
-/** With one more pod, where it finds room. */
-function withPod(board: Board, pod: NeighbourPod, { node }: RoomFound): Board {
-  const room = board.rooms.get(node ?? "");
-  if (node === undefined || room === undefined) return board;
-  return {
-    rooms: new Map(board.rooms).set(node, roomWith(room, pod)),
-    pods: [...board.pods, { ...pod, nodeName: node }],
-  };
-}
-
-function largestFirst(a: PreflightPod, b: PreflightPod): number {
-  const [x, y] = [a.requests, b.requests];
-  return (y["memory"] ?? 0) - (x["memory"] ?? 0) || (y["cpu"] ?? 0) - (x["cpu"] ?? 0) || (a.uid < b.uid ? -1 : 1);
-}
-
-function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
-  const around = aroundOf(pod, board, w);
-  const free: Required<Spot>[] = [];
-  const obstacles = new Set<string>();
-  for (const node of w.otherNodes) {
-    const spot = { node, room: board.rooms.get(node.name) ?? new Map<string, number>() };
-    const obstacle = obstacleTo(pod, spot, around);
-    if (obstacle === undefined) free.push(spot);
-    else obstacles.add(obstacle === "CPU" ? cpuText(around.cpu ?? {}, node) : obstacle);
-  }
-  const [best] = free.toSorted(mostRoomFirst);
-  if (best !== undefined) return { fits: true, node: best.node.name, nodes: free.length };
-  const reasons = [...obstacles].toSorted().join(", ");
-  const message = w.otherNodes.length === 0 ? "there is no other node" : `no other node has room for it: ${reasons}`;
-  return { fits: false, nodes: 0, message };
-}
-
-/** The drained node is cordoned by then. A hotplugged volume is one of the hotplug pod, which goes with the VM. */
-function aroundOf(pod: PreflightPod, { pods: present }: Board, w: World): Around {
-  const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
-  const isIts = (one: PreflightPod) => one.namespace === pod.namespace && launcherOfHotplug(one)?.uid === pod.uid;
-  const claims = w.volumes.length === 0 ? [] : [pod, ...w.pods.filter(isIts)].flatMap((one) => one.claims);
-  const volumes = w.volumes.filter((one) => one.namespace === pod.namespace && claims.includes(one.claim));
-  return { isRepelled: repelling(pod, present, nodes), volumes, cpu: w.cpus?.get(pod.uid) ?? {} };
-}
-
-function mostRoomFirst(a: Required<Spot>, b: Required<Spot>): number {
-  return (b.room.get("memory") ?? 0) - (a.room.get("memory") ?? 0) || (a.node.name < b.node.name ? -1 : 1);
 }

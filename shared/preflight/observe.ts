@@ -5,23 +5,23 @@
  * which nodes they are reached. Requests that grow with the node: one for the migrations of a namespace's VMs that are being moved already
  * (of a few hundred VMs, by the length of their names), one for each VM that has come without being there yet.
  */
-import * as z from "zod/mini";
 import type { Client } from "../kube/client.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
+import type { VmiFacts } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";
-import { isFinal, isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import * as requests from "../kube/requests.ts";
-import { listOf, part } from "../kube/schemas/fields.ts";
-import { Limits } from "../kube/schemas/pod-requirements.ts";
-import { type Issues, NodeWithResources, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
+import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import type { Observer } from "../settings/load-settings.ts";
-import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod } from "./facts.ts";
+import type { DrainFlags, PreflightFacts, PreflightPod } from "./facts.ts";
 import { PersistentVolume, ResourceQuota } from "./kinds.ts";
+import { observeElsewhere } from "./observe-elsewhere.ts";
+import { neighbourPodSchema, preflightPodSchema } from "./preflight-pod.ts";
 import { budgetOf } from "./refusals.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
-type Elsewhere = "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "finished";
+type Elsewhere =
+  "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "leavingElsewhere" | "finished";
 type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
 
 /** Undefined: there is no such node. */
@@ -43,8 +43,13 @@ export async function observePreflight(
   ]);
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
-  const [volumes, finished] = await Promise.all([
+  const [volumes, leavingElsewhere, finished] = await Promise.all([
     readVolumes(here, cluster, unread),
+    here.vmis.length === 0
+      ? []
+      : unlessUnread("VMs that leave other nodes", unread, () =>
+          observeElsewhere({ name, nodes, evacuations: here.evacuations }, observer, unread),
+        ),
     // Without them there is an estimate, too.
     here.vmis.length === 0 ? [] : unlessUnread("finished migrations", [], () => requests.finishedMigrations(cluster)),
     readRollout(here, cluster, unread),
@@ -52,7 +57,8 @@ export async function observePreflight(
   const otherNodes = nodes.filter((one) => one !== node);
   const migratingElsewhere = migrating.filter(({ nodeName }) => nodeName !== name);
   const all = [...here.unread, ...unread];
-  return { ...here, node, otherNodes, otherPods, migratingElsewhere, finished, volumes, unread: all };
+  const elsewhere = { otherNodes, otherPods, migratingElsewhere, leavingElsewhere };
+  return { ...here, ...elsewhere, node, finished, volumes, unread: all };
 }
 
 export async function observePodsOf(
@@ -73,7 +79,7 @@ export async function observePodsOf(
     vmisOf(here, pods, cluster),
     pods.some(isOfLiveVm) ? unlessUnread("resource quotas", unread, readQuotas) : [],
   ]);
-  const migrations = await unlessUnread("migrations", unread, () => unfinishedMigrations(vmis, cluster));
+  const migrations = await unlessUnread("migrations", unread, () => requests.migrationsUnderWay(vmis, cluster));
   return { settings, now, pods, quotas, vmis, evacuations, migrations, budgets, flags, unread };
 }
 
@@ -118,16 +124,10 @@ async function readVolumes({ pods, budgets }: PodsOfNode, cluster: Client, unrea
 /** Those that are active, of which one may not say its node yet; and those from this node that have ended. */
 async function evacuationsSeen(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
   const [active, fromHere] = await Promise.all([
-    requests.activeEvacuations(cluster).catch(noneUnlessServed),
-    requests.evacuationsFrom(node, cluster).catch(noneUnlessServed),
+    requests.activeEvacuations(cluster).catch(requests.noneUnlessServed),
+    requests.evacuationsFrom(node, cluster).catch(requests.noneUnlessServed),
   ]);
   return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
-}
-
-/** In a cluster without Lifeboat a drain can be foretold, too: a list of a kind that is served is never 404. */
-function noneUnlessServed(error: unknown): readonly never[] {
-  if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
-  throw error;
 }
 
 /** Those on the node, and those whose launcher pods are there without them. */
@@ -146,80 +146,4 @@ async function vmisOf(
   );
   const read = await Promise.all([...missing.values()].map((key) => cluster.get("virtualmachineinstances", key)));
   return [...here, ...read.filter((vmi) => vmi !== undefined)];
-}
-
-/** Of a VM that nothing moves none is looked for. */
-async function unfinishedMigrations(vmis: readonly VmiFacts[], cluster: Client): Promise<readonly MigrationFacts[]> {
-  const moving = vmis.filter(
-    (vmi) => vmi.isMigrating || vmi.evacuationNodeName !== undefined || vmi.decentralized === "Sends",
-  );
-  return (await requests.migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
-}
-
-const Asking = z.lazy(() =>
-  z.object({
-    metadata: z.object({ deletionTimestamp: z.nullish(Time), finalizers: listOf(z.string()) }),
-    spec: z.object({
-      affinity: part({ podAffinity: part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(z.unknown()) }) }),
-      topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
-      volumes: listOf(
-        z.object({ emptyDir: z.nullish(z.unknown()), hostPath: z.nullish(z.object({ path: z.string() })) }),
-      ),
-      containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
-    }),
-  }),
-);
-
-/** Reads the same object by several schemas. */
-function reader(input: unknown, issues: Issues) {
-  return <S extends z.ZodMiniType>(schema: S): z.output<S> | undefined => {
-    const { data, error } = schema.safeParse(input);
-    for (const { path, message } of error?.issues ?? []) {
-      issues.push({ code: "custom", input, path: [...path], message });
-    }
-    return data;
-  };
-}
-
-/** For the pods of one list. */
-export function preflightPodSchema() {
-  const shared = scheduledPodSchema();
-  return z.transform((input: unknown, { issues }): PreflightPod => {
-    const read = reader(input, issues);
-    const [pod, asking, limits] = [read(shared), read(Asking), read(Limits)];
-    if (pod === undefined || asking === undefined || limits === undefined) return z.NEVER;
-    const { metadata, spec } = asking;
-    const { deletionTimestamp: goneBy, finalizers } = metadata;
-    return {
-      ...pod,
-      limits,
-      localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
-      hostFiles: spec.volumes.flatMap(({ hostPath }) => hostPath?.path ?? []),
-      ...(typeof goneBy === "number" && { goneBy }),
-      finalizers,
-      unchecked: uncheckedOf(spec, pod.hasResourceClaims),
-    };
-  });
-}
-
-/** There are thousands of them: only what keeps others away. */
-function neighbourPodSchema() {
-  return z.pipe(
-    scheduledPodSchema(),
-    z.transform((pod): NeighbourPod => {
-      const { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity } = pod;
-      return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
-    }),
-  );
-}
-
-function uncheckedOf(spec: z.output<typeof Asking>["spec"], hasResourceClaims: boolean): readonly string[] {
-  const { affinity, containers, topologySpreadConstraints } = spec;
-  const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
-  return [
-    ...(containers.some(({ ports }) => ports.some(({ hostPort }) => Boolean(hostPort))) ? ["hostPort"] : []),
-    ...(affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.length > 0 ? ["podAffinity"] : []),
-    ...(isStrict ? ["topologySpreadConstraints"] : []),
-    ...(hasResourceClaims ? ["resourceClaims"] : []),
-  ];
 }

@@ -10,6 +10,7 @@ import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
 import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
 import type { Outcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
+import { heldBy, isLeftOver, leftOverText } from "./held.ts";
 import { quotaFinding, refusedByBudget } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { ofVmi } from "../evacuation/identity.ts";
@@ -73,11 +74,14 @@ function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | unde
 
 function evicted(pod: PreflightPod, [vmi, ruling]: Ruled, f: PreflightFacts): Found {
   if (ruling.verdict === "Deny") {
-    const found = refused(ruling, vmi, f);
+    const found = refused(pod, [vmi, ruling], f);
     return overQuota(pod, found, f) ?? found;
   }
   const refusal = refusedByBudget(pod, f.budgets);
-  if (refusal !== undefined) return is("Blocked", refusal.reason, refusal.message);
+  if (refusal !== undefined) {
+    const isPassing = refusal.reason === "BudgetOfController";
+    return is(isPassing ? "Waits" : "Blocked", refusal.reason, refusal.message);
+  }
   return orphaned(pod, [vmi, ruling], f) ?? allowed(pod, ruling);
 }
 
@@ -119,11 +123,10 @@ function allowed(pod: PreflightPod, { reason, warnings }: Extract<EvictionDecisi
 }
 
 function refused(
-  ruling: Extract<EvictionDecision, { verdict: "Deny" }>,
-  vmi: VmiFacts | undefined,
+  pod: PreflightPod,
+  [vmi, { reason, message }]: readonly [VmiFacts | undefined, Extract<EvictionDecision, { verdict: "Deny" }>],
   f: PreflightFacts,
 ): Found {
-  const { reason, message } = ruling;
   switch (reason) {
     case "NotMigratable":
     case "UnknownStrategy":
@@ -133,6 +136,10 @@ function refused(
     case "Migrating":
       return is("Waits", reason, message);
     case "MigrationTarget":
+      if (vmi !== undefined && !pod.deleting && isLeftOver(vmi, f)) {
+        return is("Blocked", "LeftOver", leftOverText(pod, vmi));
+      }
+      return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, message);
     case "NotScheduled":
     case "BackingOff":
       return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, message);
@@ -160,15 +167,18 @@ function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefi
 }
 
 /** Marked by the eviction, or already. */
-function leaving(vmi: VmiFacts, reason: string, { settings, migrations }: PreflightFacts): Found {
+function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
+  const { settings, migrations } = f;
   if (!MIGRATES[strategyOf(vmi, settings)]) return OF_CONTROLLER;
   const own = migrations.find((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
   if (own === undefined && mobilityOf(vmi) === "pinned") {
     const message = `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`;
     return is("Blocked", "NotMigratable", message);
   }
-  const held = heldBecause(vmi, own);
-  if (held !== undefined) return is("Waits", "MigrationBlocked", held);
+  const waits = heldBecause(vmi, own);
+  if (waits !== undefined) return is("Waits", "MigrationBlocked", waits);
+  const held = heldBy(vmi, f);
+  if (held !== undefined) return is("Blocked", held.reason, held.message);
   return is(
     "Moves",
     reason,

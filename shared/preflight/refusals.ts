@@ -1,11 +1,11 @@
 /** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
 import { isVmi } from "../budget/budget.ts";
-import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
+import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
 import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, matches, vmiNameOf } from "../kube/objects.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { strategyOf } from "../settings/strategy.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
-import { placeInTurn } from "./fit.ts";
+import { asItIs, placeInTurn } from "./place.ts";
 
 /** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
@@ -24,7 +24,8 @@ export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): Budget
 }
 
 interface Refusal {
-  readonly reason: "BudgetExhausted" | "SeveralBudgets";
+  /** `BudgetOfController`: its controller may let the pod go by itself. */
+  readonly reason: "BudgetExhausted" | "BudgetOfController" | "SeveralBudgets";
   readonly message: string;
 }
 
@@ -44,7 +45,33 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
   const message = isCounted
     ? `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`
     : "has not been counted yet";
-  return { reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
+  const controller = controllerOf(budget, pod);
+  if (controller === undefined)
+    return { reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
+  const waits = `its controller may let the pod go, for example when the node's volumes are detached`;
+  return {
+    reason: "BudgetOfController",
+    message: `PodDisruptionBudget ${budget.name} of ${controller} ${message}; ${waits}`,
+  };
+}
+
+/** Their pods have budgets of the pods' owners. */
+const WORKLOADS: ReadonlySet<string> = new Set([
+  "ReplicaSet",
+  "ReplicationController",
+  "StatefulSet",
+  "Job",
+  "DaemonSet",
+]);
+
+function isOperators({ controller, kind }: OwnerReference): boolean {
+  return controller && !WORKLOADS.has(kind);
+}
+
+/** The object whose controller makes the budget, as storage engines do: it owns the budget, or both the pod and the budget's name are its own. */
+function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
+  const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);
+  return owner && `${owner.kind} ${owner.name}`;
 }
 
 /** Its eviction takes no disruption: it counts as none of the healthy pods. */
@@ -79,7 +106,7 @@ export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFact
   });
   if (groups.length === 0) return { held: new Map(), replaced: [] };
   const made = evicted.filter(({ owners }) => owners.some(({ controller }) => controller));
-  const rooms = placeInTurn(made, { ...f, pods: f.pods.filter((pod) => !evicted.includes(pod)) });
+  const rooms = placeInTurn(made.map(asItIs), { ...f, pods: f.pods.filter((pod) => !evicted.includes(pod)) });
   const held = groups.flatMap(({ budget, allowed, pods }) => {
     let left = allowed;
     let homeless: RoomFound | undefined;

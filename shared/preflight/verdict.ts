@@ -2,10 +2,11 @@
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeVerdict, Outcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
 import { durationOf } from "./duration.ts";
-import { placeAll } from "./fit.ts";
+import { placeAll, targetsOn } from "./place.ts";
+import { doubtsAbout } from "./held.ts";
 import { hangingIn, verdictOfPod } from "./pod-verdict.ts";
 import { type Held, heldByBudgets, quotaFinding } from "./refusals.ts";
-import { isLauncher, keyOf } from "../kube/objects.ts";
+import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 
 interface Judged {
   readonly pod: PreflightPod;
@@ -22,7 +23,7 @@ export function preflight(f: PreflightFacts): Preflight {
     const room = rooms.get(pod.uid) ?? held.get(pod.uid)?.room;
     return room === undefined ? verdict : { ...verdict, room };
   });
-  const unknown = [...f.unread, ...notJudged(moving, replaced, f), ...mayStay(judged, held, f)];
+  const unknown = [...f.unread, ...notJudged(moving, replaced, f), ...unsureOf(pods), ...mayStay(judged, held, f)];
   const time = durationOf(vmisOf(pods, f), f);
   return concluded({ node: f.node.name, ...(time && { time }), pods, unknown });
 }
@@ -68,7 +69,10 @@ function vmisOf(pods: readonly PodVerdict[], { vmis }: PreflightFacts): readonly
 }
 
 function summaryOf(verdict: NodeVerdict, counts: Preflight["counts"], pods: readonly PodVerdict[]): string {
-  const { Moves = 0, Waits = 0, ShutsDown = 0, Blocked = 0 } = counts;
+  const { ShutsDown = 0, Blocked = 0 } = counts;
+  const moves = pods.filter(
+    ({ outcome, vmi }) => outcome === "Moves" || (outcome === "Waits" && vmi !== undefined),
+  ).length;
   switch (verdict) {
     case "WillBlock":
       return `will block: ${counted(Blocked, "pod")} cannot be evicted`;
@@ -77,9 +81,9 @@ function summaryOf(verdict: NodeVerdict, counts: Preflight["counts"], pods: read
     case "Unknown":
       return "is not known to block, but not everything can be judged";
     case "WillSucceedWithShutdowns":
-      return `will succeed; VMs that move: ${Moves + Waits}, whose guests end: ${ShutsDown}`;
+      return `will succeed; VMs that move: ${moves}, whose guests end: ${ShutsDown}`;
     case "WillSucceed":
-      return `will succeed; VMs that move: ${Moves + Waits}, whose guests end: none`;
+      return `will succeed; VMs that move: ${moves}, whose guests end: none`;
   }
 }
 
@@ -101,10 +105,25 @@ function notJudged(
   replaced: readonly PreflightPod[],
   f: PreflightFacts,
 ): readonly string[] {
-  const unchecked = [...moving, ...replaced].flatMap((pod) =>
+  const targets = targetsOn(moving, f).filter(({ there }) => there === undefined);
+  const unchecked = [...targets.map(({ pod }) => pod), ...replaced].flatMap((pod) =>
     pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
   );
-  return [...unchecked, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
+  const vmis = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const doubts = moving.flatMap((pod) => {
+    const vmi = vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
+    return vmi === undefined ? [] : doubtsAbout(vmi, f);
+  });
+  return [...unchecked, ...doubts, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
+}
+
+/** VMs for whose next pods there is room only if KubeVirt renders them in one of two ways. */
+function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
+  return pods.flatMap(({ namespace, name, vmi = name, room }) =>
+    (room?.unsure ?? []).map(
+      (field) => `whether the next pod of VM ${namespace}/${vmi} has ${field}: then it fits nowhere`,
+    ),
+  );
 }
 
 /** Pods that may never go, though nothing says so. */
@@ -115,11 +134,14 @@ function mayStay(judged: readonly Judged[], held: ReadonlyMap<string, Held>, f: 
     return [`when pod ${keyOf(pod)} goes: PodDisruptionBudget ${budget} waits for a pod that no controller replaces`];
   });
   const leaving = judged.filter(({ verdict: { outcome } }) => outcome !== "Blocked" && outcome !== "Stays");
+  const waiting = judged.flatMap(({ pod, verdict: { reason, message } }) =>
+    reason === "BudgetOfController" ? [`when pod ${keyOf(pod)} goes: ${message}`] : [],
+  );
   const hanging = leaving.flatMap(({ pod }) => {
     const message = hangingIn(pod, f)?.message;
     return message === undefined ? [] : [`when pod ${keyOf(pod)} goes: ${message}`];
   });
   const isDead = !f.node.ready && leaving.length > 0;
   const dead = isDead ? [`when the pods of ${f.node.name} go: its kubelet is not ready, and ends none`] : [];
-  return [...unreplaced, ...hanging, ...dead];
+  return [...unreplaced, ...waiting, ...hanging, ...dead];
 }

@@ -2,12 +2,14 @@
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { Labels } from "../kube/scheduled-pod.ts";
 import { markActions } from "../evacuation/mark.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { isToMove } from "../eviction/table.ts";
 import { canMigrate } from "../settings/strategy.ts";
 import type { EvacuationFacts, Phase } from "../kube/evacuation.ts";
-import { type FitNode, type FitPod, obstacleTo, type Room, roomWith, type Spot } from "../preflight/fit.ts";
+import { type FitNode, obstacleTo, type Room, roomWith, type Spot } from "../preflight/fit.ts";
+import { type LauncherPod, type NextPod, renderTarget } from "../preflight/next-pod.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 import { carriesDrainTaint, isAlive } from "../kube/objects.ts";
@@ -25,7 +27,7 @@ function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUI
 
 export interface VmOnNode {
   readonly vmi: VmiFacts;
-  readonly pod: PodFacts & FitPod;
+  readonly pod: PodFacts & LauncherPod;
 }
 
 export interface CandidateNode {
@@ -45,6 +47,7 @@ export interface KubeletSignal {
 export interface PressureWorld extends Moment {
   readonly pressured: readonly {
     readonly node: NodeFacts;
+    readonly labels: Labels;
     readonly vmsOnNode: readonly VmOnNode[];
     readonly evacuations: readonly EvacuationFacts[];
   }[];
@@ -109,7 +112,7 @@ function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending,
 
 /** As many as may leave at once, the cheapest first, each only if another node has room; one that has just moved comes last, and alone. */
 function selectVictims(
-  { node, vmsOnNode }: PressureWorld["pressured"][number],
+  { node, labels, vmsOnNode }: PressureWorld["pressured"][number],
   w: Selecting,
 ): readonly (readonly Action[])[] {
   const { parallelOutboundMigrationsPerNode } = w.settings.limits;
@@ -121,9 +124,10 @@ function selectVictims(
   for (const vmOnNode of inTurn) {
     const { vmi, pod } = vmOnNode;
     const places = hasJustMoved(vmOnNode) ? 1 : parallelOutboundMigrationsPerNode;
-    const candidateNode = leaving < places ? w.candidateNodes.find((one) => canTake(one, pod)) : undefined;
+    const next = renderTarget(pod, vmi, { name: node.name, labels }, w.settings);
+    const candidateNode = leaving < places ? w.candidateNodes.find((one) => canTake(one, next)) : undefined;
     if (candidateNode === undefined) continue;
-    candidateNode.room = roomWith(candidateNode.room, pod);
+    candidateNode.room = roomWith(candidateNode.room, { ...next.pod, phase: pod.phase });
     leaving += 1;
     chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
   }
@@ -146,10 +150,14 @@ function overRequest({ vmi, pod }: VmOnNode): number {
   return (vmi.guestMemory ?? 0) - (pod.requests["memory"] ?? 0);
 }
 
-/** Whether the scheduler could place the pod there. Most pods tolerate a memory pressure's taint, but a node under pressure is no help. */
-export function canTake(spot: Spot, pod: VmOnNode["pod"]): boolean {
+/**
+ * Whether the scheduler may place the target of a migration there. Most pods tolerate a memory pressure's taint, but a node under pressure
+ * is no help.
+ */
+export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]>): boolean {
   const { name, pressures } = spot.node;
-  return name !== pod.nodeName && pressures.length === 0 && obstacleTo(pod, spot) === undefined;
+  const fits = (one: VmOnNode["pod"]) => obstacleTo(one, spot, { cpu }) === undefined;
+  return name !== pod.nodeName && pressures.length === 0 && (fits(pod) || (least !== undefined && fits(least.pod)));
 }
 
 function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts, "name" | "uid">): readonly Action[] {

@@ -6,7 +6,8 @@ import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type FitNode, roomOn } from "../preflight/fit.ts";
 import { canTake, type PressureWorld, type VmOnNode, type CandidateNode } from "../pressure/pressure.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
-import { preflightPodSchema } from "../preflight/observe.ts";
+import { renderTarget } from "../preflight/next-pod.ts";
+import { preflightPodSchema } from "../preflight/preflight-pod.ts";
 import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
 import { readNodes } from "./observe-vmi.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
@@ -66,13 +67,18 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   const signals = signalsOf(seen, nodes);
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], candidateNodes: [], signals };
-  const pressured: Pressure["pressured"][number][] = [];
+  const populations: Population[] = [];
   const candidateNodes: CandidateNode[] = [];
   // One after another: the pods of ten nodes at a time may be more than an isolate holds.
-  for (const node of pressing) pressured.push(await populationOf(node, cluster));
-  const pods = pressured.flatMap(({ vmsOnNode }) => vmsOnNode.map(({ pod }) => pod));
-  const all = pods.length === 0 ? [] : await cluster.list("nodes", { as: NodeWithResources });
-  const candidates = all.filter((node) => pods.some((pod) => canTake({ node }, pod)));
+  for (const node of pressing) populations.push(await populationOf(node, cluster));
+  const isAny = populations.some(({ vmsOnNode }) => vmsOnNode.length > 0);
+  const all = isAny ? await cluster.list("nodes", { as: NodeWithResources }) : [];
+  const labelsOf = new Map(all.map(({ name, labels }) => [name, labels]));
+  const pressured = populations.map((one) => ({ ...one, labels: labelsOf.get(one.node.name) ?? {} }));
+  const targets = pressured.flatMap(({ node: { name }, labels, vmsOnNode }) =>
+    vmsOnNode.map(({ vmi, pod }) => renderTarget(pod, vmi, { name, labels }, settings)),
+  );
+  const candidates = all.filter((node) => targets.some((target) => canTake({ node }, target)));
   for (const node of candidates.toSorted(largestFirst).slice(0, MOST_CANDIDATES)) {
     candidateNodes.push(...(await candidateNodesOf(node, cluster)));
   }
@@ -96,7 +102,9 @@ async function nodesConcerned(seen: Seen, cluster: Client): Promise<readonly Nod
   return [...nodes, ...(await readNodes(missing, cluster))];
 }
 
-async function populationOf(node: NodeFacts, cluster: Client): Promise<Pressure["pressured"][number]> {
+type Population = Omit<Pressure["pressured"][number], "labels">;
+
+async function populationOf(node: NodeFacts, cluster: Client): Promise<Population> {
   const [pods, here, evacuations] = await Promise.all([
     cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": node.name }, as: preflightPodSchema() }),
     vmisOn(node.name, cluster),

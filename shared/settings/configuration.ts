@@ -100,7 +100,7 @@ function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknow
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: "", featureGates: [] };
 
 export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
-  const { namespace: _, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
+  const { featureGates, evictionStrategy, drainTaintKey, minor: kubevirtMinor } = kubevirt;
   const { featureGates: gates, ...set } = own;
   return {
     ...set,
@@ -110,8 +110,20 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,
     isShieldOn: false,
-    limits: { ...DEFAULT_SETTINGS.limits, ...limits },
+    ...(kubevirtMinor !== undefined && { kubevirtMinor }),
+    limits: { ...DEFAULT_SETTINGS.limits, ...setOf(kubevirt, LIMITS) },
+    rendering: { ...DEFAULT_SETTINGS.rendering, ...setOf(kubevirt, RENDERING) },
   };
+}
+
+const LIMITS = ["parallelMigrationsPerCluster", "parallelOutboundMigrationsPerNode", "bandwidthPerMigration"] as const;
+const RENDERING = ["memoryOvercommit", "cpuAllocationRatio", "overheadRatio", "nodeSelectors"] as const;
+
+/** The fields that are set. */
+function setOf<K extends keyof KubeVirtFacts>(kubevirt: KubeVirtFacts, fields: readonly K[]) {
+  const set: Partial<Pick<KubeVirtFacts, K>> = {};
+  for (const field of fields) if (kubevirt[field] !== undefined) set[field] = kubevirt[field];
+  return set;
 }
 
 /** What is set and does nothing, or less than is wanted of it, as other keys are. */

@@ -124,6 +124,20 @@ export interface Settings extends OwnSettings {
     /** Bytes per second; absent: not limited. A MigrationPolicy may say otherwise of some VMs. */
     readonly bandwidthPerMigration?: number;
   };
+  /** How KubeVirt renders launcher pods, by its CR. */
+  readonly rendering: Rendering;
+  /** KubeVirt's minor version: v1.9.0 is 9. Absent: it does not say. */
+  readonly kubevirtMinor?: number;
+}
+
+export interface Rendering {
+  /** Per cent of the guest's memory that its pod requests. */
+  readonly memoryOvercommit: number;
+  /** Virtual CPUs for one CPU. */
+  readonly cpuAllocationRatio: number;
+  /** Of the memory overhead. */
+  readonly overheadRatio: number;
+  readonly nodeSelectors: Readonly<Record<string, string>>;
 }
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -133,6 +147,7 @@ export const DEFAULT_SETTINGS: Settings = {
   evictionsCovered: false,
   isShieldOn: false,
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
+  rendering: { memoryOvercommit: 100, cpuAllocationRatio: 10, overheadRatio: 1, nodeSelectors: {} },
 };
 
 export function isShieldWanted({ shield, featureGates }: Settings): boolean {

@@ -1,4 +1,5 @@
 /** Minimal valid facts plus one tweak: `vmi({ evictionStrategy: "External" })`. */
+import { PLAIN } from "../../shared/kube/guest.ts";
 import type { Action } from "../../shared/kube/action.ts";
 import { budgetName } from "../../shared/budget/budget.ts";
 import type {
@@ -59,6 +60,7 @@ export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
     liveMigratable: MOBILITY.migratable,
     activePods: { [POD_UID]: NODE },
     isMigrating: false,
+    asks: PLAIN,
     hasLabels: true,
     hasAnnotations: true,
     ...tweak,

@@ -4,6 +4,8 @@ import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../kube/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
+import { renderTarget } from "../../preflight/next-pod.ts";
+import type { Settings } from "../../settings/settings.ts";
 import type { Evictor, EvictorWorld, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
 
 export interface Nominated extends Nomination {
@@ -11,11 +13,12 @@ export interface Nominated extends Nomination {
   readonly plugin: string;
 }
 
-export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "replicasOf"> {
+export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "nextPod" | "replicasOf"> {
   readonly nodes: readonly ScheduledNode[];
   readonly pods: readonly ScheduledPod[];
   /** By `namespace/name`; at least those of all launcher pods. */
   readonly vmis: Vmis;
+  readonly settings: Pick<Settings, "rendering">;
 }
 
 /** With a single node there is nowhere to go. */
@@ -24,7 +27,8 @@ const FEWEST_NODES = 2;
 export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
   const nodes = nodesOf(policy, w.nodes);
   if (nodes.length < FEWEST_NODES) return;
-  const everywhere: EvictorWorld = { ...w, nodes: w.nodes.filter((node) => node.ready), ...indexesOf(w.pods) };
+  const ready = w.nodes.filter((node) => node.ready);
+  const everywhere: EvictorWorld = { ...w, nodes: ready, ...indexesOf(w.pods), nextPod: nextPodIn(w) };
   const profiles = policy.profiles.map((profile) => {
     const evictor = sparing(profile.evictor(everywhere), w.vmis);
     return { ...profile, world: { ...everywhere, nodes, evictor } };
@@ -43,6 +47,14 @@ export function nodesOf(
   nodes: readonly ScheduledNode[],
 ): readonly ScheduledNode[] {
   return nodes.filter((node) => node.ready && (nodeSelector === undefined || matches(nodeSelector, node.labels)));
+}
+
+function nextPodIn({ nodes, vmis, settings }: NominationWorld): EvictorWorld["nextPod"] {
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  return (pod) => {
+    const vmi = isLauncher(pod) ? vmiOf(pod, vmis) : undefined;
+    return vmi === undefined ? { pod, cpu: {} } : renderTarget(pod, vmi, byName.get(pod.nodeName), settings);
+  };
 }
 
 function indexesOf(pods: readonly ScheduledPod[]): Pick<EvictorWorld, "podsOn" | "replicasOf"> {

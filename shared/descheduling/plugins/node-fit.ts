@@ -5,6 +5,7 @@
  */
 import { obstacleTo, repelling, roomOn, type Spot } from "../../preflight/fit.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
+import type { NextPod } from "../../preflight/next-pod.ts";
 import { oncePer } from "./nominate.ts";
 import type { PluginWorld } from "./plugin.ts";
 import { isFinal } from "../../kube/objects.ts";
@@ -15,7 +16,10 @@ export interface NodeFit {
   readonly fitsAnyOther: (pod: ScheduledPod) => boolean;
 }
 
-export function nodeFit(nodes: readonly ScheduledNode[], world: Pick<PluginWorld, "podsOn">): NodeFit {
+type Next = NextPod<ScheduledPod>;
+type World = Pick<PluginWorld, "podsOn" | "nextPod">;
+
+export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const spotOf = oncePer(
     (node: ScheduledNode) => node.name,
@@ -23,23 +27,29 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: Pick<PluginWorld
   );
   // Many pods ask for the same, and where there is nothing for one there is nothing for the next.
   const firstTaker = oncePer(
-    ({ placement, tolerations, requests }: ScheduledPod) => JSON.stringify([placement, tolerations, requests]),
-    (pod) => nodes.find((node) => obstacleTo(pod, spotOf(node)) === undefined),
+    ({ pod: { placement, tolerations, requests }, cpu }: Next) =>
+      JSON.stringify([placement, tolerations, requests, cpu]),
+    (next) => nodes.find((node) => !isKeptFrom(next, spotOf(node))),
   );
-  const fits = (pod: ScheduledPod, spot: Spot) => {
-    if (obstacleTo(pod, spot) !== undefined) return false;
-    const others = world.podsOn(spot.node.name).filter((other) => other.uid !== pod.uid && !isFinal(other));
-    return !repelling(pod, others, [spot.node])(spot.node);
+  const fits = (next: Next, spot: Spot) => {
+    if (isKeptFrom(next, spot)) return false;
+    const others = world.podsOn(spot.node.name).filter((other) => other.uid !== next.pod.uid && !isFinal(other));
+    return !repelling(next.pod, others, [spot.node])(spot.node);
   };
   const fitsAnyOther = (pod: ScheduledPod) => {
-    const first = firstTaker(pod);
-    const fitsOther = (node: ScheduledNode) => node.name !== pod.nodeName && fits(pod, spotOf(node));
+    const next = world.nextPod(pod);
+    const first = firstTaker(next);
+    const fitsOther = (node: ScheduledNode) => node.name !== pod.nodeName && fits(next, spotOf(node));
     return first !== undefined && (fitsOther(first) || nodes.some(fitsOther));
   };
   // On its own node it takes up room already.
   const fitsItsOwn = (pod: ScheduledPod) => {
     const own = byName.get(pod.nodeName);
-    return own !== undefined && fits(pod, { node: own });
+    return own !== undefined && fits({ pod, cpu: {} }, { node: own });
   };
   return { fitsAny: (pod) => fitsItsOwn(pod) || fitsAnyOther(pod), fitsAnyOther };
+}
+
+function isKeptFrom({ pod, cpu, least }: Next, spot: Spot): boolean {
+  return [pod, least?.pod ?? pod].every((one) => obstacleTo(one, spot, { cpu }) !== undefined);
 }

@@ -5,6 +5,7 @@
  * plugins do, and stays pure: the cycle decides and acts.
  */
 import type * as z from "zod/mini";
+import type { NextPod } from "../../preflight/next-pod.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 export interface Nomination {
@@ -33,6 +34,8 @@ export interface PluginWorld {
   readonly nodes: readonly ScheduledNode[];
   /** All pods bound to a node, finished ones included. */
   podsOn(node: string): readonly ScheduledPod[];
+  /** What takes the pod's place: of a VM the target of its migration, else the same again. */
+  nextPod(pod: ScheduledPod): NextPod<ScheduledPod>;
   readonly evictor: Evictor;
   /** Whether the pod's evacuation is in progress. It is nominated first, so that it counts, and not requested again. */
   isInProgress(pod: ScheduledPod): boolean;

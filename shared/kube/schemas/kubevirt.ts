@@ -15,6 +15,7 @@ import {
   quantity,
   Quantity,
   Text,
+  TextsOrNone,
 } from "./fields.ts";
 import { decentralized } from "./vmi.ts";
 
@@ -97,11 +98,24 @@ export interface KubeVirtFacts {
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
   readonly bandwidthPerMigration?: number;
+  /** Per cent of the guest's memory that its pod requests, and virtual CPUs for one CPU. */
+  readonly memoryOvercommit?: number;
+  readonly cpuAllocationRatio?: number;
+  /** KubeVirt multiplies its memory overhead by this. */
+  readonly overheadRatio?: number;
+  /** Every launcher pod selects nodes with these labels. */
+  readonly nodeSelectors?: Readonly<Record<string, string>>;
   /** Of its version: v1.9.0 is 9; absent if it does not say, as a build from a branch. */
   readonly minor?: number;
   /** Its operator installs another version, or another configuration of its components. */
   readonly isRollingOut?: boolean;
 }
+
+/** KubeVirt takes 0 for its default. */
+const Positive = z.pipe(
+  z.nullish(z.number()),
+  z.transform((number) => number || undefined),
+);
 
 /** Without a target there is no rollout. Upstream: `KubeVirtStatus` of api/core/v1/types.go. */
 const isAhead = (target = "", observed = "") => target !== "" && target !== observed;
@@ -112,7 +126,13 @@ export const KubeVirt = kind(
     spec: part({
       configuration: part({
         evictionStrategy: Text,
-        developerConfiguration: part({ featureGates: listOf(z.string()) }),
+        additionalGuestMemoryOverheadRatio: Text,
+        developerConfiguration: part({
+          featureGates: listOf(z.string()),
+          memoryOvercommit: Positive,
+          cpuAllocationRatio: Positive,
+          nodeSelectors: TextsOrNone,
+        }),
         migrations: part({
           nodeDrainTaintKey: Text,
           parallelMigrationsPerCluster: z.optional(z.number()),
@@ -133,12 +153,18 @@ export const KubeVirt = kind(
     const isRollingOut =
       isAhead(targetKubeVirtVersion, observedKubeVirtVersion) ||
       isAhead(status.targetDeploymentID, status.observedDeploymentID);
-    const { evictionStrategy, developerConfiguration, migrations } = spec.configuration;
+    const { evictionStrategy, developerConfiguration, migrations, additionalGuestMemoryOverheadRatio } =
+      spec.configuration;
+    const { featureGates, memoryOvercommit, cpuAllocationRatio, nodeSelectors } = developerConfiguration;
     const { nodeDrainTaintKey: drainTaintKey, bandwidthPerMigration, ...limits } = migrations;
     const [, minor] = /^v?1\.(\d+)\./.exec(observedKubeVirtVersion) ?? [];
     return present({
       namespace,
-      ...developerConfiguration,
+      featureGates,
+      memoryOvercommit,
+      cpuAllocationRatio,
+      overheadRatio: Number(additionalGuestMemoryOverheadRatio) || undefined,
+      nodeSelectors: Object.keys(nodeSelectors).length === 0 ? undefined : nodeSelectors,
       evictionStrategy,
       drainTaintKey,
       ...limits,

@@ -13,7 +13,10 @@ import type { ConfigurationObserved } from "../facts.ts";
 import { MANAGED_BY, MANAGED_BY_LABEL, NOT_BEFORE_ANNOTATION, WHEN_BLOCKED_ANNOTATION } from "../names.ts";
 import * as nodes from "../node-evacuation.ts";
 import { LARGE_FACTS } from "./bounds.ts";
-import { Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
+import { Conditions, Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
+import { Template } from "./guest.ts";
+
+const Anything = z.nullish(z.unknown());
 
 const Words = z._default(z.string(), "");
 /** The definition asks for no UID: who wrote a status by hand may have left it out. No object has an empty one. */
@@ -166,17 +169,27 @@ function isNodes(condition: Record<keyof nodes.NodeCondition, string>): conditio
 export const VirtualMachine = kind(
   () => ({
     metadata: Meta,
-    spec: z.object({ runStrategy: Text, running: z.nullish(z.boolean()) }),
-    status: part({ stateChangeRequests: listOf(z.unknown()) }),
+    spec: z.object({
+      runStrategy: Text,
+      running: z.nullish(z.boolean()),
+      instancetype: Anything,
+      template: part({ spec: z.nullish(Template) }),
+    }),
+    status: part({ stateChangeRequests: listOf(z.unknown()), conditions: Conditions }),
   }),
   ({
     metadata: { namespace, name, uid, annotations },
-    spec: { runStrategy, running },
+    spec: { runStrategy, running, instancetype, template },
     status,
   }): nodes.VirtualMachineFacts => ({
     namespace,
     name,
     uid,
+    start: {
+      template: template.spec ?? undefined,
+      hasInstancetype: instancetype !== undefined && instancetype !== null,
+      restartRequired: status.conditions.some((one) => one.type === "RestartRequired" && one.status === "True"),
+    },
     runStrategy: runStrategy ?? (running === true ? "Always" : "Halted"),
     isChanging: status.stateChangeRequests.length > 0,
     notBefore: annotations?.[NOT_BEFORE_ANNOTATION],

@@ -15,7 +15,8 @@ import {
   Toleration,
 } from "./fields.ts";
 
-const Affinity = z.lazy(() =>
+/** Required terms only. */
+export const NodeAffinity = z.lazy(() =>
   z.nullish(
     z.object({
       requiredDuringSchedulingIgnoredDuringExecution: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })),
@@ -26,7 +27,7 @@ const Affinity = z.lazy(() =>
 /** What a pod asks of its node: one object for all pods that ask the same. */
 export const Asked = z.lazy(() =>
   z.pipe(
-    z.object({ nodeSelector: TextsOrNone, nodeAffinity: Affinity }),
+    z.object({ nodeSelector: TextsOrNone, nodeAffinity: NodeAffinity }),
     z.transform(({ nodeSelector, nodeAffinity }) => {
       const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
       return { nodeSelector, ...(required !== undefined && { required }) };

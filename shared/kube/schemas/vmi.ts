@@ -2,19 +2,8 @@
 import * as z from "zod/mini";
 import type { VmiFacts } from "../facts.ts";
 import * as names from "../names.ts";
-import {
-  identityOf,
-  kind,
-  listOf,
-  Meta,
-  part,
-  Phase,
-  present,
-  quantity,
-  Quantity,
-  Text,
-  TextsOrNone,
-} from "./fields.ts";
+import { identityOf, kind, listOf, Meta, part, Phase, present, Text, TextsOrNone } from "./fields.ts";
+import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
 
 /** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */
 export function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
@@ -119,8 +108,7 @@ export const Vmi = kind(
       priorityClassName: Text,
       terminationGracePeriodSeconds: z.nullish(z.number()),
       utilityVolumes: Some,
-      nodeSelector: TextsOrNone,
-      domain: part({ memory: part({ guest: Quantity }), cpu: part({ model: Text }) }),
+      ...guestShape(),
     }),
     status: part({
       phase: Phase,
@@ -130,9 +118,13 @@ export const Vmi = kind(
       conditions: LiveMigratable,
       migrationState: z.nullish(MigrationState),
       changedBlockTracking: part({ backupStatus: BackupStatus }),
+      currentCPUTopology: CurrentCpu,
+      memory: CurrentMemory,
     }),
   }),
-  ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...status } }): VmiFacts => {
+  ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...seen } }): VmiFacts => {
+    const { currentCPUTopology: currentVcpus, memory: currentMemory, ...status } = seen;
+    const asks = asksOf(spec);
     const { labels, annotations } = metadata;
     const { status: migratable, reason, message } = conditions ?? {};
     const { isSending, ...migration } = migrationState ?? {
@@ -147,9 +139,10 @@ export const Vmi = kind(
       liveMigratable: present({ migratable: migratable === "True", reason, message }),
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),
-      guestMemory: quantity(spec.domain.memory.guest),
-      cpuModel: spec.domain.cpu.model,
-      nodeSelector: Object.keys(spec.nodeSelector).length === 0 ? undefined : spec.nodeSelector,
+      guestMemory: asks.guestMemory ?? 0,
+      asks,
+      currentVcpus,
+      currentMemory,
       priorityClass: spec.priorityClassName,
       backup: changedBlockTracking.backupStatus,
       hasUtilityVolumes: spec.utilityVolumes,

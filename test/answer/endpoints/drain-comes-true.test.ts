@@ -82,12 +82,14 @@ test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and 
       await drain(fake, doors, isCordoned);
       const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
       const drains = verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
+      // Nothing is promised.
+      if (verdict === "Unknown") return;
       expect({ verdict, isEmpty: podsOn(fake).length === 0 }).toEqual({ verdict, isEmpty: drains });
       if (drains) expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict !== "WillSucceed" });
     }),
     AT_NIGHT ? { numRuns: 500 } : { seed: 20_261_122, numRuns: 120 },
   );
-  const verdicts = ["NoRoom", "WillBlock", "WillSucceed", "WillSucceedWithShutdowns"];
+  const verdicts = ["NoRoom", "Unknown", "WillBlock", "WillSucceed", "WillSucceedWithShutdowns"];
   expect(Object.keys(seen).toSorted()).toEqual(verdicts);
-  expect(Math.min(...Object.values(seen))).toBeGreaterThan(10);
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(5);
 }, 60_000);

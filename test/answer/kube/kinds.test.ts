@@ -1,5 +1,6 @@
 /** Kinds as facts: what Go leaves out, writes as null or leaves empty, and what is no such object. */
 import { describe, expect, test } from "vitest";
+import { PLAIN } from "../../../shared/kube/guest.ts";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";
 import { Budget } from "../../../shared/kube/schemas/kubernetes.ts";
 import { budgetName } from "../../../shared/budget/budget.ts";
@@ -124,6 +125,7 @@ describe("a VMI", () => {
     isMigrating: false,
     guestOnTarget: false,
     guestMemory: 0,
+    asks: PLAIN,
   };
   const READY = { targetNodeDomainReadyTimestamp: time(0) };
   const FAILED = { failed: true, failureReason: "why" };
@@ -136,8 +138,8 @@ describe("a VMI", () => {
     ["with nulls",                     { metadata: { ...metadata, labels: null, annotations: null, ownerReferences: null, deletionTimestamp: null }, spec: { evictionStrategy: null, domain: null }, status: { nodeName: null, evacuationNodeName: null, activePods: null, conditions: null, migrationState: null } }, {}],
     ["with an empty map of labels",    { metadata: { ...metadata, labels: {} } },                { hasLabels: true }],
     ["… and of annotations",           { metadata: { ...metadata, annotations: {} } },           { hasAnnotations: true }],
-    ["of a size",                      { spec: { domain: { memory: { guest: "2Ki" } } } },       { guestMemory: 2048 }],
-    ["… written as a number",          { spec: { domain: { memory: { guest: 1073741824 } } } },  { guestMemory: 2 ** 30 }],
+    ["of a size",                      { spec: { domain: { memory: { guest: "2Ki" } } } },       { guestMemory: 2048, asks: { ...PLAIN, guestMemory: 2048 } }],
+    ["… written as a number",          { spec: { domain: { memory: { guest: 1073741824 } } } },  { guestMemory: 2 ** 30, asks: { ...PLAIN, guestMemory: 2 ** 30 } }],
     ["being backed up",                { status: { changedBlockTracking: { state: "Enabled", backupStatus: { backupName: "b1" } } } }, { backup: "b1" }],
     ["… never",                        { status: { changedBlockTracking: { state: "Enabled", backupStatus: null } } }, {}],
     ["with utility volumes",           { spec: { utilityVolumes: [{ name: "u" }] } },               { hasUtilityVolumes: true }],

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { PersistentVolume, ResourceQuota } from "../../../shared/preflight/kinds.ts";
-import { preflightPodSchema } from "../../../shared/preflight/observe.ts";
+import { preflightPodSchema } from "../../../shared/preflight/preflight-pod.ts";
 
 const CLAIM = { namespace: "apps", name: "root" };
 const terms = [{ matchExpressions: [{ key: "zone", operator: "In", values: ["1"] }] }];

@@ -224,11 +224,11 @@ describe("a VM would start on another node", () => {
     ["where there is room",                       {},                                                   undefined],
     ["not where there is none",                   { otherNodes: full },                             "no other node has room for it"],
     ["though its pod keeps others like it away",  { ...inZone, pods: [shy] },                           undefined],
-    ["not where another one like it is",          { ...inZone, pods: [shy, { ...shy, name: "b", uid: "b", labels: { ...shy.labels, "kubevirt.io/domain": "b" } }] }, "PodAntiAffinity"],
+    ["not where another one like it is",          { ...inZone, pods: [shy, { ...shy, name: "b", uid: "b", labels: { ...shy.labels, "kubevirt.io/created-by": "vmi-b" } }] }, "PodAntiAffinity"],
     ["not if volumes could not be read",          { unread: ["persistent volumes"] },                   "cannot be judged: persistent volumes"],
-    ["not by what its pod asks for besides",      { pods: [{ ...pod, unchecked: ["podAffinity"] }] },   "cannot be judged: podAffinity"],
+    ["not by what its pod asks for besides",      { pods: [{ ...pod, unchecked: ["hostPort"] }] },      "cannot be judged: hostPort"],
   ])("%s", (_, f, expected) => {
-    const why = restartObstacle(pinned, facts({ vmis: [pinned], ...f }));
+    const why = restartObstacle(pinned, facts({ vmis: [pinned], ...f }), new Map());
     expect(why ?? "").toContain(expected ?? "");
     expect(why === undefined).toBe(expected === undefined);
   });

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
-import { placeAll } from "../../../shared/preflight/fit.ts";
+import { facts } from "../../support/preflight/fixtures.ts";
+import { placeAll } from "../../../shared/preflight/place.ts";
 import {
   apart,
   fitsByScheduler,
@@ -105,7 +106,7 @@ test("what is said to fit, all together, the scheduler places there; what is sai
       if (node === undefined) throw new Error("there is no node");
       const [pods, otherPods] = [moving.map(readPod), others.map(readPod)];
       const volumes = VOLUMES.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
-      const found = placeAll(pods, { node, otherNodes, otherPods, pods, volumes, vmis: [] });
+      const found = placeAll(pods, { ...facts(), node, otherNodes, otherPods, pods, volumes, vmis: [] });
       const there = [...others, ...moving];
       for (const uid of found.keys()) {
         const pod = moving.find(({ metadata }) => metadata.uid === uid);

@@ -4,7 +4,7 @@
  */
 import { type Node, type PersistentVolume as Volume, type Pod, whyNot } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
-import { preflightPodSchema } from "../../../shared/preflight/observe.ts";
+import { preflightPodSchema } from "../../../shared/preflight/preflight-pod.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { PreflightPod } from "../../../shared/preflight/facts.ts";
 import { obstacleTo, repelling, roomOn } from "../../../shared/preflight/fit.ts";

@@ -1,5 +1,6 @@
 /** Node pressure: who leaves a node before its kubelet kills, and who takes them. */
 import { describe, expect, test } from "vitest";
+import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EndPhase, Phase } from "../../../shared/kube/evacuation.ts";
 import { canTake, planPressure, type PressureWorld } from "../../../shared/pressure/pressure.ts";
@@ -21,7 +22,7 @@ const JUST_MOVED = { movedAt: at(-60).getTime() };
 const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
 
 function pressing(of: NodeFacts): Partial<PressureWorld> {
-  return { pressured: [{ node: of, vmsOnNode: abc, evacuations: [] }] };
+  return { pressured: [{ node: of, labels: {}, vmsOnNode: abc, evacuations: [] }] };
 }
 
 function allowing(parallelOutboundMigrationsPerNode: number): Partial<PressureWorld> {
@@ -83,7 +84,7 @@ describe("before the kubelet kills", () => {
   ])("%s: takes no place, and is not chosen", (_, staying) => {
     const vmsOnNode = [vmOnNode("x", {}, staying), vmOnNode("y", {}, staying), ...abc];
     const evacuations = [evacuationOf("x"), evacuationOf("y")];
-    expect(leaving([], { pressured: [{ node: PRESSED, vmsOnNode, evacuations }] })).toEqual(["a", "b"]);
+    expect(leaving([], { pressured: [{ node: PRESSED, labels: {}, vmsOnNode, evacuations }] })).toEqual(["a", "b"]);
   });
 
   test("the cheapest first: priority, then memory over request", () => {
@@ -113,7 +114,7 @@ describe("before the kubelet kills", () => {
   ])("%s, its back-off over in %d s: %j", (phase, seconds, expected) => {
     const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
     const vmsOnNode = [vmOnNode("x")];
-    expect(leaving(vmsOnNode, { pressured: [{ node: PRESSED, vmsOnNode, evacuations }] })).toEqual(expected);
+    expect(leaving(vmsOnNode, { pressured: [{ node: PRESSED, labels: {}, vmsOnNode, evacuations }] })).toEqual(expected);
   });
 
   // prettier-ignore
@@ -147,7 +148,7 @@ describe("who takes them", () => {
     ["short of memory",           { pressures: ["MemoryPressure"] },                           false],
   ])("%s: %s", (_, tweak, takes) => {
     const other = candidateNode("node02", 8 * GIB, tweak);
-    expect(abc.map(({ pod: one }) => canTake({ node: other.node }, one))).toEqual(abc.map(() => takes));
+    expect(abc.map(({ pod: one }) => canTake({ node: other.node }, { pod: one, cpu: {} }))).toEqual(abc.map(() => takes));
     expect(leaving(abc, { candidateNodes: [other] })).toEqual(takes ? ["a", "b"] : []);
   });
 
@@ -161,6 +162,7 @@ describe("who takes them", () => {
     const z = vmOnNode("z", {}, { nodeName: "node03" });
     const there = {
       node: { ...PRESSED, name: "node03" },
+      labels: {},
       vmsOnNode: [{ ...z, pod: { ...z.pod, nodeName: "node03" } }],
     };
     const pressured = [...(pressing(PRESSED).pressured ?? []), { ...there, evacuations: [] }];
@@ -168,12 +170,18 @@ describe("who takes them", () => {
     expect(leaving([], { pressured, candidateNodes: [candidateNode("node02", 3 * GIB)] })).toEqual(["a", "b", "z"]);
   });
 
-  test("a pod that asks for other nodes: one as the scheduler sees it", () => {
-    const placement = { nodeSelector: { disk: "fast" } };
-    const picky = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
+  test("a VM that asks for other nodes: one as the scheduler sees it", () => {
+    const asks = { ...PLAIN, nodeSelector: { disk: "fast" } };
+    const picky = abc.map((one) => ({ ...one, vmi: { ...one.vmi, asks } }));
     const fast = candidateNode("node02", 8 * GIB, { labels: { disk: "fast" } });
     expect(leaving(picky)).toEqual([]);
     expect(leaving(picky, { candidateNodes: [fast] })).toEqual(["a", "b"]);
+  });
+
+  test("a hostname that its last migration has added does not keep a VM there", () => {
+    const placement = { nodeSelector: { "kubernetes.io/hostname": NODE } };
+    const sent = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
+    expect(leaving(sent)).toEqual(["a", "b"]);
   });
 
   test("a node under pressure takes no pod, though it tolerates the taint", () => {

@@ -69,12 +69,12 @@ describe("covers", () => {
 
   test("all of a node under pressure, before anything else happens to them", () => {
     const vmsOnNode = ["a", "b", "c"].map((name) => vmOnNode(name, {}, LONG));
-    const pressured = [{ node: PRESSED, vmsOnNode: [...vmsOnNode, vmOnNode("short")], evacuations: [] }];
+    const pressured = [{ node: PRESSED, labels: {}, vmsOnNode: [...vmsOnNode, vmOnNode("short")], evacuations: [] }];
     expect(plan({ pressured })).toEqual(["a", "b", "c"].map((name) => `${name}: ${until(HOLD)}`));
   });
 
   test.each([until(10), OVER])("nobody twice: label %s", (shield) => {
-    const pressured = [{ node: PRESSED, vmsOnNode: [vmOnNode("a", {}, { ...LONG, shield })], evacuations: [] }];
+    const pressured = [{ node: PRESSED, labels: {}, vmsOnNode: [vmOnNode("a", {}, { ...LONG, shield })], evacuations: [] }];
     expect(plan({ pressured })).toEqual([]);
   });
 });

@@ -104,6 +104,7 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
   return {
     nodes,
     podsOn: (name) => byNode.get(name) ?? [],
+    nextPod: (pod) => ({ pod, cpu: {} }),
     isInProgress: () => false,
     now: NOW,
     replicasOf: (namespace, uid) =>

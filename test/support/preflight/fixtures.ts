@@ -78,6 +78,7 @@ export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
     migrations: [],
     finished: [],
     migratingElsewhere: [],
+    leavingElsewhere: [],
     budgets: [],
     quotas: [],
     flags: { force: false, deleteEmptyDirData: false },

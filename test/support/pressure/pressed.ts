@@ -2,6 +2,7 @@
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { FitNode, FitPod } from "../../../shared/preflight/fit.ts";
+import type { LauncherPod } from "../../../shared/preflight/next-pod.ts";
 import {
   planPressure,
   type PressureWorld,
@@ -23,8 +24,8 @@ export function candidateNode(name: string, memory: number, tweak: Partial<FitNo
 export const ROOM = candidateNode("node02", 8 * GIB);
 
 /** What a pod asks of a node: nothing but memory. */
-export function asking(memory: number): FitPod {
-  return { requests: { memory }, placement: { nodeSelector: {} } };
+export function asking(memory: number): FitPod & Pick<LauncherPod, "antiAffinity"> {
+  return { requests: { memory }, placement: { nodeSelector: {} }, antiAffinity: [] };
 }
 
 /** With the gate on. */
@@ -65,7 +66,7 @@ export function evacuationOf(name: string, { spec, status }: Parameters<typeof e
 
 export function pressureWorld(vmsOnNode: readonly VmOnNode[], tweak: Partial<PressureWorld> = {}): PressureWorld {
   return {
-    pressured: [{ node: PRESSED, vmsOnNode, evacuations: [] }],
+    pressured: [{ node: PRESSED, labels: {}, vmsOnNode, evacuations: [] }],
     candidateNodes: [ROOM],
     signals: [],
     evacuations: [],

@@ -12,6 +12,7 @@ import {
   type Mobility,
 } from "../../../../shared/eviction/table.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../../../shared/settings/strategy.ts";
+import { PLAIN } from "../../../../shared/kube/guest.ts";
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { MESSAGE } from "../../../../shared/eviction/messages.ts";
 import { shouldEvacuate } from "../../../../shared/pressure/pressure.ts";
@@ -42,6 +43,7 @@ function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts {
     phase: "Running",
     evictionStrategy: strategy,
     nodeName: "node",
+    asks: PLAIN,
     liveMigratable: mobility === "migratable" ? { migratable: true } : { migratable: false, reason: "<reason>" },
     activePods: {},
     isMigrating: false,

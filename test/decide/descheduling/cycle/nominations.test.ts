@@ -7,6 +7,7 @@ import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { labelled, evictorWorld, node } from "../../../support/descheduling/fixtures.ts";
 import { plainPod, policy, vmiOf, vmPod } from "../../../support/descheduling/worlds.ts";
 import { keyOf } from "../../../../shared/kube/objects.ts";
+import { settings } from "../../../support/fixtures.ts";
 
 /** Nominates every pod that it sees and may evict. */
 const everything = (name: string, extensionPoint: EnabledPlugin["extensionPoint"] = "deschedule"): EnabledPlugin => ({
@@ -28,7 +29,8 @@ interface Given {
 const TWO = [node("node01"), node("node02")];
 
 function nominated({ pods, nodes = TWO, vmis = [], policy: tweak = {} }: Given): readonly string[] {
-  const world = { ...evictorWorld({ nodes, pods }), pods, vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])) };
+  const vmisByKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const world = { ...evictorWorld({ nodes, pods }), pods, settings: settings(), vmis: vmisByKey };
   const nominations = nominate(policy([everything("Everything")], tweak), world);
   const found: string[] = [];
   for (let next = nominations.next(); next.done !== true; next = nominations.next("Accepted")) {

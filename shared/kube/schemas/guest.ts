@@ -1,0 +1,97 @@
+/** The spec of a VirtualMachineInstance, or of a VirtualMachine's template, as far as KubeVirt renders it into a launcher pod. */
+import * as z from "zod/mini";
+import { type GuestAsks, PLAIN } from "../guest.ts";
+import { listOf, milliQuantity, part, present, quantity, Quantities, Quantity, Text, TextsOrNone } from "./fields.ts";
+import { AntiAffinity, NodeAffinity, Tolerations } from "./pod-requirements.ts";
+
+const MaybeCount = z.nullish(z.number());
+const TOPOLOGY = { sockets: MaybeCount, cores: MaybeCount, threads: MaybeCount };
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/** The fields of a spec. */
+export function guestShape() {
+  return {
+    nodeSelector: TextsOrNone,
+    affinity: part({
+      nodeAffinity: NodeAffinity,
+      podAffinity: part({ [REQUIRED]: listOf(z.unknown()) }),
+      podAntiAffinity: part({ [REQUIRED]: AntiAffinity }),
+    }),
+    tolerations: Tolerations,
+    topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
+    resourceClaims: listOf(z.unknown()),
+    domain: part({
+      cpu: part({
+        ...TOPOLOGY,
+        model: Text,
+        dedicatedCpuPlacement: z.nullish(z.boolean()),
+        features: listOf(z.object({ name: z.string(), policy: Text })),
+      }),
+      ioThreads: part({ supplementalPoolThreadCount: MaybeCount }),
+      memory: part({ guest: Quantity, hugepages: part({ pageSize: Text }) }),
+      resources: part({ requests: Quantities, limits: Quantities }),
+    }),
+  };
+}
+
+const GuestSpec = z.lazy(() => z.object(guestShape()));
+type Spec = z.output<typeof GuestSpec>;
+
+/** `spec.template.spec` of a VirtualMachine. */
+export const Template = z.lazy(() => z.pipe(GuestSpec, z.transform(asksOf)));
+
+type Topology = z.output<z.ZodMiniObject<typeof TOPOLOGY>>;
+
+/** Undefined: none of the numbers is set. Upstream: `GetNumberOfVCPUs`. */
+function vcpusOf({ sockets, cores, threads }: Topology): number | undefined {
+  const set = [sockets, cores, threads].filter((count) => typeof count === "number" && count > 0);
+  return set.length === 0 ? undefined : set.reduce<number>((product, count) => product * (count ?? 1), 1);
+}
+
+const NONE: readonly never[] = [];
+
+/** One object for all that is empty: there may be ten thousand VMIs. */
+function orNone<T>(list: readonly T[]): readonly T[] {
+  return list.length === 0 ? NONE : list;
+}
+
+function uncheckedOf({ affinity, topologySpreadConstraints, resourceClaims }: Spec): readonly string[] {
+  const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
+  return orNone([
+    ...(affinity.podAffinity[REQUIRED].length > 0 ? ["podAffinity"] : []),
+    ...(isStrict ? ["topologySpreadConstraints"] : []),
+    ...(resourceClaims.length > 0 ? ["resourceClaims"] : []),
+  ]);
+}
+
+export function asksOf(spec: Spec): GuestAsks {
+  const { nodeSelector, affinity, tolerations, domain } = spec;
+  const { cpu, memory, resources, ioThreads } = domain;
+  const { requests, limits } = resources;
+  const vcpus = vcpusOf(cpu);
+  return present({
+    nodeSelector: Object.keys(nodeSelector).length === 0 ? PLAIN.nodeSelector : nodeSelector,
+    required: affinity.nodeAffinity?.[REQUIRED]?.nodeSelectorTerms,
+    tolerations: orNone(tolerations),
+    antiAffinity: orNone(affinity.podAntiAffinity[REQUIRED]),
+    unchecked: uncheckedOf(spec),
+    cpuModel: cpu.model,
+    forbiddenFeatures: orNone(cpu.features.flatMap(({ name, policy }) => (policy === "forbid" ? [name] : []))),
+    vcpus: vcpus === undefined ? undefined : vcpus + (ioThreads.supplementalPoolThreadCount ?? 0),
+    hasDedicatedCpus: cpu.dedicatedCpuPlacement === true,
+    guestMemory: quantity(memory.guest) || undefined,
+    hugepages: memory.hugepages.pageSize,
+    requestedMemory: quantity(requests["memory"]) || quantity(limits["memory"]) || undefined,
+    requestedCpu: requests["cpu"] === undefined ? undefined : milliQuantity(requests["cpu"]),
+  });
+}
+
+/** Of the status of a VMI. */
+export const CurrentCpu = z.lazy(() => z.pipe(part(TOPOLOGY), z.transform(vcpusOf)));
+export const CurrentMemory = z.lazy(() =>
+  z.pipe(
+    part({ guestCurrent: Quantity }),
+    z.transform(({ guestCurrent }) => quantity(guestCurrent) || undefined),
+  ),
+);

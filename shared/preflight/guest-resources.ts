@@ -1,0 +1,81 @@
+/** What a launcher pod requests for its guest. Upstream: `VMIResourcePredicates`, `CalculateMemoryOverhead` (pkg/virt-controller/services). */
+import type { GuestAsks } from "../kube/guest.ts";
+import { ownValue } from "../kube/objects.ts";
+import type { Resources } from "../kube/scheduled-pod.ts";
+import type { Rendering } from "../settings/settings.ts";
+
+interface Sized {
+  readonly requests: Resources;
+  readonly limits?: Resources;
+}
+
+interface From {
+  readonly asks: GuestAsks;
+  readonly had: GuestAsks;
+  readonly rendering: Rendering;
+}
+
+/** The most that is rendered; the least, with the field that decides, where it is not known. */
+interface Rendered {
+  readonly most: Sized;
+  readonly least?: Sized;
+  readonly field?: string;
+}
+
+const [KIB, MIB] = [1024, 1024 ** 2];
+/** Of KubeVirt's overhead what depends on the guest: page tables, and memory for each virtual CPU. */
+const GUEST_PER_OVERHEAD = 512;
+const OVERHEAD_PER_VCPU = 8 * MIB;
+
+/** The present pod's, and what the guest asks for more or less: the rest of KubeVirt's overhead stays the same. */
+export function resourcesOf(pod: Sized, { asks, had, rendering }: From): Rendered {
+  const cpu = cpuOf(asks, rendering) - cpuOf(had, rendering);
+  const memory = memoryOf(asks, rendering) - memoryOf(had, rendering);
+  const overhead = (overheadOf(asks) - overheadOf(had)) * rendering.overheadRatio;
+  const isHuge = asks.hugepages !== undefined;
+  const added: Resources = {
+    cpu,
+    memory: overhead + (isHuge ? 0 : memory),
+    ...(isHuge && { [`hugepages-${asks.hugepages}`]: memory }),
+  };
+  const least = changed(pod, added);
+  // What KubeVirt renders at least, where its CR has changed since.
+  const floors: Resources = { cpu: cpuOf(asks, rendering), ...(!isHuge && { memory: memoryOf(asks, rendering) }) };
+  const surely = { ...least, requests: atLeast(least.requests, floors) };
+  const ratio = rendering.overheadRatio - 1;
+  const present = Math.max(0, (surely.requests["memory"] ?? 0) - (floors["memory"] ?? 0));
+  if (ratio <= 0 || present === 0) return { most: surely };
+  const more = changed({ ...pod, ...surely }, { memory: ratio * present });
+  return { most: more, least: surely, field: "additionalGuestMemoryOverheadRatio of the KubeVirt CR" };
+}
+
+function changed({ requests, limits }: Sized, added: Resources): Sized {
+  return { requests: plus(requests, added), ...(limits && { limits: plus(limits, added, true) }) };
+}
+
+/** `isLimit`: an absent one is none. */
+function plus(amounts: Resources, added: Resources, isLimit = false): Resources {
+  const changes = Object.entries(added).filter(([name, amount]) => amount !== 0 && (!isLimit || name in amounts));
+  const sums = changes.map(([name, amount]) => [name, Math.max(0, Math.ceil((ownValue(amounts, name) ?? 0) + amount))]);
+  return { ...amounts, ...Object.fromEntries(sums) };
+}
+
+function atLeast(amounts: Resources, floors: Resources): Resources {
+  const low = Object.entries(floors).filter(([name, floor]) => floor > (ownValue(amounts, name) ?? 0));
+  return { ...amounts, ...Object.fromEntries(low.map(([name, floor]) => [name, Math.ceil(floor)])) };
+}
+
+/** Millicores. */
+function cpuOf({ requestedCpu, vcpus = 0, hasDedicatedCpus }: GuestAsks, { cpuAllocationRatio }: Rendering): number {
+  if (hasDedicatedCpus && vcpus > 0) return vcpus * 1000;
+  return requestedCpu ?? (vcpus * 1000) / cpuAllocationRatio;
+}
+
+/** Without the overhead. */
+function memoryOf({ requestedMemory, guestMemory = 0 }: GuestAsks, { memoryOvercommit }: Rendering): number {
+  return requestedMemory ?? (guestMemory * 100) / memoryOvercommit;
+}
+
+function overheadOf({ guestMemory = 0, requestedMemory = guestMemory, vcpus = 0 }: GuestAsks): number {
+  return Math.ceil(Math.max(guestMemory, requestedMemory) / GUEST_PER_OVERHEAD / KIB) * KIB + vcpus * OVERHEAD_PER_VCPU;
+}

@@ -1,0 +1,126 @@
+/** Why a VM that can migrate would stay on its node all the same: the first reason that applies. */
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { GuestAsks } from "../kube/guest.ts";
+import { LONGEST_LABEL } from "../kube/names.ts";
+import { isFinal, isWanted } from "../kube/objects.ts";
+import { byAge, isAbout, ofVmi } from "../evacuation/identity.ts";
+import { secondsSince } from "../settings/time.ts";
+import type { Settings } from "../settings/settings.ts";
+import { isNameTooLong } from "../settings/versions.ts";
+import type { PreflightFacts } from "./facts.ts";
+import type { FitNode } from "./fit.ts";
+import { targetOf } from "./place.ts";
+
+export interface HeldReason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+type Rule = (vmi: VmiFacts, f: PreflightFacts) => HeldReason | undefined;
+
+const RULES: readonly Rule[] = [migrationsOff, nameTooLong, leftOver, evacuationBlocked, bound];
+
+/** Undefined: nothing is known that keeps it. A migration that has a target pod is past all of this. */
+export function heldBy(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
+  if (vmi.isMigrating || targetOf(vmi, f) !== undefined) return undefined;
+  for (const rule of RULES) {
+    const found = rule(vmi, f);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** KubeVirt compares what runs with its limits before it starts a migration: a limit of 0 is never met. */
+export function offBecause({ limits }: Pick<Settings, "limits">): string | undefined {
+  const fields = ["parallelMigrationsPerCluster", "parallelOutboundMigrationsPerNode"] as const;
+  const off = fields.find((field) => limits[field] <= 0);
+  return (
+    off && `KubeVirt starts no migration: spec.configuration.migrations.${off} of the KubeVirt CR is ${limits[off]}`
+  );
+}
+
+/** Migrations are switched off. */
+function migrationsOff(_: VmiFacts, { settings }: PreflightFacts): HeldReason | undefined {
+  const message = offBecause(settings);
+  return message === undefined ? undefined : { reason: "MigrationsOff", message };
+}
+
+/** KubeVirt labels each migration with the name of its VM, and the API server refuses a label of that length. */
+function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReason | undefined {
+  if (isNameTooLong(name, settings.kubevirtMinor) !== true) return undefined;
+  const message = `the API server refuses its migrations: its name has ${name.length} characters, and KubeVirt makes it a label, which may have ${LONGEST_LABEL}`;
+  return { reason: "NameTooLong", message };
+}
+
+/** KubeVirt creates no target pod while the VM has more launcher pods than its own. */
+function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
+  const others = f.otherPods.filter((pod) => pod.namespace === vmi.namespace && Object.hasOwn(vmi.activePods, pod.uid));
+  const [left] = others.filter((pod) => !isFinal(pod) && !pod.deleting && isLeftOver(vmi, f));
+  if (left === undefined) return undefined;
+  const message = `KubeVirt starts no migration while the VM has a second launcher pod: ${left.name} on node ${left.nodeName} is left over from another one`;
+  return { reason: "LeftOver", message };
+}
+
+/** The source of a migration goes some moments after the VM has moved. */
+const MOMENTS_SECONDS = 60;
+
+/** Whether a launcher pod on a node that is not its VM's is neither source nor target of a migration. */
+export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFacts, "migrations" | "now">): boolean {
+  const isMoving = migrations.some((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
+  const hasJustMoved = vmi.movedAt !== undefined && secondsSince(vmi.movedAt, now) < MOMENTS_SECONDS;
+  return !isMoving && !vmi.isMigrating && vmi.decentralized === undefined && !hasJustMoved;
+}
+
+/** The message of a launcher pod that is left over. */
+export function leftOverText(pod: Pick<PodFacts, "name">, vmi: VmiFacts): string {
+  return `${pod.name} is left over from a migration: the VM runs on node ${vmi.nodeName}, and no migration of it is in progress`;
+}
+
+/** Its Evacuation says why. */
+function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): HeldReason | undefined {
+  const active = ofVmi(evacuations, vmi).find((e) => isActive(e) && e.status.phase === "Blocked");
+  if (active === undefined) return undefined;
+  const { reason = "Blocked", message = "" } = active.status;
+  return { reason, message: `Evacuation ${active.name}: ${message}` };
+}
+
+/** No other node has what its owner asks for. */
+function bound(vmi: VmiFacts, { otherNodes }: PreflightFacts): HeldReason | undefined {
+  const message = boundBecause(vmi.asks, otherNodes);
+  return message === undefined ? undefined : { reason: "BoundToNode", message };
+}
+
+/** Why no other node may take the VM, whatever room it has: by its own node selector and affinity. */
+export function boundBecause(
+  { nodeSelector, required }: GuestAsks,
+  otherNodes: readonly Pick<FitNode, "name" | "labels">[],
+): string | undefined {
+  const selected = Object.entries(nodeSelector).map(([key, value]) => `${key}=${value}`);
+  if (selected.length === 0 && required === undefined) return undefined;
+  const placement = { nodeSelector, ...(required && { required }) };
+  if (otherNodes.length === 0 || otherNodes.some((node) => isWanted(placement, node))) return undefined;
+  const fields = [
+    ...(selected.length > 0 ? [`nodeSelector ${selected.join(", ")}`] : []),
+    ...(required === undefined ? [] : ["node affinity"]),
+  ];
+  return `no other node has what it asks for: ${fields.join(" and ")}`;
+}
+
+/** What makes it uncertain that the VM moves, in words. */
+export function doubtsAbout(vmi: VmiFacts, { evacuations, settings }: PreflightFacts): readonly string[] {
+  const isLong = isNameTooLong(vmi.name, settings.kubevirtMinor) === undefined;
+  const name = isLong ? [`its name is longer than ${LONGEST_LABEL} characters`] : [];
+  const last = ofVmi(evacuations, vmi)
+    .filter((e) => isAbout(e, vmi))
+    .toSorted(byAge)
+    .at(-1);
+  return [...name, ...failedBefore(last)].map((why) => `whether VM ${vmi.namespace}/${vmi.name} moves: ${why}`);
+}
+
+function failedBefore(last: EvacuationFacts | undefined): readonly string[] {
+  if (last === undefined) return [];
+  const { phase, attempts, message = "" } = last.status;
+  if (phase === "Abandoned") return [`its last evacuation was abandoned: ${message}`];
+  return isActive(last) && attempts > 0 ? [`${attempts} attempts have failed; ${message}`] : [];
+}

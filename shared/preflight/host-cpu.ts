@@ -1,0 +1,49 @@
+/** Labels of KubeVirt's node labeller that say which CPUs a VM can run on. Upstream: `prepareNodeSelectorForHostCpuModel`, `getCPUVendorLabelKey`. */
+import { ownValue } from "../kube/objects.ts";
+import type { Labels, Placement, ScheduledNode } from "../kube/scheduled-pod.ts";
+
+export const HOST_MODEL = "host-model";
+export const FEATURE = "cpu-feature.node.kubevirt.io/";
+export const MODEL = "cpu-model.node.kubevirt.io/";
+export const MIGRATION_MODEL = "cpu-model-migration.node.kubevirt.io/";
+export const VENDOR = "cpu-vendor.node.kubevirt.io/";
+const HOST_CPU = "host-model-cpu.node.kubevirt.io/";
+const HOST_FEATURE = "host-model-required-features.node.kubevirt.io/";
+
+type WithLabels = Pick<ScheduledNode, "name" | "labels">;
+
+/** What the target of a migration selects of CPUs besides. The vendor since KubeVirt 1.8; with an older one such a migration fails. */
+export function cpuOnMigration({ nodeSelector }: Placement, cpuModel: string | undefined, source: WithLabels): Labels {
+  const asked = Object.keys(nodeSelector);
+  const hasMigrated = asked.some((key) => key.startsWith(FEATURE) || key.startsWith(MIGRATION_MODEL));
+  const hasVendor = asked.some((key) => key.startsWith(VENDOR));
+  return {
+    ...(cpuModel === HOST_MODEL && !hasMigrated && hostModelOf(source)),
+    ...(!hasVendor && Object.fromEntries(labelsOf(source, VENDOR).map(([name]) => [`${VENDOR}${name}`, "true"]))),
+  };
+}
+
+/** Without a label that names the model KubeVirt creates no target pod. */
+function hostModelOf(source: WithLabels): Labels {
+  const models = labelsOf(source, HOST_CPU);
+  if (models.length === 0) return { [HOST_CPU]: `of node ${source.name}` };
+  return Object.fromEntries([
+    ...models.map(([name, value]) => [`${MIGRATION_MODEL}${name}`, value]),
+    ...labelsOf(source, HOST_FEATURE).map(([name, value]) => [`${FEATURE}${name}`, value]),
+  ]);
+}
+
+function labelsOf({ labels }: WithLabels, prefix: string): readonly (readonly [name: string, value: string])[] {
+  return Object.entries(labels).flatMap(([key, value]) =>
+    key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
+  );
+}
+
+export function missingCpu(cpu: Labels, { labels }: WithLabels): readonly string[] {
+  return Object.keys(cpu).filter((key) => ownValue(labels, key) !== cpu[key]);
+}
+
+/** Nodes of one kind lack the same. */
+export function cpuText(cpu: Labels, node: WithLabels): string {
+  return `CPU (without ${missingCpu(cpu, node).join(" and ")})`;
+}

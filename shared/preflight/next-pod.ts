@@ -1,0 +1,210 @@
+/**
+ * The next launcher pod of a VM, as KubeVirt renders it: a migration's target from the VMI and the KubeVirt CR, a start from the template
+ * of the VirtualMachine. Only what KubeVirt and admission add is taken from the pod that the VM has.
+ *
+ * Where it is not known whether the next pod asks for something, two pods are rendered: one that asks for the most, one for the least.
+ *
+ * Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`, `VMIResourcePredicates` (pkg/virt-controller/services); `createTargetPod`,
+ * `prepareNodeSelectorForHostCpuModel` of the migration controller.
+ */
+import type { PodFacts, Toleration, VmiFacts } from "../kube/facts.ts";
+import type { GuestAsks, StartFacts } from "../kube/guest.ts";
+import { CREATED_BY_LABEL } from "../kube/names.ts";
+import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, ScheduledNode } from "../kube/scheduled-pod.ts";
+import type { Rendering, Settings } from "../settings/settings.ts";
+import { resourcesOf } from "./guest-resources.ts";
+import { cpuOnMigration, FEATURE, HOST_MODEL, MIGRATION_MODEL, MODEL, VENDOR } from "./host-cpu.ts";
+
+/** What of a launcher pod is rendered anew. */
+export interface LauncherPod extends Pick<PodFacts, "uid" | "namespace" | "labels"> {
+  readonly requests: Resources;
+  readonly limits?: Resources;
+  readonly placement: Placement;
+  readonly tolerations?: readonly Toleration[];
+  readonly antiAffinity: readonly PodTerm[];
+  readonly unchecked?: readonly string[];
+}
+
+export interface NextPod<P extends LauncherPod> {
+  /** It asks for the most that KubeVirt may render. */
+  readonly pod: P;
+  /** Labels that its node has to have for the sake of the CPU. */
+  readonly cpu: Labels;
+  /** What it asks for at least, and the fields that decide. Absent: the same. */
+  readonly least?: { readonly pod: P; readonly fields: readonly string[] };
+}
+
+const OBSOLETE_MODEL = "node-labeller.kubevirt.io/obsolete-host-model";
+const HOSTNAME = "kubernetes.io/hostname";
+
+type Source = Pick<VmiFacts, "asks" | "currentVcpus" | "currentMemory">;
+
+/** The target of a migration off `source`. KubeVirt also keeps it off the nodes of the VM's other launcher pods, which is for the caller to see to. */
+export function renderTarget<P extends LauncherPod>(
+  pod: P,
+  vmi: Source,
+  source: Pick<ScheduledNode, "name" | "labels"> | undefined,
+  { rendering }: Pick<Settings, "rendering">,
+): NextPod<P> {
+  const next = rendered(pod, { asks: vmi.asks, had: hadOf(vmi), rendering, isOwn: () => true });
+  const cpu = source === undefined ? {} : cpuOnMigration(pod.placement, vmi.asks.cpuModel, source);
+  return { ...next, cpu };
+}
+
+/** A new start. If an instance type is part of it, the size is that of the VMI, as long as KubeVirt asks for no restart. */
+export function renderStart<P extends LauncherPod>(
+  pod: P,
+  vmi: Source,
+  vm: StartFacts | undefined,
+  { rendering }: Pick<Settings, "rendering">,
+): NextPod<P> & { readonly unknown?: readonly string[] } {
+  const isFromVmi = vm?.template === undefined || vm.hasInstancetype;
+  const asks = isFromVmi
+    ? { ...vmi.asks, ...placedAs(vm?.template) }
+    : { ...vm.template, ...defaults(vm.template, vmi) };
+  const added = [VENDOR, ...(vmi.asks.cpuModel === HOST_MODEL ? [FEATURE, MIGRATION_MODEL] : [])];
+  const isOwn = (key: string) => !added.some((prefix) => key.startsWith(prefix)) && !isOtherModel(key, asks);
+  const next = { ...rendered(pod, { asks, had: hadOf(vmi), rendering, isOwn }), cpu: {} };
+  const unknown = isFromVmi && vm?.restartRequired === true ? ["spec.instancetype (RestartRequired)"] : undefined;
+  return unknown === undefined ? next : { ...next, unknown };
+}
+
+/** What an instance type or a preference does not set. */
+function placedAs(template: GuestAsks | undefined): Partial<GuestAsks> {
+  if (template === undefined) return {};
+  const { nodeSelector, required, tolerations, antiAffinity, unchecked } = template;
+  return { nodeSelector, tolerations, antiAffinity, unchecked, ...(required && { required }) };
+}
+
+/** KubeVirt fills these in when the VMI is created. */
+function defaults({ cpuModel, vcpus }: GuestAsks, { asks }: Source): Partial<GuestAsks> {
+  const model = cpuModel ?? asks.cpuModel;
+  return { ...(model !== undefined && { cpuModel: model }), vcpus: vcpus ?? 1 };
+}
+
+function isOtherModel(key: string, { cpuModel }: GuestAsks): boolean {
+  return key.startsWith(MODEL) && key !== `${MODEL}${cpuModel}`;
+}
+
+/** As the VMI asked when its pod was rendered: a hotplug takes effect with the next migration. */
+function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
+  const { vcpus = currentVcpus, guestMemory = currentMemory, requestedMemory } = asks;
+  const less = (guestMemory ?? 0) - (currentMemory ?? guestMemory ?? 0);
+  return {
+    ...asks,
+    ...(vcpus !== undefined && { vcpus: currentVcpus ?? vcpus }),
+    ...(guestMemory !== undefined && { guestMemory: guestMemory - less }),
+    ...(requestedMemory !== undefined && { requestedMemory: requestedMemory - less }),
+  };
+}
+
+interface From {
+  readonly asks: GuestAsks;
+  /** What the present pod was rendered from. */
+  readonly had: GuestAsks;
+  readonly rendering: Rendering;
+  /** Whether a label of KubeVirt's own that the present pod selects is selected again. */
+  readonly isOwn: (key: string) => boolean;
+}
+
+type Asking = Pick<LauncherPod, "requests" | "limits" | "placement" | "tolerations" | "antiAffinity">;
+
+/** One kind of what a pod asks for: the most, and the least with the field that decides between the two. */
+interface Part {
+  readonly most: Partial<Asking>;
+  readonly least?: Partial<Asking>;
+  readonly field?: string;
+}
+
+function rendered<P extends LauncherPod>(pod: P, from: From): Omit<NextPod<P>, "cpu"> {
+  const parts = [placementOf, tolerationsOf, antiAffinityOf, resourcesOf].map((part) => part(pod, from));
+  const own = { unchecked: [...new Set([...from.asks.unchecked, ...keptOf(pod)])] };
+  const most = withAll(pod, [own, ...parts.map((part) => part.most)]);
+  const fields = parts.flatMap(({ field }) => field ?? []);
+  if (fields.length === 0) return { pod: most };
+  const least = withAll(
+    most,
+    parts.map((part) => part.least ?? {}),
+  );
+  return { pod: most, least: { pod: least, fields } };
+}
+
+function withAll<P extends LauncherPod>(pod: P, parts: readonly Partial<LauncherPod>[]): P {
+  return parts.reduce<P>((one, part) => ({ ...one, ...part }), pod);
+}
+
+/** What the VMI's spec does not decide. */
+function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
+  return unchecked.filter((field) => field === "hostPort");
+}
+
+/** KubeVirt's own labels are those of its node labeller, of the CPU manager, and the architecture. */
+function isKubeVirts(key: string): boolean {
+  const [domain = ""] = key.split("/");
+  const isOwn = domain === "kubevirt.io" || domain.endsWith(".kubevirt.io");
+  return isOwn || key === "cpumanager" || key === "kubernetes.io/arch";
+}
+
+/**
+ * What else the present pod selects, either its last migration has added (`addedNodeSelector`), or admission, or the VMI's spec has changed
+ * since. A hostname is never admission's.
+ */
+function placementOf(pod: LauncherPod, { asks, rendering, isOwn }: From): Part {
+  const own = { ...rendering.nodeSelectors, ...asks.nodeSelector };
+  const others = Object.entries(pod.placement.nodeSelector).filter(([key]) => !Object.hasOwn(own, key));
+  const kubevirts = Object.fromEntries(others.filter(([key]) => isKubeVirts(key) && isOwn(key)));
+  const odd = Object.fromEntries(others.filter(([key]) => !isKubeVirts(key) && key !== HOSTNAME));
+  const required = requiredOf(asks);
+  const at = (nodeSelector: Labels) => ({ placement: { nodeSelector, ...(required && { required }) } });
+  const least = { ...kubevirts, ...modelOf(asks), ...own };
+  const keys = Object.keys(odd);
+  if (keys.length === 0) return { most: at(least) };
+  return { most: at({ ...odd, ...least }), least: at(least), field: `nodeSelector ${keys.join(", ")} of its pod` };
+}
+
+function modelOf({ cpuModel }: GuestAsks): Labels {
+  return cpuModel === undefined || cpuModel.startsWith("host-") ? {} : { [`${MODEL}${cpuModel}`]: "true" };
+}
+
+/** Terms are ORed, so that each gets the labels that KubeVirt rejects. */
+function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: GuestAsks) {
+  const rejected = [
+    ...(cpuModel === HOST_MODEL ? [OBSOLETE_MODEL] : []),
+    ...forbiddenFeatures.map((name) => `${FEATURE}${name}`),
+  ].map((key) => ({ key, operator: "DoesNotExist", values: [] }));
+  if (rejected.length === 0) return required;
+  const terms: readonly NodeSelectorTerm[] = required ?? [{ matchExpressions: [], matchFields: [] }];
+  return terms.map((term) => ({ ...term, matchExpressions: [...term.matchExpressions, ...rejected] }));
+}
+
+/** Of the others of the present pod, those for a node's state are admission's; the VMI's spec may have had the rest. */
+function tolerationsOf({ tolerations: present = [] }: LauncherPod, { asks }: From): Part {
+  const isAsked = (one: Toleration) => asks.tolerations.some((own) => isSame(own, one));
+  const others = present.filter((one) => !isAsked(one));
+  const surely = [...asks.tolerations, ...others.filter(isAdmissions)];
+  const odd = others.filter((one) => !isAdmissions(one));
+  if (odd.length === 0) return { most: { tolerations: surely } };
+  const field = `tolerations of its pod for ${odd.map(({ key = "any key" }) => key).join(", ")}`;
+  return { most: { tolerations: surely }, least: { tolerations: [...surely, ...odd] }, field };
+}
+
+function isAdmissions({ key = "" }: Toleration): boolean {
+  return key.startsWith("node.kubernetes.io/");
+}
+
+function isSame(a: Toleration, b: Toleration): boolean {
+  return a.key === b.key && a.operator === b.operator && a.value === b.value && a.effect === b.effect;
+}
+
+/** The term of a migration's target is about pods of its own VMI. */
+function antiAffinityOf({ antiAffinity: present }: LauncherPod, { asks }: From): Part {
+  const known = new Set(asks.antiAffinity.map((term) => JSON.stringify(term)));
+  const odd = present.filter((term) => !isMigrations(term) && !known.has(JSON.stringify(term)));
+  if (odd.length === 0) return { most: { antiAffinity: asks.antiAffinity } };
+  const most = { antiAffinity: [...asks.antiAffinity, ...odd] };
+  return { most, least: { antiAffinity: asks.antiAffinity }, field: "podAntiAffinity of its pod" };
+}
+
+function isMigrations({ selector }: PodTerm): boolean {
+  return selector !== undefined && CREATED_BY_LABEL in selector.matchLabels;
+}

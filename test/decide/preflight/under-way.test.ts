@@ -1,0 +1,106 @@
+/** What a preflight makes of what is in progress already, and of what keeps a VM that can migrate on its node. */
+import { describe, expect, test } from "vitest";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { PLAIN } from "../../../shared/kube/guest.ts";
+import type { NodeVerdict, Outcome, PreflightFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
+import { evacuation, migration, NODE, NOW, owner, settings } from "../../support/fixtures.ts";
+import {
+  facts,
+  foreignBudget,
+  GIB,
+  launcher,
+  neighbour,
+  node,
+  plainPod,
+  vmiOf,
+} from "../../support/preflight/fixtures.ts";
+
+const vm = (tweak: Partial<VmiFacts>, f: Partial<PreflightFacts> = {}) => facts({ vmis: [vmiOf("web", tweak)], ...f });
+const LIMITS = settings().limits;
+const OURS = { namespace: "apps", vmiName: "web" };
+
+/** The target pod of migration `uid` on node02, which has no room for another one. */
+const target = (tweak: object = {}) => {
+  const labels = {
+    "kubevirt.io": "virt-launcher",
+    "kubevirt.io/created-by": "vmi-web",
+    "kubevirt.io/migrationJobUID": "job",
+  };
+  const own = launcher("web");
+  const { requests, antiAffinity } = own;
+  return neighbour("virt-launcher-web-target", "node02", { labels, requests, antiAffinity, uid: "target", ...tweak });
+};
+const FULL = { otherNodes: [node("node02", { allocatable: { memory: 2 * GIB } })] };
+const TWO_PODS = { activePods: { "pod-web": NODE, target: "node02" } };
+const JOB = migration({ ...OURS, uid: "job", phase: "Scheduling" });
+const about = (status: object) =>
+  evacuation({
+    spec: { vmiName: "web" },
+    status: { podUID: "pod-web", virtualMachineInstanceUID: "vmi-web", sourceNode: NODE, ...status },
+  });
+const LONG = "a".repeat(64);
+const long = (minor: number | undefined) => {
+  const own = settings(minor === undefined ? {} : { kubevirtMinor: minor });
+  return facts({ vmis: [vmiOf(LONG)], pods: [launcher(LONG)], settings: own });
+};
+const engine = (tweak: object = {}) => {
+  const owners = [owner({ kind: "InstanceManager", name: "im-1", uid: "im" })];
+  const f = { pods: [plainPod("im-1", { owners, labels: { app: "im" } })], vmis: [] };
+  return facts({ ...f, budgets: [foreignBudget("im-1", "im", tweak)] });
+};
+
+// prettier-ignore
+test.each<[string, PreflightFacts, ...[NodeVerdict, Outcome, reason: string]]>([
+  ["its target pod has a place, which no second one would find", vm({ ...TWO_PODS, isMigrating: true, evacuationNodeName: NODE }, { ...FULL, otherPods: [target()], migrations: [JOB] }), "WillSucceed", "Moves", "EvacuationInProgress"],
+  ["… of a migration that a person has created",        vm(TWO_PODS, { ...FULL, otherPods: [target()], migrations: [JOB] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],
+  ["… its migration has failed: there is room for another",  vm(TWO_PODS, { ...FULL, otherPods: [target({ phase: "Failed" })] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],
+  ["a second launcher pod is left over elsewhere",      vm(TWO_PODS, { otherPods: [target()] }),                                            "WillBlock",   "Blocked", "LeftOver"],
+  ["… of a VM that has moved just now",                 vm({ ...TWO_PODS, movedAt: NOW.getTime() - 5000 }, { otherPods: [target()] }),      "WillSucceed", "Moves",   "EvacuationTriggered"],
+  ["the pod itself is left over: its VM runs elsewhere", vm({ nodeName: "node02" }),                                                        "WillBlock",   "Blocked", "LeftOver"],
+  ["… and has moved just now",                          vm({ nodeName: "node02", movedAt: NOW.getTime() - 5000 }),                          "WillSucceed", "Waits",   "MigrationTarget"],
+  ["KubeVirt's limit for the cluster is 0",             facts({ settings: settings({ limits: { ...LIMITS, parallelMigrationsPerCluster: 0 } }) }),      "WillBlock", "Blocked", "MigrationsOff"],
+  ["… and for a node",                                  facts({ settings: settings({ limits: { ...LIMITS, parallelOutboundMigrationsPerNode: 0 } }) }), "WillBlock", "Blocked", "MigrationsOff"],
+  ["a name longer than a label",                        long(9),                                                                            "WillBlock",   "Blocked", "NameTooLong"],
+  ["… with a KubeVirt that may shorten it",             long(10),                                                                           "Unknown",     "Moves",   "EvacuationTriggered"],
+  ["… or that does not say its version",                long(undefined),                                                                    "Unknown",     "Moves",   "EvacuationTriggered"],
+  ["its Evacuation is Blocked",                         vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "Blocked", reason: "PersonsMigration", message: "it cannot start" })] }), "WillBlock", "Blocked", "PersonsMigration"],
+  ["its attempts have failed so far",                   vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "BackingOff", attempts: 2, message: "no room" })] }), "Unknown", "Moves", "EvacuationInProgress"],
+  ["its last evacuation was abandoned",                 vm({}, { evacuations: [about({ phase: "Abandoned", attempts: 5 })] }),              "Unknown",     "Moves",   "EvacuationTriggered"],
+  ["it selects the name of its node",                   vm({ asks: { ...PLAIN, nodeSelector: { "kubernetes.io/hostname": NODE } } }),       "WillBlock",   "Blocked", "BoundToNode"],
+  ["a storage engine's budget allows nothing now",      engine(),                                                                           "Unknown",     "Waits",   "BudgetOfController"],
+])("%s", (_, f, ...[verdict, outcome, reason]) => {
+  const found = preflight(f);
+  expect({ verdict: found.verdict, outcome: found.pods[0]?.outcome, reason: found.pods[0]?.reason }).toEqual({ verdict, outcome, reason });
+});
+
+const sized = (memory: number) => ({ requests: { cpu: 100, memory: memory * GIB } });
+
+describe("VMs that leave another node", () => {
+  const THREE = node("node03");
+  const elsewhere = (memory: number) => ({
+    node: THREE,
+    pods: [launcher("other", { nodeName: "node03", ...sized(memory) })],
+    vmis: [vmiOf("other", { nodeName: "node03", activePods: { "pod-other": "node03" } })],
+    migrations: [],
+  });
+  const f = (memory: number, leaving: boolean) => {
+    const otherPods = [neighbour("other", "node03", { uid: "pod-other", ...sized(memory) })];
+    const closed = { ...THREE, unschedulable: true };
+    const leavingElsewhere = leaving ? [elsewhere(memory)] : [];
+    return facts({
+      otherNodes: [node("node02", { allocatable: { memory: 8 * GIB } }), closed],
+      otherPods,
+      leavingElsewhere,
+    });
+  };
+
+  // prettier-ignore
+  test.each<[memory: number, leaving: boolean, NodeVerdict]>([
+    [7, false, "WillSucceed"],
+    [7, true,  "NoRoom"],
+    [5, true,  "WillSucceed"],
+  ])("of %i GiB, %s: they are placed first", (memory, leaving, verdict) => {
+    expect(preflight(f(memory, leaving)).verdict).toBe(verdict);
+  });
+});
