@@ -11,13 +11,14 @@ import {
   isToBeReleased,
   type Phase,
 } from "../kube/evacuation.ts";
-import { NAME_PREFIX, OVER_QUOTA } from "../kube/names.ts";
+import { NAME_PREFIX } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isMarked } from "./mark.ts";
 import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settings/time.ts";
 import { sourceNodeOf } from "./identity.ts";
 import { type Facts, inheritedAttempts, type Next } from "./world.ts";
-import { isFinal, isListedBy } from "../kube/objects.ts";
+import { isFinal } from "../kube/objects.ts";
+import { hasBegun, whyNotStarted } from "./not-started.ts";
 
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
 const MOST_DOUBLINGS = 32;
@@ -108,40 +109,23 @@ export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: V
   return failureReason ?? (failure?.migrationUID === uid ? failure.reason : "KubeVirt gives no reason");
 }
 
-const NOT_BEGUN: readonly string[] = ["", "Pending", "Scheduling"];
-
-/** Why an unfinished migration cannot begin; undefined if it can, or is merely queued or backing off. */
+/** Why an unfinished migration is as good as failed; undefined if it can begin, or is merely queued or backing off. */
 export function blockedBecause(migration: MigrationFacts, f: Facts): string | undefined {
-  if (isFinal(migration) || !NOT_BEGUN.includes(migration.phase)) return undefined;
-  if (migration.blockedBy !== undefined) return conditionBecause(migration, migration.blockedBy, f);
+  if (isFinal(migration) || hasBegun(migration)) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
   const isLong = (since: number | string | undefined) => secondsSince(since, f.w.now) >= stuckSeconds;
-  const unplaced = unplacedBecause(migration, f);
-  if (unplaced !== undefined) return isLong(unplaced.since) ? unplaced.why : undefined;
-  const isStuck = isStalled(migration, f) === true && isLong(stalledSince(migration, f));
-  return isStuck ? `KubeVirt has not started it for ${stuckSeconds} s, although its limits are not reached` : undefined;
-}
-
-type Condition = NonNullable<MigrationFacts["blockedBy"]>;
-
-/** KubeVirt aborts a backup for migrations of its own, and gives utility volumes time to be detached. */
-function conditionBecause(m: MigrationFacts, { type, reason, message }: Condition, f: Facts): string | undefined {
-  if (type === OVER_QUOTA) return `a resource quota refuses the target pod (${OVER_QUOTA})`;
-  return isOld(m, f) ? (message ?? reason ?? type) : undefined;
-}
-
-/** That the scheduler finds no node for the target pod, and since when: an autoscaler, or a VM that ends, may still make room. */
-export function unplacedBecause(
-  { createdAt }: MigrationFacts,
-  { vmi, w }: Facts,
-): { readonly why: string; readonly since: number } | undefined {
-  for (const pod of w.pods) {
-    const isOther = pod.namespace !== vmi.namespace || pod.deleting || !isListedBy(vmi, pod);
-    if (pod.unschedulable === undefined || isOther) continue;
-    const { message, since } = pod.unschedulable;
-    return { why: `target pod ${pod.name} cannot be scheduled: ${message}`, since: Date.parse(since) || createdAt };
+  const { reason, message, since } = whyNotStarted(migration, f);
+  if (since !== undefined) {
+    const said = reason === "TargetStarting" ? `${message}: it has not started within ${stuckSeconds} s` : message;
+    return isLong(since) ? said : undefined;
   }
-  return undefined;
+  // A controller may raise a quota for the time of a move, a backup end, a volume be detached.
+  if (migration.blockedBy !== undefined) return isOld(migration, f) ? message : undefined;
+  const isStuck = isStalled(migration, f) === true && isLong(stalledSince(migration, f));
+  if (!isStuck) return undefined;
+  return reason === "Queued"
+    ? `KubeVirt has not started it for ${stuckSeconds} s, although its limits are not reached`
+    : message;
 }
 
 /** Whether it has not started although KubeVirt's limits would allow it; undefined if the queue was not read. One read proves nothing. */

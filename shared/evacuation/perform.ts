@@ -59,7 +59,8 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   return { ...created, ...(isLeft && rest), done };
 }
 
-type Ended = Omit<Performed, "done">;
+/** `words`: why the API server has refused a migration. */
+type Ended = Omit<Performed, "done"> & { readonly words?: string };
 
 async function performInOrder(actions: readonly Action[], deps: Performing, done: Action["verb"][]): Promise<Ended> {
   let failure: ClusterError | undefined;
@@ -77,7 +78,7 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   if (ended.outcome === "Done") done.push(action.verb);
   const isAnswered = action.verb === "CreateMigration" || action.verb === "StartVm";
   if (ended.outcome !== "Refused" || !isAnswered || action.ifRefused === undefined) return ended;
-  const refused = await perform(action.ifRefused, deps);
+  const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
   // KubeVirt's own words are an answer, and what follows from a refused migration another reconcile finds.
@@ -87,6 +88,7 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
 async function attempt(action: Action, deps: Performing): Promise<Ended> {
   try {
     const cluster = (isOptional(action) && deps.besides?.()) || deps.cluster;
+    if (action.verb === "CreateMigration") return await createMigration(action, cluster);
     if (action.verb !== "CreateEvacuation") return { outcome: await act(action, { ...deps, cluster }) };
     const created = await createEvacuation(action.evacuation, cluster);
     return created === "Conflict" ? { outcome: created } : { outcome: "Done", created };
@@ -140,7 +142,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "DeleteEvacuation":
       return await removed("evacuations", action.evacuation);
     case "CreateMigration":
-      return await createMigration(action, cluster);
+      return (await createMigration(action, cluster)).outcome;
     case "SkipBackoff":
       return await patched(MIGRATIONS, action.migration, manifests.skipBackoff(action));
     case "DeleteMigration":
@@ -215,8 +217,30 @@ async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster:
 /** KubeVirt's create admitter on a VMI that already migrates: another migration was first, which is no refusal. */
 const IN_FLIGHT = "in-flight migration detected";
 
-async function createMigration(action: ActionOf<"CreateMigration">, cluster: Client): Promise<ActResult> {
-  const answer = await cluster.create(MIGRATIONS, manifests.migration(action), { expect: [400] });
-  if (answer.message.includes(IN_FLIGHT)) return "Conflict";
-  return meaningOf<ActResult>(answer, { 400: "Refused", 409: "Done", 422: "Refused" });
+/** By the API server's authorization, which is a permission that is missing; a policy's or a webhook's 403 has other words. */
+const UNAUTHORIZED = "cannot create resource";
+
+async function createMigration(
+  action: ActionOf<"CreateMigration">,
+  cluster: Client,
+): Promise<{ readonly outcome: ActResult; readonly words?: string }> {
+  const answer = await cluster.create(MIGRATIONS, manifests.migration(action), { expect: [400, 403] });
+  const { code, request, message } = answer;
+  if (message.includes(IN_FLIGHT)) return { outcome: "Conflict" };
+  if (code === 403 && message.includes(UNAUTHORIZED)) throw new ClusterError({ reason: "Refused", code, request });
+  const outcome = meaningOf<ActResult>(answer, { 400: "Refused", 403: "Refused", 409: "Done", 422: "Refused" });
+  return message === "" ? { outcome } : { outcome, words: message };
+}
+
+const MOST_WORDS = 400;
+
+/** The status and the Event of a refusal name its reason. */
+function saying(words: string | undefined) {
+  const added = words === undefined ? "" : `: ${words.slice(0, MOST_WORDS)}`;
+  return (action: Action): Action => {
+    if (action.verb === "Event") return { ...action, message: `${action.message}${added}` };
+    if (action.verb !== "WriteStatus") return action;
+    const { message = "" } = action.status;
+    return { ...action, status: { ...action.status, message: `${message}${added}`.toWellFormed() } };
+  };
 }

@@ -4,13 +4,14 @@ import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
 import { isBeingReceived } from "../kube/objects.ts";
-import { secondsSince, withoutFractions } from "../settings/time.ts";
+import { withoutFractions } from "../settings/time.ts";
 import * as attempts from "./attempts.ts";
 import * as ends from "./ends.ts";
 import { migrationName } from "./identity.ts";
 import * as marks from "./mark.ts";
 import { nextOfShutdown } from "./asked.ts";
 import { isShutdown } from "./shutdown.ts";
+import { hasBegun, whyNotStarted } from "./not-started.ts";
 import { actionsOf } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, Facts, Next, Rule } from "./world.ts";
@@ -104,9 +105,7 @@ function migrating(f: Facts): Next | undefined {
   if (migration === undefined) return undefined;
   const next = follow(f, migration);
   if (world.attemptOf(f) === undefined || migration.deleting) return next;
-  const unplaced = migration.phase === "Scheduling" ? attempts.unplacedBecause(migration, f) : undefined;
-  const room = unplaced && { reason: "NoRoom", message: unplaced.why };
-  return { ...next, ...room, stalled: attempts.isStalled(migration, f) };
+  return { ...next, stalled: attempts.isStalled(migration, f) };
 }
 
 function markNotRead(f: Facts): "StaleRead" | undefined {
@@ -195,31 +194,27 @@ function delayed({ vmi }: Facts, { name }: MigrationFacts, { failed, until }: at
   return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
 }
 
-function follow({ w }: Facts, migration: MigrationFacts) {
+function follow(f: Facts, migration: MigrationFacts) {
   const { name, uid, targetNode } = migration;
   return {
     phase: "Migrating",
-    ...progressOf(migration, w.now),
+    ...progressOf(migration, f),
     more: { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) },
   } as const satisfies Next;
 }
 
-/** virt-controller gives a new migration its first phase within moments. */
-const UNANSWERED_SECONDS = 10;
-
-function progressOf(migration: MigrationFacts, now: Date): Pick<Next, "reason" | "message"> {
-  const { name, phase, createdAt } = migration;
-  if (phase === "" && secondsSince(createdAt, now) >= UNANSWERED_SECONDS) {
-    const message = `KubeVirt has not looked at migration ${name} since it was created: virt-controller does not run, or is far behind`;
-    return { reason: "KubeVirtNotAnswering", message };
-  }
+function progressOf(migration: MigrationFacts, f: Facts): Pick<Next, "reason" | "message"> {
+  const { name, phase, targetNode } = migration;
   if (phase === "Synchronizing") {
     const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
     return { reason: "Synchronizing", message };
   }
-  if (world.isQueued(migration)) {
-    return { reason: "Queued", message: `migration ${name} waits in KubeVirt's queue` };
-  }
   if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };
-  return { reason: "Running", message: `migration ${name} moves the VM` };
+  if (phase === "Running") return { reason: "Running", message: `migration ${name} moves the VM` };
+  if (!hasBegun(migration)) {
+    const { reason, message } = whyNotStarted(migration, f);
+    return { reason, message };
+  }
+  const where = targetNode === undefined ? "the target" : `node ${targetNode}`;
+  return { reason: "Preparing", message: `migration ${name} prepares ${where}` };
 }

@@ -3,6 +3,7 @@ import type { Action } from "../kube/action.ts";
 import type { BudgetFacts, MigrationFacts } from "../kube/facts.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
+import type { SeenEvent } from "../kube/seen-event.ts";
 import { byAge, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { MIGRATES, strategyOf } from "../settings/strategy.ts";
 import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuation.ts";
@@ -22,6 +23,8 @@ export interface EvacuationWorld extends Moment {
   readonly queues?: ReadonlyMap<string, MigrationQueue>;
   /** By UIDs of Evacuations that restart or stop a VM, where a row of asked.ts depends on it. Absent: not read. */
   readonly asking?: ReadonlyMap<string, Asking>;
+  /** Of VMIs and target pods that have not started. Absent: not read. */
+  readonly events?: readonly SeenEvent[];
   /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
   readonly vmisAreNewer: boolean;
 }
@@ -97,9 +100,14 @@ export function needsNode({ spec }: EvacuationFacts): boolean {
   return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
 }
 
-export function needsPods(e: EvacuationFacts, migrations: readonly MigrationFacts[], now: Date): boolean {
-  if (e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now)) return true;
-  return migrations.some((m) => m.phase === "Scheduling");
+export function needsPods(e: EvacuationFacts, now: Date): boolean {
+  return e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now);
+}
+
+/** A target pod may say why it does not start, or a second launcher pod may keep KubeVirt from creating one. */
+export function needsTarget({ activePods }: VmiFacts, migrations: readonly MigrationFacts[]): boolean {
+  const hasSeveral = Object.keys(activePods).length > 1;
+  return migrations.some((m) => m.phase === "Scheduling" || (hasSeveral && isQueued(m)));
 }
 
 /** Its external controller may try again, or shut the VM down in order: so its migrations are never counted, deleted or doubled. */

@@ -3,6 +3,7 @@ import { plain } from "../kube/plain.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { WAITS_FOR_CONTROLLER } from "../evacuation/mark.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { isTrouble } from "../evacuation/not-started.ts";
 import { isBeingReceived, ownValue } from "../kube/objects.ts";
 import { activeEvacuation, backingOffEvacuation, byAge, isAbout } from "../evacuation/identity.ts";
 import { withoutFractions } from "../settings/time.ts";
@@ -76,6 +77,9 @@ export const REMEDY = {
   ShutdownByStrategy: "its owner: plan for it, or change what keeps the VM from migrating",
   BackingOff: "nothing but time, or its owner: the message of the last Evacuation says why the VM did not move",
   Abandoned: "its owner, or an administrator: remove what its message names, then try again",
+  SchedulingGated: "the owner of the scheduling gate that its message names",
+  TargetRefused: "an administrator: allow KubeVirt to create the pod that the policy or webhook in its message refuses",
+  TargetNotStarted: "an administrator: kubectl describe pod says what its target pod waits for",
   MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
@@ -153,7 +157,7 @@ function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Giv
     case "WaitingForExternalController":
       return `${vmi}: ${message}`;
     case "Migrating":
-      return UNUSUAL.has(reason) ? `${vmi}: ${message}` : undefined;
+      return reason === "Synchronizing" || isTrouble(reason) ? `${vmi}: ${message}` : undefined;
     case "Pending":
     case "Restarting":
     case "Stopping":
@@ -166,8 +170,6 @@ function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Giv
       return undefined;
   }
 }
-
-const UNUSUAL: ReadonlySet<string> = new Set(["KubeVirtNotAnswering", "Synchronizing"]);
 
 function failures(attempts: number, most: number): string {
   return attempts <= most ? `${attempts} of ${most} attempts have failed` : `${attempts} attempts have failed`;

@@ -24,6 +24,8 @@ export interface PodFacts extends NamespacedName {
   readonly owners: readonly OwnerReference[];
   /** Why the scheduler finds no node for it, if so, and since when (RFC 3339, by its clock). */
   readonly unschedulable?: { readonly message: string; readonly since: string };
+  /** Scheduling gates that it still has. */
+  readonly gates?: readonly string[];
   readonly disruptionTarget?: DisruptionTarget;
   readonly tolerations?: readonly Toleration[];
   readonly priority?: number;
@@ -125,6 +127,7 @@ export interface MigrationFacts extends NamespacedName {
   /** Milliseconds since the epoch, by the API server's clock (0 if it does not say), and by virt-controller's. */
   readonly createdAt: number;
   readonly failedAt?: number;
+  readonly schedulingSince?: number;
   /** Of one that has succeeded: for how long it had a place in KubeVirt's queue, from its target pod on. */
   readonly tookSeconds?: number;
   /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */

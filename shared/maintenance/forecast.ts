@@ -8,6 +8,7 @@ import type {
   Preflight,
   PreflightFacts,
   PreflightPod,
+  RoomFound,
 } from "../preflight/facts.ts";
 import { renderStart } from "../preflight/next-pod.ts";
 import { placeInTurn } from "../preflight/place.ts";
@@ -105,7 +106,11 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, vms: NodeWorld
   // It goes before the next one comes.
   const pods = f.pods.filter((one) => one !== pod);
   const room = placeInTurn([next], { ...f, pods }).get(pod.uid);
-  const unknown = [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? []), ...(room?.unsure ?? [])];
+  return notFitting(room, [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? [])]);
+}
+
+function notFitting(room: RoomFound | undefined, unread: readonly string[]): string | undefined {
+  const unknown = [...unread, ...(room?.unsure ?? [])];
   if (unknown.length > 0) return `whether it fits cannot be judged: ${unknown.join(", ")}`;
   return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
 }

@@ -4,9 +4,10 @@ import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks } from "../kube/guest.ts";
 import { LONGEST_LABEL } from "../kube/names.ts";
 import { isFinal, isWanted } from "../kube/objects.ts";
+import { isTrouble } from "../evacuation/not-started.ts";
 import { byAge, isAbout, ofVmi } from "../evacuation/identity.ts";
 import { secondsSince } from "../settings/time.ts";
-import type { Settings } from "../settings/settings.ts";
+import { offBecause } from "../settings/limits.ts";
 import { isNameTooLong } from "../settings/versions.ts";
 import type { PreflightFacts } from "./facts.ts";
 import type { FitNode } from "./fit.ts";
@@ -29,15 +30,6 @@ export function heldBy(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** KubeVirt compares what runs with its limits before it starts a migration: a limit of 0 is never met. */
-export function offBecause({ limits }: Pick<Settings, "limits">): string | undefined {
-  const fields = ["parallelMigrationsPerCluster", "parallelOutboundMigrationsPerNode"] as const;
-  const off = fields.find((field) => limits[field] <= 0);
-  return (
-    off && `KubeVirt starts no migration: spec.configuration.migrations.${off} of the KubeVirt CR is ${limits[off]}`
-  );
 }
 
 /** Migrations are switched off. */
@@ -108,19 +100,30 @@ export function boundBecause(
 }
 
 /** What makes it uncertain that the VM moves, in words. */
-export function doubtsAbout(vmi: VmiFacts, { evacuations, settings }: PreflightFacts): readonly string[] {
+export function doubtsAbout(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
+  const { evacuations, settings } = f;
   const isLong = isNameTooLong(vmi.name, settings.kubevirtMinor) === undefined;
   const name = isLong ? [`its name is longer than ${LONGEST_LABEL} characters`] : [];
   const last = ofVmi(evacuations, vmi)
     .filter((e) => isAbout(e, vmi))
     .toSorted(byAge)
     .at(-1);
-  return [...name, ...failedBefore(last)].map((why) => `whether VM ${vmi.namespace}/${vmi.name} moves: ${why}`);
+  return [...name, ...failedBefore(last), ...notPlaced(vmi, f)].map(
+    (why) => `whether VM ${vmi.namespace}/${vmi.name} moves: ${why}`,
+  );
 }
 
 function failedBefore(last: EvacuationFacts | undefined): readonly string[] {
   if (last === undefined) return [];
-  const { phase, attempts, message = "" } = last.status;
+  const { phase, reason, attempts, message = "" } = last.status;
   if (phase === "Abandoned") return [`its last evacuation was abandoned: ${message}`];
+  if (isActive(last) && phase === "Migrating" && isTrouble(reason)) return [message];
   return isActive(last) && attempts > 0 ? [`${attempts} attempts have failed; ${message}`] : [];
+}
+
+/** Its target pod has no node yet, whatever the pod waits for. */
+function notPlaced(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
+  const own = f.migrations.find((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
+  if (own?.phase !== "Scheduling" || targetOf(vmi, f) !== undefined) return [];
+  return [`the target pod of its migration ${own.name} has no node yet`];
 }

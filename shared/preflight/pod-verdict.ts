@@ -14,6 +14,7 @@ import { heldBy, isLeftOver, leftOverText } from "./held.ts";
 import { quotaFinding, refusedByBudget } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { ofVmi } from "../evacuation/identity.ts";
+import { hasBegun } from "../evacuation/not-started.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy">;
 
@@ -182,7 +183,9 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
   return is(
     "Moves",
     reason,
-    own === undefined ? "is migrated to another node" : `its migration ${own.name} is under way`,
+    own === undefined
+      ? "is migrated to another node"
+      : `its migration ${own.name} ${hasBegun(own) ? "is in progress" : "has not started yet"}`,
   );
 }
 

@@ -2,6 +2,7 @@
 import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
+import { hasBegun, isTrouble } from "../evacuation/not-started.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
@@ -112,23 +113,18 @@ function placeOf(subject: Subject): Pick<Row, "mood" | "words"> {
   }
 }
 
-/** By the reason of its Evacuation: the migration itself says nothing of this. */
-const WAITS: ReadonlyMap<string, string> = new Map([
-  ["KubeVirtBackoff", "waits for the end of KubeVirt's back-off"],
-  ["KubeVirtNotAnswering", "waits for virt-controller, which does not answer"],
-]);
+const QUEUED = "waits for KubeVirt to start its migration";
 
-const QUEUED = "waits in KubeVirt's queue";
 function migrating(subject: Subject): Pick<Row, "mood" | "words"> | undefined {
   const { migration, evacuation } = subject;
   if (migration === undefined) return undefined;
-  const { phase } = migration;
-  if (phase === "" || phase === "Pending") {
-    const why = WAITS.get(evacuation?.status.reason ?? "");
-    if (why !== undefined) return at("waiting", why);
-    if (phase === "Pending") return at("waiting", QUEUED);
+  if (!hasBegun(migration)) {
+    const { reason, message = "" } = evacuation?.status ?? {};
+    if (reason === "KubeVirtBackoff") return at("waiting", "waits for the end of KubeVirt's back-off");
+    if (isTrouble(reason)) return at("waiting", `waits: ${message}`);
+    if (migration.phase === "Pending") return at("waiting", QUEUED);
   }
-  const words = phase === "Running" ? "moves" : "is about to move";
+  const words = migration.phase === "Running" ? "moves" : "is about to move";
   const target = targetOf(subject);
   return at("moving", target === undefined ? words : `${words} to ${target}`);
 }

@@ -4,13 +4,16 @@ import { isBudgetRead } from "../budget/budget.ts";
 import { readBudget } from "../budget/read.ts";
 import { readAsking } from "../evacuation/read-asking.ts";
 import { isShutdown, needsAsking } from "../evacuation/shutdown.ts";
-import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
+import { inheritedAttempts, type MigrationQueue, needsNode, needsPods, needsTarget } from "../evacuation/world.ts";
 import type { MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
 import { isSafeWithLiveVmi } from "../kube/cache.ts";
 import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
-import { Launcher } from "../kube/schemas/kubernetes.ts";
+import { Launcher, Seen } from "../kube/schemas/kubernetes.ts";
+import { ClusterError, isForbidden } from "../kube/failures.ts";
+import { hasBegun, targetPodOf } from "../evacuation/not-started.ts";
+import { secondsSince } from "../settings/time.ts";
 import { isSafe, NO_WORLD, type World } from "./carry-out.ts";
 import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/requests.ts";
 import { isFinal } from "../kube/objects.ts";
@@ -107,7 +110,7 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const names = [isNodeNeeded ? vmi.nodeName : undefined, isReleased ? vmi.evacuationNodeName : undefined];
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
     readNodes(names, cluster),
-    active.some((e) => needsPods(e, migrations, observer.now))
+    active.some((e) => needsPods(e, observer.now)) || (active.length > 0 && needsTarget(vmi, migrations))
       ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
       : [],
     isBudgetRead(active, settings) ? readBudget(vmi, cluster) : [],
@@ -116,6 +119,7 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
       : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
+  const events = await readEvents(vmi, { ...found, pods: own }, observer);
   // What was read later comes first.
   return {
     nodes,
@@ -123,7 +127,35 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
     budgets,
     launchers,
     ...(queues && { queues }),
+    ...(events && { events }),
   };
+}
+
+/** A target pod that has not started by then is worth more requests. */
+const STARTS_SECONDS = 20;
+const MOST_EVENTS = 50;
+
+/** Of a migration that should have begun by now: why its target pod is refused, or does not start. Whoever may not read Events learns nothing. */
+async function readEvents(vmi: VmiFacts, { active, migrations, pods }: Found, observer: Observer) {
+  const { cluster, now } = observer;
+  const attempts = Math.max(0, ...active.map(inheritedAttempts));
+  const late = migrations.find((m) => !isFinal(m) && !hasBegun(m) && isLate(m, attempts, observer));
+  if (active.length === 0 || late === undefined) return undefined;
+  const target = targetPodOf(late, { vmi, w: { ...observer, pods, now } });
+  const fields: Readonly<Record<string, string>> =
+    target === undefined
+      ? { "involvedObject.uid": vmi.uid, reason: "FailedCreate" }
+      : { "involvedObject.uid": target.uid, type: "Warning" };
+  const listing = { namespace: vmi.namespace, fields, as: Seen, limit: MOST_EVENTS };
+  return await cluster.list("events", listing).catch((error: unknown) => {
+    if (error instanceof ClusterError && isForbidden(error.failure)) return undefined;
+    throw error;
+  });
+}
+
+function isLate(m: MigrationFacts, attempts: number, observer: Observer): boolean {
+  if (m.phase !== "Scheduling") return mayBeStuck(m, attempts, observer);
+  return secondsSince(m.schedulingSince ?? m.createdAt, observer.now) >= STARTS_SECONDS;
 }
 
 export async function readNodes(

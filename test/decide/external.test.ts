@@ -22,8 +22,8 @@ describe("its owner", () => {
   // prettier-ignore
   const rows: readonly (readonly [string, readonly MigrationFacts[], phase: string, message: string])[] = [
     ["has done nothing",               [],                                  "WaitingForExternalController", WAITS],
-    ["has created a migration",        [{ ...owners, phase: "" }],          "Migrating",       "migration web-migration-x7k2p waits in KubeVirt's queue"],
-    ["… is over quota: the owner's trouble", [{ ...owners, phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } }], "Migrating", "migration web-migration-x7k2p waits in KubeVirt's queue"],
+    ["has created a migration",        [{ ...owners, phase: "" }],          "Migrating",       "KubeVirt has not created the target pod of migration web-migration-x7k2p yet"],
+    ["… is over quota: the owner's trouble", [{ ...owners, phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } }], "Migrating", "a resource quota refuses the target pod of migration web-migration-x7k2p (migrationRejectedByResourceQuota)"],
     ["… it has failed",                [failed],                            "WaitingForExternalController", `${WAITS}; migration web-migration-x7k2p has failed: the guest is too busy`],
     ["… and it tries again",           [failed, again],                     "Migrating",       "migration web-migration-second moves the VM"],
   ];

@@ -18,6 +18,7 @@ import {
   type RequestResult,
   type Requests,
 } from "./request.ts";
+import { isTrouble } from "../../evacuation/not-started.ts";
 import { cooldownLeft } from "../../evacuation/cooldown.ts";
 
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
@@ -100,7 +101,7 @@ async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
 /** For KubeVirt to start a migration, which is left to finish. An eviction by another descheduler has the same cause. */
 function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
   const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
-  return isOwn && (phase !== "Migrating" || reason === "Queued" || reason === "KubeVirtNotAnswering");
+  return isOwn && (phase !== "Migrating" || reason === "Queued" || isTrouble(reason));
 }
 
 function isExpired({ createdAt }: EvacuationFacts, { policy, now }: Cycle): boolean {

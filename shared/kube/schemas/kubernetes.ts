@@ -1,6 +1,7 @@
 /** Kubernetes' own kinds: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../facts.ts";
+import type { SeenEvent } from "../seen-event.ts";
 import * as names from "../names.ts";
 import { LARGE_FACTS } from "./bounds.ts";
 import {
@@ -34,6 +35,7 @@ export const Pod = kind(
       nodeName: Text,
       priority: z.nullish(z.number()),
       tolerations: listOf(Toleration),
+      schedulingGates: listOf(z.object({ name: z.string() })),
     }),
     status: part({ phase: Phase, conditions: Conditions }),
   }),
@@ -51,6 +53,7 @@ export const Pod = kind(
       tolerations: spec.tolerations,
       disruptionTarget: disruptionTargetOf(conditions),
       unschedulable: unschedulableOf(conditions),
+      gates: spec.schedulingGates.length === 0 ? undefined : spec.schedulingGates.map(({ name }) => name),
     });
   },
 );
@@ -164,6 +167,23 @@ export const RepeatedEvent = kind(
   () => ({ message: Text, firstTimestamp: Text, lastTimestamp: Text }),
   ({ message = "", firstTimestamp = "", lastTimestamp = "" }) => {
     return { message, first: Date.parse(firstTimestamp), last: Date.parse(lastTimestamp) };
+  },
+);
+
+/** An Event as one that says why a pod does not start. Its newest time is that of its last repetition. */
+export const Seen = kind(
+  () => ({
+    involvedObject: z.object({ uid: z.string() }),
+    reason: Text,
+    message: Text,
+    firstTimestamp: Text,
+    lastTimestamp: Text,
+    eventTime: Text,
+    series: part({ lastObservedTime: Text }),
+  }),
+  ({ involvedObject, reason = "", message = "", series, ...times }): SeenEvent => {
+    const time = series.lastObservedTime ?? times.lastTimestamp ?? times.eventTime ?? times.firstTimestamp ?? "";
+    return { about: involvedObject.uid, reason, message, last: Date.parse(time) || 0 };
   },
 );
 

@@ -47,7 +47,11 @@ const Phases = z.lazy(() =>
       };
       const [began, succeeded] = [at("Scheduling"), at("Succeeded")];
       const isKnown = began !== undefined && succeeded !== undefined;
-      return { failedAt: at("Failed"), tookSeconds: isKnown ? (succeeded - began) / 1000 : undefined };
+      return {
+        failedAt: at("Failed"),
+        schedulingSince: began,
+        tookSeconds: isKnown ? (succeeded - began) / 1000 : undefined,
+      };
     }),
   ),
 );

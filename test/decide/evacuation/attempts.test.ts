@@ -9,6 +9,7 @@ import {
 } from "../../../shared/evacuation/attempts.ts";
 import type { Facts, MigrationQueue } from "../../../shared/evacuation/world.ts";
 import type { MigrationFacts, PodFacts } from "../../../shared/kube/facts.ts";
+import type { SeenEvent } from "../../../shared/kube/seen-event.ts";
 import { OVER_QUOTA } from "../../../shared/kube/names.ts";
 import {
   at,
@@ -86,16 +87,36 @@ interface Tweak {
   readonly queue?: MigrationQueue;
   readonly stalledSince?: string;
   readonly attempts?: number;
+  readonly events?: readonly SeenEvent[];
+  readonly off?: boolean;
 }
 
-function facts(of: MigrationFacts, { launchers = [pod()], queue, stalledSince, attempts = 0 }: Tweak): Facts {
+function facts(
+  of: MigrationFacts,
+  { launchers = [pod()], queue, stalledSince, attempts = 0, events, off = false }: Tweak,
+): Facts {
   const seen = { type: "Stalled", status: "True", reason: "LimitsNotReached", message: "" } as const;
   const conditions = stalledSince === undefined ? [] : [{ ...seen, lastTransitionTime: stalledSince }];
   const e = evacuation({ status: { attempts, conditions, migration: { name: of.name, uid: of.uid } } });
   const queues = queue && { queues: new Map([[NODE, queue]]) };
-  const w = world({ vmis: [listed], evacuations: [e], migrations: [of], pods: launchers, ...queues });
+  const w = world({
+    vmis: [listed],
+    evacuations: [e],
+    migrations: [of],
+    pods: launchers,
+    ...queues,
+    ...(events && { events }),
+    ...(off && { settings: OFF }),
+  });
   return { e, vmi: listed, migrations: [of], migration: of, w };
 }
+
+const OFF = settings({ limits: { ...settings().limits, parallelMigrationsPerCluster: 0 } });
+const other = pod({ uid: "target", name: "target", phase: "Pending", nodeName: "node02", ready: false });
+const bound = { ...other, labels: { ...other.labels, "kubevirt.io/migrationJobUID": migration().uid } };
+const said = (about: string, reason: string, message: string): SeenEvent => {
+  return { about, reason, message, last: NOW.getTime() };
+};
 
 /** Its target pod, without a node for so many seconds. */
 function unplaced(seconds: number, tweak: Partial<PodFacts> = {}) {
@@ -106,7 +127,7 @@ function unplaced(seconds: number, tweak: Partial<PodFacts> = {}) {
 describe("why an unfinished migration cannot begin", () => {
   const quota = { type: OVER_QUOTA, message: "exceeded quota" };
   const backup = { type: "Backup", reason: "BackupRunning", message: "a backup runs" };
-  const QUOTA = `a resource quota refuses the target pod (${OVER_QUOTA})`;
+  const QUOTA = `a resource quota refuses the target pod of migration migration (${OVER_QUOTA}): exceeded quota`;
   const stalled = { queue: FREE, stalledSince: time(-180) };
   const scheduling = { ...old, phase: "Scheduling", targetPod: "target" };
   const UNSCHEDULABLE = "target pod target cannot be scheduled: 0/3 nodes are available";
@@ -114,7 +135,8 @@ describe("why an unfinished migration cannot begin", () => {
 
   // prettier-ignore
   test.each<[string, MigrationFacts, Tweak, string | undefined]>([
-    ["a quota, at once",                     { ...old, blockedBy: quota, createdAt: NOW.getTime() }, {},   QUOTA],
+    ["a quota, for stuckSeconds",            { ...old, blockedBy: quota },               {},                    QUOTA],
+    ["… for less: its controller may raise it", { ...old, blockedBy: quota, createdAt: at(-179).getTime() }, {}, undefined],
     ["a backup, for stuckSeconds",           { ...old, blockedBy: backup },              {},                    "a backup runs"],
     ["… without a message",                  { ...old, blockedBy: { type: "Backup", reason: "BackupRunning" } }, {}, "BackupRunning"],
     ["… without a reason",                   { ...old, blockedBy: { type: "Backup" } },  {},                    "Backup"],
@@ -126,6 +148,15 @@ describe("why an unfinished migration cannot begin", () => {
     ["… since nobody knows when: as old as the migration", scheduling,                   { launchers: [{ ...target, unschedulable: { message: "0/3 nodes are available", since: "" } }] }, UNSCHEDULABLE],
     ["… which is on its way out",            scheduling,                                 unplaced(999, { deleting: true }), undefined],
     ["… which KubeVirt does not list",       scheduling,                                 unplaced(999, { uid: "forged" }), undefined],
+    ["a scheduling gate, for stuckSeconds",  scheduling,                                 { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, "target pod target waits for its scheduling gate example.com/wait to be removed"],
+    ["… for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, undefined],
+    ["a target pod that has a node and does not start", scheduling,                      { launchers: [pod(), bound] },                                    "target pod target of migration migration is starting: it has not started within 180 s"],
+    ["… because of a volume",                scheduling,                                 { launchers: [pod(), bound], events: [said("target", "FailedAttachVolume", "in use")] }, "target pod target has not started: FailedAttachVolume: in use"],
+    ["… for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), bound] },                       undefined],
+    ["a policy refuses its target pod",      old,                                        { ...stalled, events: [said("vmi-uid", "FailedCreate", "denied by policy")] }, "KubeVirt cannot create the target pod of migration migration: denied by policy"],
+    ["… that of an earlier migration",       old,                                        { ...stalled, events: [{ ...said("vmi-uid", "FailedCreate", "denied by policy"), last: at(-999).getTime() }] }, STALLED],
+    ["a second launcher pod of the VM",      old,                                        { ...stalled, launchers: [pod(), { ...other, ready: true }] },    "KubeVirt does not start migration migration while the VM has a second launcher pod, target on node node02"],
+    ["KubeVirt's limit is 0",                old,                                        { ...stalled, queue: FREE, off: true },                           undefined],
     ["it waits, its node's limit is full",   old,                                        { ...stalled, queue: FULL_NODE }, undefined],
     ["it could begin, as seen just now",     old,                                        { queue: FREE },       undefined],
     ["… for a while",                        old,                                        { queue: FREE, stalledSince: time(-179) }, undefined],

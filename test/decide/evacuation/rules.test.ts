@@ -55,6 +55,7 @@ const stuck = {
   ...running,
   phase: "Pending",
   evacuates: NODE,
+  createdAt: at(-200).getTime(),
   blockedBy: { type: "migrationRejectedByResourceQuota" },
 };
 
@@ -153,7 +154,7 @@ const rows: readonly Row[] = [
   ["… a person's: not ours to delete",         evacuation(), { migrations: [without(stuck, "evacuates")] },             "Blocked PersonsMigration, tell"],
   ["… a workload update's",                    evacuation(), { migrations: [{ ...without(stuck, "evacuates"), automatic: true }] }, "DeleteMigration, BackingOff MigrationStuck, tell"],
   ["… but runs",                               evacuation(), { migrations: [{ ...stuck, phase: "Running" }] },          "Migrating Running"],
-  ["… is being deleted",                       evacuation(), { migrations: [{ ...stuck, deleting: true }] },            "Migrating Queued"],
+  ["… is being deleted",                       evacuation(), { migrations: [{ ...stuck, deleting: true }] },            "Migrating QuotaExceeded"],
   // Nothing runs
   ["on no node",                               newborn(),    { vmis: [scheduling] },                                    "Blocked NotScheduled, tell"],
   ["pinned",                                   evacuation(), { vmis: [marked(PINNED)] },                                "Blocked DisksNotLiveMigratable, tell"],

@@ -152,7 +152,7 @@ describe("a failed attempt", () => {
       phase: "Pending",
       uid: "second",
       evacuates: NODE,
-      createdAt: at(-20).getTime(),
+      createdAt: at(-220).getTime(),
       blockedBy,
     });
     const status = statusAfter(before, { migrations: [failed, second] });

@@ -104,10 +104,10 @@ const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: s
   ["… that it names itself",              { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
   ["KubeVirt delays it after a failure",  { vmi: MARKED, migration: { phase: "Pending" }, reason: "KubeVirtBackoff" }, "waiting", "waits for the end of KubeVirt's back-off"],
   ["… and has begun it since",            { vmi: MOVING, migration: { phase: "Running" }, reason: "KubeVirtBackoff" }, "moving", "moves"],
-  ["virt-controller is away",             { vmi: MARKED, migration: { phase: "" }, reason: "KubeVirtNotAnswering" }, "waiting", "waits for virt-controller, which does not answer"],
+  ["virt-controller is away",             { vmi: MARKED, migration: { phase: "" }, reason: "KubeVirtNotAnswering" }, "waiting", "waits: KubeVirt's evacuation controller migrates the VM"],
   ["it cannot move",                      { vmi: PINNED },                                                         "blocked", "blocked: NotMigratable"],
   ["its owner moves it",                  { vmi: { ...EXTERNAL, ...MARKED } },                                     "blocked", "blocked: External"],
-  ["… and has asked KubeVirt to",         { vmi: { ...EXTERNAL, ...MARKED }, migration: { phase: "Pending" } },    "waiting", "waits in KubeVirt's queue"],
+  ["… and has asked KubeVirt to",         { vmi: { ...EXTERNAL, ...MARKED }, migration: { phase: "Pending" } },    "waiting", "waits for KubeVirt to start its migration"],
 ];
 
 test.each(ROWS)("%s", (_, { vmi, migration: its, reason = "Pending" }, mood, words) => {

@@ -28,6 +28,7 @@ export const NEEDS: readonly Need[] = [
     ["list nodes",                                                                               "no full scan: a drain taint is not seen"],
     ["list nodes",                                                                               "no full scan: node pressure is not seen"],
     ["create events",                                                                            "no Event tells of an evacuation"],
+    ["list events",                                                                              "nothing says why a policy refuses a target pod, or why it does not start"],
     ["get kubevirt.io/virtualmachineinstances",                                                  "no eviction can be decided: the webhook's `failurePolicy` decides"],
     ["list kubevirt.io/virtualmachineinstances",                                                 "no full scan: VMs that KubeVirt has marked are not found"],
     ["get lifeboat.dev/evacuations",                                                             "of two functions that begin the same evacuation, one cannot name the other's"],
