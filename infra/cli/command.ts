@@ -1,5 +1,6 @@
 /** What every command of `lifeboat` has in common: the cluster, how it ends, options that several have. */
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { isObjectName } from "../../shared/kube/schemas/fields.ts";
 import type { Connection } from "./connection.ts";
 import type { Host } from "./host.ts";
 
@@ -53,4 +54,26 @@ export function secondsOf(text: string): number {
 
 export function timeout(about: string, otherwise: string) {
   return new Option("--timeout <time>", about).argParser(secondsOf).default(secondsOf(otherwise), otherwise);
+}
+
+/** Kinds as kubectl names them, before the name of an object. */
+export const KIND = {
+  node: /^nodes?\//i,
+  pod: /^pods?\//i,
+  vm: /^(?:vmi?s?|virtualmachine(?:instance)?)\//i,
+} as const;
+
+/** Parses an argument that names an object, with its kind or without. */
+export function nameOf(what: string, kind: RegExp): (text: string) => string {
+  return (text) => {
+    const name = text.replace(kind, "");
+    if (isObjectName(name)) return name;
+    throw new InvalidArgumentError(`Expected the name of a ${what}: lowercase letters, digits, "-" and ".".`);
+  };
+}
+
+/** Parses one of several names, each once. */
+export function namesOf(what: string, kind: RegExp): (text: string, before: readonly string[]) => readonly string[] {
+  const name = nameOf(what, kind);
+  return (text, before) => [...new Set([...before, name(text)])];
 }

@@ -18,18 +18,18 @@ import {
 } from "../../shared/kube/evacuation.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { type Add, EXIT, output, type ExitCode } from "./command.ts";
+import { type Add, EXIT, KIND, nameOf, output, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed, UsageError } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { cancelNode, NODE_WORD, SILENT_SECONDS, WAITING } from "./maintenance.ts";
+import { cancelNode, NODE_WORD, nodeWord, SILENT_SECONDS, WAITING } from "./maintenance.ts";
 import { plain } from "./print.ts";
 import * as z from "zod/mini";
 import { evacuationsOf } from "../../shared/kube/requests.ts";
 
 /** A command about one VM, which a person names as kubectl takes it. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
-  return program.command(name).description(description).argument("<vm>", "web or vm/web");
+  return program.command(name).description(description).argument("<vm>", "web or vm/web", nameOf("VM", KIND.vm));
 }
 
 export const evacuate: Add = (program, { host, connect, ends }) => {
@@ -106,33 +106,35 @@ function isTried({ phase }: EvacuationStatus): boolean {
 }
 
 export const cancel: Add = (program, { host, connect, ends }) => {
-  ofVm(
-    program,
-    "cancel",
-    `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
+  program
+    .command("cancel")
+    .description(
+      `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
 the guest already is left to finish. A drain that continues asks again: cancel it, or uncordon the node, first.
 node/NAME or nodeevacuation/NAME: ends the maintenance of that node, uncordons it, and starts VMs that were stopped for it.
 
 Exit code: 0 withdrawn, 1 not.`,
-  ).action(
-    ends(async (word) => {
-      if (NODE_WORD.test(word)) return await cancelNode(word, { connection: connect(), host });
-      const [connection, key] = vmOf(word, connect);
-      const settings = await connection.settings();
-      const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
-      if (cancelling.result === "NotEvacuating") {
-        const newest = await newestOf(key, connection);
-        const node = `; the maintenance of a node: lifeboat cancel node/${key.name}`;
-        throw new Failed(`nothing evacuates VM "${key.name}" in namespace "${key.namespace}"${newest || node}`);
-      }
-      for (const evacuation of withdrawn(cancelling, settings.drainTaintKey)) {
-        const code = await follow(evacuation, { connection, host, isReached: isCancelled });
-        if (code !== EXIT.done) return code;
-        host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} withdrawn\n`);
-      }
-      return EXIT.done;
-    }),
-  );
+    )
+    .argument("<what>", "web, vm/web or node/node-1", vmOrNode)
+    .action(
+      ends(async (word) => {
+        if (NODE_WORD.test(word)) return await cancelNode(word, { connection: connect(), host });
+        const [connection, key] = vmOf(word, connect);
+        const settings = await connection.settings();
+        const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
+        if (cancelling.result === "NotEvacuating") {
+          const newest = await newestOf(key, connection);
+          const node = `; the maintenance of a node: lifeboat cancel node/${key.name}`;
+          throw new Failed(`nothing evacuates VM "${key.name}" in namespace "${key.namespace}"${newest || node}`);
+        }
+        for (const evacuation of withdrawn(cancelling, settings.drainTaintKey)) {
+          const code = await follow(evacuation, { connection, host, isReached: isCancelled });
+          if (code !== EXIT.done) return code;
+          host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} withdrawn\n`);
+        }
+        return EXIT.done;
+      }),
+    );
 };
 
 function withdrawn(cancelling: Exclude<Cancelling, { readonly result: "NotEvacuating" }>, taint: string) {
@@ -148,11 +150,14 @@ function isCancelled(status: EvacuationStatus): boolean {
 }
 
 /** With KubeVirt's names of both kinds: the VMI's name is that of its VM. */
-function vmOf(word: string, connect: () => Connection): readonly [Connection, NamespacedName] {
-  const [, name] = /^(?:(?:vmi?s?|virtualmachine(?:instance)?)\/)?([^/]+)$/i.exec(word) ?? [];
-  if (name === undefined) throw new UsageError(`VM: expected the name of a virtual machine, got "${word}"`);
+function vmOf(name: string, connect: () => Connection): readonly [Connection, NamespacedName] {
   const connection = connect();
   return [connection, { namespace: connection.namespace, name }];
+}
+
+/** A node keeps its kind. */
+function vmOrNode(word: string): string {
+  return NODE_WORD.test(word) ? nodeWord(word) : nameOf("VM", KIND.vm)(word);
 }
 
 const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string() }) }) });

@@ -4,7 +4,7 @@ import { reviewEviction } from "../../shared/eviction/review.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
 import type { Preflight } from "../../shared/preflight/facts.ts";
 import { preflight } from "../../shared/preflight/verdict.ts";
-import { type Add, EXIT, output } from "./command.ts";
+import { type Add, EXIT, KIND, nameOf, namesOf, output } from "./command.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import {
@@ -38,7 +38,7 @@ can change it, who has no room elsewhere, and how long it takes. Changes nothing
 
 Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everything could be read, 1 the question could not be answered.`,
     )
-    .argument("<node>")
+    .argument("<node>", "node-1 or node/node-1", nameOf("node", KIND.node))
     .option(...FORCE)
     .option(...EMPTY_DIR)
     .addOption(output(["json", "yaml", "wide"], "data, or wide: every pod, with its message"))
@@ -63,7 +63,7 @@ and who can change it, and how long all of it takes, one node after the other. C
 
 Exit code: that of explain node for the worst of them.`,
     )
-    .argument("[nodes...]")
+    .argument("[nodes...]", "all, if none is named", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
     .option(...FORCE)
     .option(...EMPTY_DIR)
@@ -93,12 +93,11 @@ Budgets are the API server's: explain node takes them into account.
 
 Exit code: 0 answered, whatever the answer is; 1 the question could not be answered.`,
     )
-    .argument("<pod>")
+    .argument("<pod>", "NAME or pod/NAME", nameOf("pod", KIND.pod))
     .addOption(output(["json", "yaml"]))
     .action(
-      ends(async (named, { output: form }) => {
+      ends(async (name, { output: form }) => {
         const connection = connect();
-        const name = named.replace(/^pods?\//, "");
         const [cluster, key] = [connection.cluster(), { namespace: connection.namespace, name }];
         const request = { username: "explain", cause: "ApiEviction" } as const;
         const review = await reviewEviction(

@@ -1,16 +1,27 @@
 /** `lifeboat pause` and `resume`, and `cancel node/NAME`: changes of a node's NodeEvacuation that has not ended. */
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { type Change, changeNodeEvacuation } from "../../shared/maintenance/api.ts";
-import { type Add, EXIT, type ExitCode } from "./command.ts";
+import { type Add, EXIT, type ExitCode, nameOf } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
+
+/** As kubectl names them. */
+export const NODE_WORD = /^(?:nodes?|no|nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
+
+const OBJECT_WORD = /^(?:nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
+
+/** The kind says whether it names the node or the object. */
+export function nodeWord(text: string): string {
+  nameOf("node", NODE_WORD)(text);
+  return text;
+}
 
 export const pause: Add = (program, { host, connect, ends }) => {
   program
     .command("pause")
     .description("Nothing new begins on the node: what moves continues, and the node stays cordoned.")
-    .argument("<node>", "its name, or nodeevacuation/NAME")
+    .argument("<node>", "its name, or nodeevacuation/NAME", nodeWord)
     .action(ends((word) => changeAll(word, "pause", { connection: connect(), host })));
 };
 
@@ -18,7 +29,7 @@ export const resume: Add = (program, { host, connect, ends }) => {
   program
     .command("resume")
     .description("The maintenance of the node that was paused continues.")
-    .argument("<node>", "its name, or nodeevacuation/NAME")
+    .argument("<node>", "its name, or nodeevacuation/NAME", nodeWord)
     .action(ends((word) => changeAll(word, "resume", { connection: connect(), host })));
 };
 
@@ -59,10 +70,6 @@ async function changed(one: NodeEvacuationFacts, change: Change, connection: Con
 function saidBy({ refusals }: Connection): string {
   return [...refusals.values()].at(-1) ?? "the API server does not say why";
 }
-
-/** As kubectl names them. */
-export const NODE_WORD = /^(?:nodes?|no|nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
-const OBJECT_WORD = /^(?:nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
 
 const POLL_MS = 1000;
 /** Without a relay the tick of every minute sees it. */

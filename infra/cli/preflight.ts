@@ -32,7 +32,7 @@ export async function nodesOf(
 ): Promise<readonly string[]> {
   if (named.length > 0 && selector !== undefined)
     throw new UsageError("expected names of nodes, or --selector, not both");
-  if (named.length > 0) return [...new Set(named.map((word) => word.replace(/^nodes?\//, "")))];
+  if (named.length > 0) return named;
   const labels = Object.fromEntries(
     (selector?.split(",") ?? []).map((term) => {
       const [, key, , value = ""] = /^([\w./-]+)(={1,2}([\w.-]*))?$/.exec(term) ?? [];

@@ -1,7 +1,7 @@
 /** One call of `lifeboat`, from its words to its exit code. */
 import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
-import { type Add, EXIT, type ExitCode, secondsOf } from "./command.ts";
+import { type Add, EXIT, type ExitCode, nameOf, secondsOf } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
@@ -71,9 +71,17 @@ function afterError(error: unknown, connection: Connection | undefined, { stderr
   // It has said it already, or has printed the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const words = error instanceof UsageError ? error.message : wordsOf(error, connection);
-  if (words === undefined) throw error;
-  stderr.write(`error: ${words}\n`);
+  stderr.write(`error: ${words ?? defectOf(error)}\n`);
   return error instanceof UsageError ? EXIT.usage : EXIT.failed;
+}
+
+const MOST_CHARACTERS = 200;
+
+/** One line of what is nobody's fault but ours. */
+function defectOf(error: unknown): string {
+  const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const line = said.replaceAll(/\s+/g, " ").slice(0, MOST_CHARACTERS).toWellFormed();
+  return `a defect of the command lifeboat, please report it: ${line}`;
 }
 
 function createProgram({ stdout, stderr }: Host) {
@@ -81,7 +89,7 @@ function createProgram({ stdout, stderr }: Host) {
     .description("Keeps virtual machines running when Kubernetes wants their pods gone. Also: kubectl lifeboat.")
     .option("--kubeconfig <file>", "(default: $KUBECONFIG, else ~/.kube/config)")
     .option("--context <name>", "a context of the kubeconfig")
-    .option("-n, --namespace <name>", "(default: the context's)")
+    .option("-n, --namespace <name>", "(default: the context's)", nameOf("namespace", /^(?:ns|namespaces?)\//i))
     .addOption(
       new Option("--request-timeout <time>", "how long the API server may take to answer")
         .argParser(secondsOf)

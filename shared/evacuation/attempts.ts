@@ -18,7 +18,7 @@ import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settin
 import { sourceNodeOf } from "./identity.ts";
 import { type Facts, inheritedAttempts, type Next } from "./world.ts";
 import { isFinal } from "../kube/objects.ts";
-import { hasBegun, whyNotStarted } from "./not-started.ts";
+import { hasBegun, type NotStarted, whyNotStarted } from "./not-started.ts";
 
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
 const MOST_DOUBLINGS = 32;
@@ -112,20 +112,27 @@ export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: V
 /** Why an unfinished migration is as good as failed; undefined if it can begin, or is merely queued or backing off. */
 export function blockedBecause(migration: MigrationFacts, f: Facts): string | undefined {
   if (isFinal(migration) || hasBegun(migration)) return undefined;
-  const { stuckSeconds } = f.w.settings.evacuation;
-  const isLong = (since: number | string | undefined) => secondsSince(since, f.w.now) >= stuckSeconds;
-  const { reason, message, since } = whyNotStarted(migration, f);
-  if (since !== undefined) {
-    const said = reason === "TargetStarting" ? `${message}: it has not started within ${stuckSeconds} s` : message;
-    return isLong(since) ? said : undefined;
-  }
+  const why = whyNotStarted(migration, f);
+  if (why.since !== undefined) return targetBecause(why, f);
   // A controller may raise a quota for the time of a move, a backup end, a volume be detached.
-  if (migration.blockedBy !== undefined) return isOld(migration, f) ? message : undefined;
-  const isStuck = isStalled(migration, f) === true && isLong(stalledSince(migration, f));
+  if (migration.blockedBy !== undefined) return isOld(migration, f) ? why.message : undefined;
+  const isStuck = isStalled(migration, f) === true && isLong(stalledSince(migration, f), f);
   if (!isStuck) return undefined;
-  return reason === "Queued"
+  const { stuckSeconds } = f.w.settings.evacuation;
+  return why.reason === "Queued"
     ? `KubeVirt has not started it for ${stuckSeconds} s, although its limits are not reached`
-    : message;
+    : why.message;
+}
+
+/** Of a target pod that exists. */
+function targetBecause({ reason, message, since }: NotStarted, f: Facts): string | undefined {
+  if (!isLong(since, f)) return undefined;
+  const { stuckSeconds } = f.w.settings.evacuation;
+  return reason === "TargetStarting" ? `${message}: it has not started within ${stuckSeconds} s` : message;
+}
+
+function isLong(since: number | string | undefined, { w }: Facts): boolean {
+  return secondsSince(since, w.now) >= w.settings.evacuation.stuckSeconds;
 }
 
 /** Whether it has not started although KubeVirt's limits would allow it; undefined if the queue was not read. One read proves nothing. */

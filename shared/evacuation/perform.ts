@@ -87,16 +87,19 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
 
 async function attempt(action: Action, deps: Performing): Promise<Ended> {
   try {
-    const cluster = (isOptional(action) && deps.besides?.()) || deps.cluster;
-    if (action.verb === "CreateMigration") return await createMigration(action, cluster);
-    if (action.verb !== "CreateEvacuation") return { outcome: await act(action, { ...deps, cluster }) };
-    const created = await createEvacuation(action.evacuation, cluster);
-    return created === "Conflict" ? { outcome: created } : { outcome: "Done", created };
+    return await send(action, { ...deps, cluster: (isOptional(action) && deps.besides?.()) || deps.cluster });
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     deps.onFailure?.(`performing ${action.verb}`, error);
     return { outcome: isLasting(error.failure) ? "Refused" : "Failed", failure: error };
   }
+}
+
+async function send(action: Action, deps: Pick<Performing, "cluster" | "now">): Promise<Ended> {
+  if (action.verb === "CreateMigration") return await createMigration(action, deps.cluster);
+  if (action.verb !== "CreateEvacuation") return { outcome: await act(action, deps) };
+  const created = await createEvacuation(action.evacuation, deps.cluster);
+  return created === "Conflict" ? { outcome: created } : { outcome: "Done", created };
 }
 
 function isOnBudget({ verb }: Action): boolean {

@@ -15,10 +15,17 @@ export function quoted(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }
 
-/** The reason that KubeVirt gives for a VMI that cannot migrate, without its message, which may be long. */
-export function pinnedBecause(vmi: VmiFacts): string {
-  return vmi.liveMigratable.reason ?? "no LiveMigratable condition";
+/** The reason that KubeVirt gives for a VMI that cannot migrate; of its disks also which one, which the reason does not say. */
+export function pinnedBecause({ liveMigratable: { reason, message = "" } }: VmiFacts): string {
+  if (reason === undefined) return "no LiveMigratable condition";
+  const [, disk] = reason === DISKS ? (WHICH_DISK.exec(message) ?? []) : [];
+  return disk === undefined ? reason : `${reason} (${disk.slice(0, MOST_OF_DISK)})`;
 }
+
+const DISKS = "DisksNotLiveMigratable";
+/** Upstream: `checkVolumesForMigration` of virt-handler. What follows the first comma is the same for all. */
+const WHICH_DISK = /^cannot migrate VMI(?: with|:) ([^,]+)/;
+const MOST_OF_DISK = 80;
 
 export const MESSAGE = {
   /** Substring looked for by the descheduler (pkg/descheduler/evictions); same text as KubeVirt's own webhook. */

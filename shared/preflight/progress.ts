@@ -116,17 +116,21 @@ function placeOf(subject: Subject): Pick<Row, "mood" | "words"> {
 const QUEUED = "waits for KubeVirt to start its migration";
 
 function migrating(subject: Subject): Pick<Row, "mood" | "words"> | undefined {
-  const { migration, evacuation } = subject;
+  const { migration } = subject;
   if (migration === undefined) return undefined;
-  if (!hasBegun(migration)) {
-    const { reason, message = "" } = evacuation?.status ?? {};
-    if (reason === "KubeVirtBackoff") return at("waiting", "waits for the end of KubeVirt's back-off");
-    if (isTrouble(reason)) return at("waiting", `waits: ${message}`);
-    if (migration.phase === "Pending") return at("waiting", QUEUED);
-  }
+  const waits = hasBegun(migration) ? undefined : waitingOf(migration, subject.evacuation);
+  if (waits !== undefined) return at("waiting", waits);
   const words = migration.phase === "Running" ? "moves" : "is about to move";
   const target = targetOf(subject);
   return at("moving", target === undefined ? words : `${words} to ${target}`);
+}
+
+/** Its Evacuation says what the migration itself does not. */
+function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | undefined): string | undefined {
+  const { reason, message = "" } = evacuation?.status ?? {};
+  if (reason === "KubeVirtBackoff") return "waits for the end of KubeVirt's back-off";
+  if (isTrouble(reason)) return `waits: ${message}`;
+  return phase === "Pending" ? QUEUED : undefined;
 }
 
 /** For others, not for anything that is the matter with it. */

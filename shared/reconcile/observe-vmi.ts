@@ -10,6 +10,7 @@ import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuati
 import { isSafeWithLiveVmi } from "../kube/cache.ts";
 import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
+import { present } from "../kube/schemas/fields.ts";
 import { Launcher, Seen } from "../kube/schemas/kubernetes.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";
 import { hasBegun, targetPodOf } from "../evacuation/not-started.ts";
@@ -105,12 +106,12 @@ interface Found {
 
 async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const { cluster, settings } = observer;
-  const { active, migrations, pods, isReleased } = found;
+  const { active, pods, isReleased } = found;
   const isNodeNeeded = active.some((e) => needsNode(e)) || pods.length > 0;
   const names = [isNodeNeeded ? vmi.nodeName : undefined, isReleased ? vmi.evacuationNodeName : undefined];
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
     readNodes(names, cluster),
-    active.some((e) => needsPods(e, observer.now)) || (active.length > 0 && needsTarget(vmi, migrations))
+    arePodsNeeded(vmi, found, observer)
       ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
       : [],
     isBudgetRead(active, settings) ? readBudget(vmi, cluster) : [],
@@ -121,14 +122,11 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   ]);
   const events = await readEvents(vmi, { ...found, pods: own }, observer);
   // What was read later comes first.
-  return {
-    nodes,
-    pods: [...own, ...pods],
-    budgets,
-    launchers,
-    ...(queues && { queues }),
-    ...(events && { events }),
-  };
+  return present({ nodes, pods: [...own, ...pods], budgets, launchers, queues, events });
+}
+
+function arePodsNeeded(vmi: VmiFacts, { active, migrations }: Found, { now }: Observer): boolean {
+  return active.some((e) => needsPods(e, now)) || (active.length > 0 && needsTarget(vmi, migrations));
 }
 
 /** A target pod that has not started by then is worth more requests. */

@@ -14,7 +14,7 @@ import { SCHEMAS } from "../../../shared/kube/resources.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
 import { observeForecast } from "../../../shared/maintenance/observe.ts";
 import { Failed, UsageError } from "../failed.ts";
-import { type Add, EXIT, type ExitCode, output, secondsOf } from "../command.ts";
+import { type Add, EXIT, type ExitCode, KIND, namesOf, output, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, nodesOf, printPreflight, SELECTOR, worstOf } from "../preflight.ts";
 import type { Host } from "../host.ts";
@@ -52,7 +52,7 @@ resume and cancel change it.
 Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, VMs are
 shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 also where there is no terminal to ask on, 130 interrupted.`,
     )
-    .argument("[nodes...]")
+    .argument("[nodes...]", "or --selector", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
     .option("--dry-run", "end after the preflight")
     .option("-y, --yes", "ask nothing")

@@ -1,4 +1,7 @@
 /** What the command says of its own words: help, mistakes, kubeconfigs that lead nowhere. No cluster is asked. */
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { kubeconfigText } from "../../../infra/sandbox/index.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
@@ -25,7 +28,10 @@ test.each([
   ["explain node a --forse",                  "unknown option '--forse' (Did you mean --force?)"],
   ["cancel web --request-timeout soon",       "option '--request-timeout <time>' argument 'soon' is invalid. Expected a time such as 30s, 5m or 1h."],
   ["evacuate",                                "missing required argument 'vm'"],
-  ["evacuate vm/",                            'VM: expected the name of a virtual machine, got "vm/"'],
+  ["evacuate vm/",                            "argument value 'vm/' is invalid for argument 'vm'. Expected the name of a VM"],
+  ["drain Node-1",                            "argument value 'Node-1' is invalid for argument 'nodes'. Expected the name of a node"],
+  ["explain node node/node/1",                "argument value 'node/node/1' is invalid for argument 'node'. Expected the name of a node"],
+  ["explain pod Web -n Shop",                 "argument 'Shop' is invalid. Expected the name of a namespace"],
   ["install --in-cluster --worker https://a", "option '--in-cluster' cannot be used with option '--worker <url>'"],
   ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
   ["install --worker https://a --ca-bundle /nowhere", "option '--ca-bundle <file>' argument '/nowhere' is invalid. Expected a file with certificates in PEM."],
@@ -55,4 +61,92 @@ test("no kubeconfig: how to name one", async () => {
   expect(await run(["cancel", "web"], host)).toBe(1);
   expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE\n");
   vi.unstubAllEnvs();
+});
+
+const ODD = [
+  "",
+  " ",
+  "..",
+  "../..",
+  "a/b/c",
+  "Node-1",
+  "node/Node-1",
+  "\u{1F6A2}",
+  "\ud800",
+  "a\nb",
+  "-",
+  "x".repeat(300),
+  "a%2Fb",
+  "{}",
+  "node/",
+  "vm/",
+];
+
+/** Each command, with every place for an argument. */
+const PLACES: readonly (readonly string[])[] = [
+  ["explain", "node", "ODD"],
+  ["explain", "nodes", "ODD"],
+  ["explain", "nodes", "--selector", "ODD"],
+  ["explain", "pod", "ODD"],
+  ["explain", "pod", "web", "--namespace", "ODD"],
+  ["drain", "ODD"],
+  ["drain", "--selector", "ODD"],
+  ["drain", "node-1", "--at", "ODD"],
+  ["drain", "node-1", "--until", "ODD"],
+  ["drain", "node-1", "--order", "ODD"],
+  ["drain", "node-1", "--when-blocked", "ODD"],
+  ["drain", "node-1", "--start-if", "ODD"],
+  ["drain", "node-1", "--timeout", "ODD"],
+  ["drain", "node-1", "--output", "ODD"],
+  ["pause", "ODD"],
+  ["resume", "ODD"],
+  ["cancel", "ODD"],
+  ["evacuate", "ODD"],
+  ["retry", "ODD"],
+  ["doctor", "ODD"],
+  ["doctor", "--request-timeout", "ODD"],
+  ["doctor", "--context", "ODD"],
+  ["install", "ODD"],
+  ["install", "--worker", "ODD", "--cluster", "prod"],
+  ["install", "--in-cluster", "--with", "ODD"],
+  ["rotate", "ODD"],
+  ["uninstall", "ODD"],
+];
+
+test("the places are those of every command", () => {
+  const commands = [...COMMANDS.split(" "), "pause", "resume"].toSorted();
+  expect([...new Set(PLACES.map(([command]) => command))].toSorted()).toEqual(commands);
+});
+
+test.each(PLACES.map((place) => [place.join(" "), place] as const))(
+  "lifeboat %s: one line says what was expected",
+  async (_, place) => {
+    for (const odd of ODD) {
+      const { host, out, err } = machineOf({});
+      const kubeconfig = join(await mkdtemp(join(tmpdir(), "lifeboat-")), "config");
+      await writeFile(kubeconfig, kubeconfigText(NOWHERE));
+      const code = await run([...place.map((word) => (word === "ODD" ? odd : word)), "--kubeconfig", kubeconfig], host);
+      const said = err.join("");
+      // What passes for a name of something that is not there ends with the cluster that cannot be reached.
+      const context = JSON.stringify({ odd, code, said });
+      expect([1, 2], context).toContain(code);
+      expect(out, context).toEqual([]);
+      expect(said, context).toMatch(/^error: [^\n]+\n/);
+      expect(said, context).not.toMatch(/\n +at |ZodError|a defect of/);
+    }
+  },
+);
+
+test("a defect of ours is one line, too", async () => {
+  const { host, err } = machineOf({});
+  const broken = {
+    ...host,
+    now: () => {
+      throw new TypeError("x is\nundefined");
+    },
+  };
+  const kubeconfig = join(await mkdtemp(join(tmpdir(), "lifeboat-")), "config");
+  await writeFile(kubeconfig, kubeconfigText(NOWHERE));
+  expect(await run(["drain", "node-1", "--kubeconfig", kubeconfig], broken)).toBe(1);
+  expect(err.join("")).toBe("error: a defect of the command lifeboat, please report it: TypeError: x is undefined\n");
 });

@@ -1,0 +1,19 @@
+/** Why a VM cannot migrate, as every message says it. */
+import { expect, test } from "vitest";
+import { pinnedBecause } from "../../../shared/eviction/messages.ts";
+import { vmi } from "../../support/fixtures.ts";
+
+const SHARED = "live migration requires that all PVCs must be shared (using ReadWriteMany access mode)";
+
+// prettier-ignore
+test.each<[reason: string | undefined, message: string | undefined, words: string]>([
+  ["DisksNotLiveMigratable",     "cannot migrate VMI with non-shared HostDisk",                      "DisksNotLiveMigratable (non-shared HostDisk)"],
+  ["DisksNotLiveMigratable",     `cannot migrate VMI: PVC root is not shared, ${SHARED}`,            "DisksNotLiveMigratable (PVC root is not shared)"],
+  ["DisksNotLiveMigratable",     "another text",                                                     "DisksNotLiveMigratable"],
+  ["DisksNotLiveMigratable",     undefined,                                                          "DisksNotLiveMigratable"],
+  ["InterfaceNotLiveMigratable", "cannot migrate VMI which does not use masquerade",                 "InterfaceNotLiveMigratable"],
+  [undefined,                    undefined,                                                          "no LiveMigratable condition"],
+])("%s, %s: %s", (reason, message, words) => {
+  const liveMigratable = { migratable: false, ...(reason && { reason }), ...(message && { message }) };
+  expect(pinnedBecause(vmi({ liveMigratable }))).toBe(words);
+});
