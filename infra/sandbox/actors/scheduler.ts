@@ -146,7 +146,9 @@ function nodeOf(pod: Pod): string | undefined {
   return pod.spec?.nodeName;
 }
 
+/** A pod with scheduling gates waits until the last of them is removed. */
 function isOurs(pod: Pod): boolean {
-  const { nodeName, schedulerName = NAME } = pod.spec ?? {};
-  return nodeName === undefined && schedulerName === NAME && pod.metadata.deletionTimestamp === undefined;
+  const { nodeName, schedulerName = NAME, schedulingGates = [] } = pod.spec ?? {};
+  const isOpen = nodeName === undefined && schedulingGates.length === 0;
+  return isOpen && schedulerName === NAME && pod.metadata.deletionTimestamp === undefined;
 }

@@ -114,8 +114,8 @@ const PLACES: readonly (readonly string[])[] = [
 ];
 
 test("the places are those of every command", () => {
-  const commands = [...COMMANDS.split(" "), "pause", "resume"].toSorted();
-  expect([...new Set(PLACES.map(([command]) => command))].toSorted()).toEqual(commands);
+  const commands = [...COMMANDS.split(" "), "pause", "resume"];
+  expect(new Set(PLACES.map(([command]) => command))).toEqual(new Set(commands));
 });
 
 test.each(PLACES.map((place) => [place.join(" "), place] as const))(

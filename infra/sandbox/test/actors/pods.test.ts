@@ -45,6 +45,17 @@ const onNode = (name: string) => ({
   matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [name] }],
 });
 
+test("a pod with scheduling gates gets a node when the last of them is removed", async () => {
+  const key = { namespace: NAMESPACE, name: "gated" };
+  await createPod(key.name, { schedulingGates: [{ name: "example.com/wait" }] });
+  await createPod("beside");
+  expect((await settled("beside")).spec?.nodeName).toBe("a");
+  expect((await world.sandbox.client.get(pods, key))?.spec?.nodeName).toBeUndefined();
+  const body = [{ op: "remove", path: "/spec/schedulingGates/0" }];
+  await world.sandbox.client.patch(pods, key, { type: "json", body });
+  expect((await settled(key.name)).spec?.nodeName).toBe("a");
+});
+
 describe("placement", () => {
   const gpu = { key: "dedicated", operator: "Equal", value: "gpu" };
   // prettier-ignore

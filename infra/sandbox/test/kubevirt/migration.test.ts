@@ -240,3 +240,11 @@ describe("a migration that does not succeed", () => {
     await world.pass(async () => (await client.get(kubevirt.migrations, migration)) === undefined);
   });
 });
+
+test("of a VM whose name is longer than a label: the API server refuses it, as KubeVirt labels it with the name", async () => {
+  const name = "a".repeat(64);
+  await createGuest(name);
+  const metadata = { name: "long", namespace: NAMESPACE };
+  const created = world.sandbox.client.create(kubevirt.migrations, { metadata, spec: { vmiName: name } });
+  await expect(created).rejects.toThrow("must be no more than 63 bytes");
+});
