@@ -4,7 +4,7 @@ import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
 import type { NeighbourPod, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
-import { placeAll } from "../preflight/fit.ts";
+import { placeAll } from "../preflight/place.ts";
 import { canMigrate, isLive } from "../settings/strategy.ts";
 import { hasStarted, isDue } from "./world.ts";
 
@@ -48,6 +48,9 @@ function placeOne(facts: PreflightFacts, one: Ahead): PreflightFacts {
     otherPods: [...elsewhere, ...facts.pods],
     pods: one.pods,
     vmis: one.vmis,
+    migrations: [],
+    leavingElsewhere: [],
+    settings: facts.settings,
     volumes: facts.volumes,
   });
   const otherPods = facts.otherPods.map((pod): NeighbourPod => {

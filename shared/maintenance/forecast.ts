@@ -10,6 +10,8 @@ import type {
   PreflightPod,
   RoomFound,
 } from "../preflight/facts.ts";
+import type { FitNode } from "../preflight/fit.ts";
+import { boundBecause } from "../preflight/held.ts";
 import { renderStart } from "../preflight/next-pod.ts";
 import { placeInTurn } from "../preflight/place.ts";
 import { concluded, preflight } from "../preflight/verdict.ts";
@@ -21,6 +23,16 @@ export interface Forecast {
   readonly found: Preflight;
   /** Those whose guests end: restarted, stopped, or shut down by their strategy. */
   readonly shutdowns: readonly VmiFacts[];
+}
+
+/** Those that no other node may take, whatever room it has. */
+export function boundAmong(vmis: readonly VmiFacts[], otherNodes: readonly FitNode[]): ReadonlyMap<string, string> {
+  return new Map(
+    vmis.flatMap((vmi) => {
+      const why = boundBecause(vmi.asks, otherNodes);
+      return why === undefined ? [] : [[keyOf(vmi), why] as const];
+    }),
+  );
 }
 
 /** As `kubectl drain` without `--force`. */
@@ -68,10 +80,13 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, vms: NodeW
 
 /** With what the NodeEvacuation, or an owner, has said of VMs that cannot migrate. */
 function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts, vms: NodeWorld["vms"]): PodVerdict {
-  const isPinned = pod.outcome === "Blocked" && pod.reason === "NotMigratable";
+  const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
   const why = whyItStays(view, f, vms);
-  if (why !== undefined) return { ...pod, outcome: "Blocked", reason: "NotMigratable", message: why };
+  if (why !== undefined) {
+    const reason = pod.reason === "BoundToNode" ? pod.reason : "NotMigratable";
+    return { ...pod, outcome: "Blocked", reason, message: why };
+  }
   if (view.way === undefined) return { ...pod, outcome: "ShutsDown" };
   const { remedy: _, ...rest } = pod;
   return { ...rest, outcome: "ShutsDown", reason: view.way, message: ASKED[view.way] };

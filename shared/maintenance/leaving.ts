@@ -103,7 +103,8 @@ function beginningOf(view: VmView, w: NodeWorld): readonly Action[] {
   const failed = candidate.evacuations
     .filter((e) => e.status.phase === "Abandoned")
     .map(({ status }) => status.attempts);
-  const inherited = view.blocker?.reason === "Abandoned" ? { attempts: Math.max(1, ...failed) } : undefined;
+  const isMovable = view.blocker?.reason === "Abandoned" || view.blocker?.reason === "BoundToNode";
+  const inherited = isMovable ? { attempts: Math.max(1, ...failed) } : undefined;
   return [create(candidate, w, { by: view.way, runStrategy, inherited })];
 }
 

@@ -13,11 +13,9 @@ import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuat
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import { observePodsOf, observePreflight } from "../preflight/observe.ts";
-import { preflightPodSchema } from "../preflight/preflight-pod.ts";
-import { roomOn } from "../preflight/fit.ts";
 import { subjectsOf } from "../preflight/progress.ts";
 import type { Observer } from "../settings/load-settings.ts";
-import { flagsOf, restartObstacle } from "./forecast.ts";
+import { boundAmong, flagsOf, restartObstacle } from "./forecast.ts";
 import { aheadOf, placedFirst } from "./beside.ts";
 import { isCalm, isShutdownDue } from "./blockers.ts";
 import { isRestarting } from "./leaving.ts";
@@ -48,6 +46,7 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
     others: [],
     vms: new Map(),
     obstacles: new Map(),
+    bound: new Map(),
     candidates: [],
     returning: [],
     gone: new Map(),
@@ -65,7 +64,15 @@ export async function observeForecast(
   ne: NodeEvacuationFacts,
   observer: Observer & Pick<Looking, "all">,
 ): Promise<NodeWorld> {
-  const own = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [], gone: new Map() };
+  const own = {
+    vmis: [],
+    vms: new Map(),
+    obstacles: new Map(),
+    bound: new Map(),
+    candidates: [],
+    returning: [],
+    gone: new Map(),
+  };
   const nothing = { ...own, evacuations: [], others: [] };
   const { settings, now } = observer;
   const world = { settings, now, ne, node: undefined, rivals: [], before: {}, ...nothing };
@@ -94,18 +101,22 @@ async function ownEvacuations({ name, uid }: NodeEvacuationFacts, cluster: Clien
 
 async function withPreflight(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
   const preflight = await observeBeside(world, looking);
+  const bound = boundAmong(preflight?.vmis ?? [], preflight?.otherNodes ?? []);
+  const known = { ...world, bound };
   const vms = await readVms(
-    (preflight?.vmis ?? []).filter((vmi) => mayDepend(vmi, world)),
+    (preflight?.vmis ?? []).filter((vmi) => mayDepend(vmi, known)),
     looking,
   );
-  return { ...world, preflight, vms };
+  return { ...known, preflight, vms };
 }
 
 /** So many other nodes that are being emptied are looked at: each is read in full. */
 const MOST_AHEAD = 5;
 
 async function observeBeside({ ne }: NodeWorld, looking: Looking): Promise<PreflightFacts | undefined> {
-  const ahead = aheadOf(ne, looking.all, looking.now).slice(0, MOST_AHEAD);
+  // The preflight itself reads those that are being emptied now.
+  const waiting = aheadOf(ne, looking.all, looking.now).filter((one) => !hasStarted(one));
+  const ahead = waiting.slice(0, MOST_AHEAD);
   const [found, ...others] = await Promise.all([
     observePreflight(ne.spec.nodeName, flagsOf(ne.spec), looking),
     ...ahead.map(async (one) => ({
@@ -121,8 +132,12 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const { cluster, isThorough } = looking;
   const here = (await vmisOn(ne.spec.nodeName, cluster)).filter((vmi) => !isFinal(vmi));
   const vmis = inOrder(here, ne.spec.virtualMachines.order, await prioritiesOf(here, ne, cluster));
-  const [others, gone] = await Promise.all([othersOf(here, before, cluster), goneOf(here, ne, cluster)]);
-  const world = { ...before, others, gone };
+  const [others, gone, bound] = await Promise.all([
+    othersOf(here, before, cluster),
+    goneOf(here, ne, cluster),
+    observeBound(here, ne, cluster),
+  ]);
+  const world = { ...before, others, gone, bound };
   const pinned = vmis.filter((vmi) => mayDepend(vmi, world)).toSorted(goingFirst(world));
   const known = isThorough ? [] : ne.status.blockers.filter(({ reason }) => reason === "NoRestart");
   const obstacles = new Map(known.map((blocker) => [keyOf(blocker), blocker.message]));
@@ -137,14 +152,25 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
 }
 
+/** Nodes are read only if a VM asks for some. */
+async function observeBound(here: readonly VmiFacts[], { spec }: NodeEvacuationFacts, cluster: Client) {
+  const choosy = here.filter(({ asks }) => Object.keys(asks.nodeSelector).length > 0 || asks.required !== undefined);
+  if (choosy.length === 0) return new Map<string, string>();
+  const nodes = await cluster.list("nodes", { as: NodeWithResources });
+  return boundAmong(
+    choosy,
+    nodes.filter(({ name }) => name !== spec.nodeName),
+  );
+}
+
+const MAY_DEPEND: ReadonlySet<string> = new Set(["NotMigratable", "BoundToNode", "Abandoned"]);
+
 /** Whether its VirtualMachine may say what becomes of it. */
 function mayDepend(vmi: VmiFacts, w: NodeWorld): boolean {
   const { whenBlocked, ownersChoice, whenAttemptsFail } = w.ne.spec.virtualMachines;
   if (whenBlocked === "Wait" && ownersChoice === "Ignored" && whenAttemptsFail === "Wait") return false;
   const { fate, blocker } = viewOf(vmi, w);
-  return (
-    fate === "Goes" || (fate === "Blocked" && (blocker?.reason === "NotMigratable" || blocker?.reason === "Abandoned"))
-  );
+  return fate === "Goes" || (fate === "Blocked" && MAY_DEPEND.has(blocker?.reason ?? ""));
 }
 
 /** Restarted, and not on the node any more: their owners may have stopped or deleted them meanwhile. */

@@ -6,9 +6,11 @@ import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { isLauncher } from "../kube/objects.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import type { NeighbourPod, PreflightPod, Volume } from "../preflight/facts.ts";
-import { type FitNode, placeAll } from "../preflight/fit.ts";
+import type { FitNode } from "../preflight/fit.ts";
+import { placeAll } from "../preflight/place.ts";
 import { PersistentVolume } from "../preflight/kinds.ts";
-import { preflightPodSchema } from "../preflight/observe.ts";
+import { preflightPodSchema } from "../preflight/preflight-pod.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { NodeWorld } from "./world.ts";
 
 interface Away {
@@ -18,7 +20,10 @@ interface Away {
   readonly source: FitNode;
 }
 
-export async function returning({ ne, evacuations }: NodeWorld, cluster: Client): Promise<readonly VmiFacts[]> {
+export async function returning(
+  { ne, evacuations, settings }: NodeWorld,
+  cluster: Client,
+): Promise<readonly VmiFacts[]> {
   const moved = evacuations.filter(({ status }) => status.phase === "Moved");
   if (ne.spec.returnVMs === "Never" || moved.length === 0) return [];
   const { nodeName } = ne.spec;
@@ -31,7 +36,7 @@ export async function returning({ ne, evacuations }: NodeWorld, cluster: Client)
     found.filter((vmi) => vmi !== undefined),
     cluster,
   );
-  return node === undefined ? [] : fitting(away, { node, here, volumes: await volumesOf(away, cluster) });
+  return node === undefined ? [] : fitting(away, { node, here, settings, volumes: await volumesOf(away, cluster) });
 }
 
 async function thereStill({ namespace, spec, status }: EvacuationFacts, cluster: Client) {
@@ -64,13 +69,15 @@ interface Destination {
   readonly node: FitNode;
   readonly here: readonly NeighbourPod[];
   readonly volumes: readonly Volume[];
+  readonly settings: Settings;
 }
 
 /** One after another: each takes its place. */
-function fitting(away: readonly Away[], { node, here, volumes }: Destination): readonly VmiFacts[] {
+function fitting(away: readonly Away[], { node, here, volumes, settings }: Destination): readonly VmiFacts[] {
   let otherPods = here;
   return away.flatMap(({ vmi, pod, source }) => {
-    const around = { node: source, otherNodes: [node], otherPods, pods: [pod], vmis: [vmi], volumes };
+    const nothing = { migrations: [], leavingElsewhere: [], settings };
+    const around = { node: source, otherNodes: [node], otherPods, pods: [pod], vmis: [vmi], volumes, ...nothing };
     if (placeAll([pod], around).get(pod.uid)?.fits !== true) return [];
     otherPods = [...otherPods, { ...pod, nodeName: node.name }];
     return [vmi];

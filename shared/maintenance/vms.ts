@@ -31,7 +31,7 @@ export interface VmView {
 
 const IS_SENT = "it is being sent to another namespace or cluster";
 
-type Seen = Pick<NodeWorld, "ne" | "evacuations" | "others" | "vms" | "obstacles" | "settings" | "now">;
+type Seen = Pick<NodeWorld, "ne" | "evacuations" | "others" | "vms" | "obstacles" | "bound" | "settings" | "now">;
 
 export function viewOf(vmi: VmiFacts, w: Seen): VmView {
   const active = [...w.evacuations, ...w.others].find((e) => isActive(e) && isOf(e, vmi));
@@ -42,7 +42,7 @@ export function viewOf(vmi: VmiFacts, w: Seen): VmView {
   if (!resolved.known) return blocked(vmi, "UnknownStrategy", `${resolved.field} is "${resolved.value.slice(0, 64)}"`);
   switch (FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)]) {
     case "evacuate":
-      return active === undefined ? mayMove(vmi, w) : heldBy(vmi, active);
+      return active === undefined ? (boundTo(vmi, w) ?? mayMove(vmi, w)) : heldBy(vmi, active);
     case "refuse":
       return { ...pinned(vmi, w), evacuation: active };
     case "allow":
@@ -101,8 +101,11 @@ function heldByOwner(vmi: VmiFacts, w: Seen): VmView | undefined {
 }
 
 /** What is to become of a VM that cannot migrate; undefined: nothing has been said, or it can, and its strategy counts. */
-function wayOf(vmi: VmiFacts, { ne, vms }: Pick<Seen, "ne" | "vms">): WhenBlocked | undefined {
-  if (vmi.liveMigratable.migratable) return undefined;
+function wayOf(vmi: VmiFacts, w: Pick<Seen, "ne" | "vms">): WhenBlocked | undefined {
+  return vmi.liveMigratable.migratable ? undefined : askedWay(vmi, w);
+}
+
+function askedWay(vmi: VmiFacts, { ne, vms }: Pick<Seen, "ne" | "vms">): WhenBlocked | undefined {
   const { ownersChoice, whenBlocked } = ne.spec.virtualMachines;
   const vm = vms.get(keyOf(vmi));
   const own = ownersChoice === "Respected" && vm !== undefined && vm !== "None" ? vm.whenBlocked : undefined;
@@ -110,8 +113,17 @@ function wayOf(vmi: VmiFacts, { ne, vms }: Pick<Seen, "ne" | "vms">): WhenBlocke
 }
 
 function pinned(vmi: VmiFacts, w: Seen): VmView {
-  const blocker = blockerOf(vmi, "NotMigratable", `it cannot migrate: ${pinnedBecause(vmi)}`);
-  const way = wayOf(vmi, w) ?? "Wait";
+  return staying(vmi, blockerOf(vmi, "NotMigratable", `it cannot migrate: ${pinnedBecause(vmi)}`), w);
+}
+
+/** Its owner asks for what no other node has. */
+function boundTo(vmi: VmiFacts, w: Seen): VmView | undefined {
+  const why = w.bound.get(keyOf(vmi));
+  return why === undefined ? undefined : staying(vmi, blockerOf(vmi, "BoundToNode", why), w);
+}
+
+function staying(vmi: VmiFacts, blocker: NodeBlocker, w: Seen): VmView {
+  const way = askedWay(vmi, w) ?? "Wait";
   return way === "Wait" ? { vmi, fate: "Blocked", blocker } : shutDown(vmi, way, blocker, w);
 }
 

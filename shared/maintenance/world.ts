@@ -41,6 +41,8 @@ export interface NodeWorld extends Moment {
   readonly vms: ReadonlyMap<string, VmFacts | "None">;
   /** Why some would not come up again if they were restarted. */
   readonly obstacles: ReadonlyMap<string, string>;
+  /** Why no other node may take some, whatever room it has: by what their owners ask for. */
+  readonly bound: ReadonlyMap<string, string>;
   /** Those that a place is free for, or whose restart is due. */
   readonly candidates: readonly Candidate[];
   /** Of the node and the room elsewhere. Absent: not read. */

@@ -53,6 +53,8 @@ describe("its fate, and why it stays", () => {
     ["… and its owner says Wait",                   pinned,  { ...RESTART, ...vm({ whenBlocked: "Wait" }) },                 "Blocked NotMigratable"],
     ["… which does not count",                      pinned,  { ...ways({ whenBlocked: "Restart", ownersChoice: "Ignored" }), ...vm({ whenBlocked: "Wait" }) }, "ShutsDown NotMigratable"],
     ["its owner says Restart",                      pinned,  vm({ whenBlocked: "Restart" }),                                 "ShutsDown NotMigratable"],
+    ["can migrate, but asks for what no other node has", {}, { bound: new Map([[KEY, "why"]]) },                             "Blocked BoundToNode"],
+    ["… to be stopped",                             {},      { ...STOP, ...vm(), bound: new Map([[KEY, "why"]]) },           "ShutsDown BoundToNode"],
     ["… without room elsewhere",                    pinned,  { ...RESTART, ...vm(), obstacles: new Map([[KEY, "no room"]]) }, "Blocked NoRestart"],
     ["… restarted once",                            pinned,  { ...RESTART, ...vm(), ...mine({ phase: "Restarted" }, { by: "Restart" }) }, "Blocked NotMigratable"],
     ["… whose restart was withdrawn before",        pinned,  { ...RESTART, ...vm(), ...mine({ phase: "Withdrawn" }, { by: "Restart" }) }, "ShutsDown NotMigratable"],

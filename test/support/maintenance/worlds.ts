@@ -70,6 +70,7 @@ export function nodeWorld(tweak: Partial<NodeWorld> = {}): NodeWorld {
     others: [],
     vms: new Map(),
     obstacles: new Map(),
+    bound: new Map(),
     candidates: [],
     returning: [],
     gone: new Map(),
