@@ -100,12 +100,15 @@ function beginningOf(view: VmView, w: NodeWorld): readonly Action[] {
   if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
   const vm = w.vms.get(keyOf(view.vmi));
   const runStrategy = vm === undefined || vm === "None" ? undefined : vm.runStrategy;
-  const failed = candidate.evacuations
-    .filter((e) => e.status.phase === "Abandoned")
-    .map(({ status }) => status.attempts);
-  const isMovable = view.blocker?.reason === "Abandoned" || view.blocker?.reason === "BoundToNode";
-  const inherited = isMovable ? { attempts: Math.max(1, ...failed) } : undefined;
+  const inherited = inheritedOf(view, candidate);
   return [create(candidate, w, { by: view.way, runStrategy, inherited })];
+}
+
+/** KubeVirt says that it can migrate, and it does not get away all the same. */
+function inheritedOf({ blocker }: VmView, { evacuations }: Candidate) {
+  if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
+  const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);
+  return { attempts: Math.max(1, ...failed) };
 }
 
 type Own = Pick<EvacuationFacts["spec"], "by" | "runStrategy" | "inherited">;

@@ -42,7 +42,7 @@ export function viewOf(vmi: VmiFacts, w: Seen): VmView {
   if (!resolved.known) return blocked(vmi, "UnknownStrategy", `${resolved.field} is "${resolved.value.slice(0, 64)}"`);
   switch (FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)]) {
     case "evacuate":
-      return active === undefined ? (boundTo(vmi, w) ?? mayMove(vmi, w)) : heldBy(vmi, active);
+      return active === undefined ? movable(vmi, w) : heldBy(vmi, active);
     case "refuse":
       return { ...pinned(vmi, w), evacuation: active };
     case "allow":
@@ -116,10 +116,10 @@ function pinned(vmi: VmiFacts, w: Seen): VmView {
   return staying(vmi, blockerOf(vmi, "NotMigratable", `it cannot migrate: ${pinnedBecause(vmi)}`), w);
 }
 
-/** Its owner asks for what no other node has. */
-function boundTo(vmi: VmiFacts, w: Seen): VmView | undefined {
+/** Unless its owner asks for what no other node has. */
+function movable(vmi: VmiFacts, w: Seen): VmView {
   const why = w.bound.get(keyOf(vmi));
-  return why === undefined ? undefined : staying(vmi, blockerOf(vmi, "BoundToNode", why), w);
+  return why === undefined ? mayMove(vmi, w) : staying(vmi, blockerOf(vmi, "BoundToNode", why), w);
 }
 
 function staying(vmi: VmiFacts, blocker: NodeBlocker, w: Seen): VmView {

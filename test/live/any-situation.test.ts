@@ -83,12 +83,11 @@ const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) =>
     const metadata = { namespace, name: `virt-launcher-${name}-older`, labels, annotations, ownerReferences };
     const { containers, tolerations = [] } = own.spec;
     await stage.client.create(pods, { metadata, spec: { containers, tolerations, nodeName: `${node}-to-0` } });
-    const isListed = ({ status }: Vmi) => Object.keys(status?.activePods ?? {}).length > 1;
     await waitFor(stage.client, {
       resource: kubevirt.virtualMachineInstances,
       key: keyOf(vmi),
       what: "shown with two launcher pods",
-      until: isListed,
+      until: hasTwoPods,
     });
   },
   Migrating: async (vmi) => {
@@ -98,6 +97,10 @@ const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) =>
     await stage.client.create(kubevirt.migrations, migration).catch(() => undefined);
   },
 };
+
+function hasTwoPods({ status }: Vmi): boolean {
+  return Object.keys(status?.activePods ?? {}).length > 1;
+}
 
 function keyOf({ metadata: { namespace = "", name } }: Vmi) {
   return { namespace, name };
