@@ -20,7 +20,7 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Add, EXIT, KIND, nameOf, output, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
-import { Failed, UsageError } from "./failed.ts";
+import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { cancelNode, NODE_WORD, nodeWord, SILENT_SECONDS, WAITING } from "./maintenance.ts";
 import { plain } from "./print.ts";
