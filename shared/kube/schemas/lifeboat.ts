@@ -34,9 +34,11 @@ const PhaseOfAnyVersion = z.lazy(() =>
 );
 
 /** 0.3 knew `EvictionRequest`, too. Such an Evacuation continues as if a person had asked for it. */
-const Cause = z.pipe(
-  z.enum([...CAUSES, "EvictionRequest"]),
-  z.transform((cause) => (cause === "EvictionRequest" ? "Operator" : cause)),
+const Cause = z.lazy(() =>
+  z.pipe(
+    z.enum([...CAUSES, "EvictionRequest"]),
+    z.transform((cause) => (cause === "EvictionRequest" ? "Operator" : cause)),
+  ),
 );
 
 export const Evacuation = kind(
