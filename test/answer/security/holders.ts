@@ -1,0 +1,247 @@
+/** The holders of credentials that an API server knows, and the sentences of SECURITY.md about each, with what they ask for. */
+import {
+  event,
+  APPS,
+  AUTHORIZATION,
+  type Deed,
+  KUBEVIRT,
+  LIFEBOAT,
+  NEVER_WAS,
+  OTHERS,
+  OWN,
+  budget,
+  cancelsEvacuation,
+  changesPod,
+  changesVmi,
+  deletesOtherPod,
+  deletesPod,
+  evacuation,
+  evicts,
+  get,
+  merge,
+  metadata,
+  migration,
+  onVm,
+  pathOf,
+  post,
+  runsImage,
+} from "./deeds.ts";
+export type Sentence = readonly [words: string, can: readonly Deed[], cannot?: readonly Deed[]];
+
+export interface Holder {
+  readonly of: string;
+  readonly user: string;
+  readonly files?: readonly string[];
+  readonly sentences: readonly Sentence[];
+}
+
+export const ACCOUNT = `system:serviceaccount:${OWN}:lifeboat`;
+export const JANE = "jane";
+export const all = (...plurals: readonly string[]) => plurals.map(get);
+export const grant = (role: string) => `test:${role}`;
+
+export const HOLDERS: readonly Holder[] = [
+  {
+    of: "service account token ([what each permission is for](infra/kubernetes/rbac.yaml))",
+    user: ACCOUNT,
+    sentences: [
+      [
+        "read all pods, nodes, VMIs, Events and PersistentVolumes, also the passwords in their specs",
+        all(
+          "/api/v1/pods",
+          "/api/v1/nodes",
+          "/api/v1/events",
+          "/api/v1/persistentvolumes",
+          `${KUBEVIRT}/virtualmachineinstances`,
+        ),
+      ],
+      ["write any migration, Evacuation and PodDisruptionBudget", [migration, evacuation(), budget]],
+      ["**evict any pod that no budget and no webhook protects**", [evicts]],
+      [
+        "**delete any VMI, by an owner reference to an object that does not exist**, and change its labels, annotations and finalizers, unless `restriction.yaml` is installed",
+        [
+          changesVmi({ metadata: { ownerReferences: [NEVER_WAS] } }),
+          changesVmi({ metadata: { annotations: { a: "b" } } }),
+          changesVmi({ metadata: { finalizers: ["example.com/x"] } }),
+        ],
+      ],
+      ["take back any mark", [cancelsEvacuation]],
+      ["create Events", [event]],
+      [
+        "learn whether a token is valid, and what any user may do",
+        [
+          post("/apis/authentication.k8s.io/v1/tokenreviews", {
+            apiVersion: "authentication.k8s.io/v1",
+            kind: "TokenReview",
+            spec: { token: "t" },
+          }),
+          post(`${AUTHORIZATION}/subjectaccessreviews`, {
+            apiVersion: "authorization.k8s.io/v1",
+            kind: "SubjectAccessReview",
+            spec: { user: "jane", resourceAttributes: { verb: "get", resource: "pods" } },
+          }),
+        ],
+      ],
+      [
+        "read no Secret, and neither change nor delete a pod",
+        [],
+        [
+          get("/api/v1/secrets"),
+          get(pathOf("secrets", "lifeboat-server", OWN)),
+          deletesPod,
+          changesPod({ metadata: { labels: { a: "b" } } }),
+        ],
+      ],
+    ],
+  },
+  {
+    of: "the same, with `restriction.yaml`",
+    user: ACCOUNT,
+    files: [
+      "optional/restriction/restriction.yaml",
+      "optional/descheduler-support/descheduler-support.yaml",
+      "optional/guard/guard.yaml",
+      "optional/maintenance/maintenance.yaml",
+    ],
+    sentences: [
+      [
+        "change only Lifeboat's two labels of a VMI",
+        [changesVmi({ metadata: { labels: { "lifeboat.dev/shield": "1" } } })],
+        [
+          changesVmi({ metadata: { ownerReferences: [NEVER_WAS] } }),
+          changesVmi({ metadata: { annotations: { a: "b" } } }),
+        ],
+      ],
+      [
+        "change only the descheduler's two annotations of a pod, and delete only pods of VMs",
+        [deletesPod],
+        [runsImage, deletesOtherPod],
+      ],
+      [
+        "change only the cordon of a node",
+        [() => merge("/api/v1/nodes/node-1", { spec: { unschedulable: true } })],
+        [() => merge("/api/v1/nodes/node-1", { metadata: { labels: { a: "b" } } })],
+      ],
+    ],
+  },
+  {
+    of: "+ `descheduler-support.yaml`",
+    user: ACCOUNT,
+    files: ["optional/descheduler-support/descheduler-support.yaml"],
+    sentences: [["patch any pod, and so run another image as that pod", [runsImage]]],
+  },
+  {
+    of: "+ `descheduling.yaml`",
+    user: ACCOUNT,
+    files: ["optional/descheduling/descheduling.yaml"],
+    sentences: [
+      [
+        "create Leases in `lifeboat-system`",
+        [
+          () => ({
+            method: "POST",
+            path: `/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases`,
+            body: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: metadata(OWN) },
+          }),
+        ],
+        [
+          () => ({
+            method: "POST",
+            path: `/apis/coordination.k8s.io/v1/namespaces/${APPS}/leases`,
+            body: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: metadata(APPS) },
+          }),
+        ],
+      ],
+    ],
+  },
+  {
+    of: "+ `guard.yaml`",
+    user: ACCOUNT,
+    files: ["optional/guard/guard.yaml"],
+    sentences: [["delete any pod", [deletesPod, deletesOtherPod], [runsImage]]],
+  },
+  {
+    of: "+ `maintenance.yaml`",
+    user: ACCOUNT,
+    files: ["optional/maintenance/maintenance.yaml"],
+    sentences: [
+      [
+        "cordon, label and annotate any node",
+        [() => merge("/api/v1/nodes/node-1", { spec: { unschedulable: false }, metadata: { labels: { a: "b" } } })],
+      ],
+      ["**restart and stop any VM**", [onVm("restart"), onVm("stop")]],
+    ],
+  },
+  {
+    of: "+ in the cluster, [`rbac.yaml`](infra/server/kubernetes/component/rbac.yaml)",
+    user: ACCOUNT,
+    files: ["../server/kubernetes/component/rbac.yaml"],
+    sentences: [
+      [
+        "read its own Secret, so both tokens below and the key of its certificate, but not write it",
+        [get(pathOf("secrets", "lifeboat-server", OWN))],
+        [() => merge(pathOf("secrets", "lifeboat-server", OWN), { data: {} })],
+      ],
+      [
+        "patch its own Lease",
+        [
+          () =>
+            merge(`/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases/lifeboat-server`, {
+              spec: { holderIdentity: "x" },
+            }),
+        ],
+      ],
+      [
+        "not write a webhook object",
+        [],
+        [
+          () =>
+            merge("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/lifeboat", { webhooks: [] }),
+        ],
+      ],
+    ],
+  },
+  {
+    of: "the relay's account",
+    user: `system:serviceaccount:${OWN}:lifeboat-relay`,
+    files: ["../relay/kubernetes/serviceaccount.yaml", "../relay/kubernetes/rbac.yaml"],
+    sentences: [
+      [
+        "list pods, nodes, Events, VMIs, migrations and Evacuations",
+        all(
+          "/api/v1/pods",
+          "/api/v1/nodes",
+          "/api/v1/events",
+          `${KUBEVIRT}/virtualmachineinstances`,
+          `${KUBEVIRT}/virtualmachineinstancemigrations`,
+          `${LIFEBOAT}/evacuations`,
+        ),
+      ],
+      ["write nothing and read no Secret", [], [evicts, evacuation(), deletesPod, get("/api/v1/secrets")]],
+    ],
+  },
+  {
+    of: "`lifeboat-operator`, bound in a namespace",
+    user: JANE,
+    files: [grant("lifeboat-operator")],
+    sentences: [
+      [
+        "have any VM there moved, in the own name, and cancel evacuations",
+        [evacuation(), evacuation({ requestedBy: JANE }), evacuation({ intent: "Withdrawn" })],
+        [evacuation({ requestedBy: "john" }), evacuation({}, OTHERS)],
+      ],
+    ],
+  },
+  {
+    of: "`view` in a namespace",
+    user: JANE,
+    files: [grant("view")],
+    sentences: [
+      [
+        "read its Evacuations, which name pods, nodes and the requester",
+        [get(`${LIFEBOAT}/namespaces/${APPS}/evacuations`)],
+        [get(`${LIFEBOAT}/namespaces/${OTHERS}/evacuations`), evacuation()],
+      ],
+    ],
+  },
+];
