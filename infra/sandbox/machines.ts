@@ -6,6 +6,7 @@ import { createContainerRuntime } from "./actors/runtime.ts";
 import type { Role } from "./identities.ts";
 import type { MigrationPlan } from "./kubevirt/migration-plan.ts";
 import { startVirtHandlers } from "./kubevirt/virt-handler.ts";
+import { startVirtHandlerPods } from "./kubevirt/virt-handler/daemon-set.ts";
 import { imageOf, type Images } from "./processes/images.ts";
 import type { PodNetwork } from "./processes/pod-network.ts";
 import { startProcesses, type Processes } from "./processes/processes.ts";
@@ -25,11 +26,12 @@ interface Wanted {
   readonly terminationSeconds: number;
   readonly eviction: EvictionConfiguration | undefined;
   readonly images: Images;
+  readonly virtHandlerPods: boolean;
 }
 
 export function machineOptions(options: Pick<SandboxOptions, keyof Wanted>): Wanted {
-  const { terminationSeconds = 1, eviction, images = new Map<never, never>() } = options;
-  return { terminationSeconds, eviction, images };
+  const { terminationSeconds = 1, eviction, images = new Map<never, never>(), virtHandlerPods = false } = options;
+  return { terminationSeconds, eviction, images, virtHandlerPods };
 }
 
 export interface Machines extends Actor {
@@ -43,9 +45,11 @@ export function startMachines(options: MachinesOptions): Machines {
   const runtime = createContainerRuntime(kubelets.clock, options.terminationSeconds * 1000, isReal);
   const apiServer = new URL(options.apiServer);
   const processes = startProcesses({ ...kubelets, runtime, images, network, apiServer, caPem });
+  const presence = options.virtHandlerPods ? startVirtHandlerPods(optionsOf("admin")) : undefined;
   const actors = [
     startNodes({ ...options, runtime }),
-    startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan, outages: options.kubelets }),
+    startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan, outages: options.kubelets, presence }),
+    ...(presence === undefined ? [] : [presence]),
   ];
   return { ...actorOf(actors, [processes]), processes };
 }

@@ -28,6 +28,11 @@ export interface SandboxOptions {
   readonly deschedulerAnnotations?: true;
   /** KubeVirt's, beside those that the sandbox's VMs need. */
   readonly featureGates?: readonly string[];
+  /**
+   * virt-handlers are pods, as of a DaemonSet: a taint that they do not tolerate ends them, and they come back. Otherwise each node has one that
+   * nothing ends.
+   */
+  readonly virtHandlerPods?: boolean;
   /** The kubelets' eviction thresholds; missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   /**

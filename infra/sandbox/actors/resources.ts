@@ -2,6 +2,7 @@
 import type {
   V1ClusterRole,
   V1ConfigMap,
+  V1DaemonSet,
   V1Deployment,
   V1Lease,
   V1Namespace,
@@ -77,6 +78,7 @@ export type Lease = Model<V1Lease>;
 export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
 export type ConfigMap = Model<V1ConfigMap>;
 export type Deployment = Model<V1Deployment>;
+export type DaemonSet = Model<V1DaemonSet>;
 export type ReplicaSet = Model<V1ReplicaSet>;
 export type ResourceQuota = Model<V1ResourceQuota>;
 export type PersistentVolume = Model<V1PersistentVolume>;
@@ -102,6 +104,7 @@ export const serviceAccounts = resource<ServiceAccount>("v1", "ServiceAccount");
 export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease");
 export const podDisruptionBudgets = resource<PodDisruptionBudget>("policy/v1", "PodDisruptionBudget");
 export const deployments = resource<Deployment>("apps/v1", "Deployment");
+export const daemonSets = resource<DaemonSet>("apps/v1", "DaemonSet");
 export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet");
 export const resourceQuotas = resource<ResourceQuota>("v1", "ResourceQuota");
 export const persistentVolumes = resource<PersistentVolume>("v1", "PersistentVolume", false);

@@ -130,6 +130,7 @@ export interface KubeVirt extends KubeObject {
       };
       developerConfiguration?: { featureGates?: string[] };
     };
+    workloads?: { nodePlacement?: { tolerations?: NonNullable<NonNullable<Pod["spec"]>["tolerations"]> } };
   };
   status?: { phase?: string };
 }

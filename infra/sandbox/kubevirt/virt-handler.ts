@@ -13,6 +13,7 @@ import { liveMigratable } from "./live-migratable.ts";
 import type { MigrationPlan } from "./migration-plan.ts";
 import { enterPhase } from "./phases.ts";
 import * as kubevirt from "./resources.ts";
+import type { Presence } from "./virt-handler/daemon-set.ts";
 import { createGuestMigration } from "./virt-handler/guest-migration.ts";
 import { createGuestShutdown } from "./virt-handler/guest-shutdown.ts";
 import { asHandlerOn } from "./virt-handler/identity.ts";
@@ -25,6 +26,8 @@ export interface VirtHandlerOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
   readonly plan: MigrationPlan;
   readonly outages: Outages;
+  /** Where they run; absent: on each node. */
+  readonly presence?: Presence | undefined;
 }
 
 const GIVE_UP_MS = 10_000;
@@ -37,7 +40,7 @@ const NO_GUEST_MS = 240_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
 
 export function startVirtHandlers(options: VirtHandlerOptions): Actor {
-  const { client, clock, runtime, outages } = options;
+  const { client, clock, runtime, outages, presence } = options;
   const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
   const knownNodes = startInformer({ ...options, resource: nodes });
   const vmis = startInformer({
@@ -47,6 +50,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   });
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
+  /** A shutdown of the machine ends it in the same second as the other pods, a taint with its pod. */
+  const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);
   const stopped = new AbortController();
   const callNodeHooks = createNodeHooks({ clock, plugins, kubeVirts, stopped: stopped.signal });
@@ -63,7 +68,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   const reconcile = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
-    if (vmi === undefined || isAway(vmi.status?.nodeName)) return undefined;
+    if (vmi === undefined || !isOn(vmi.status?.nodeName)) return undefined;
     const { phase } = vmi.status ?? {};
     if (kubevirt.isFinal(vmi.status)) return giveUp(vmi);
     if (phase === "Scheduled") await start(vmi);
@@ -77,11 +82,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     const vmi = vmis.get(key);
     if (vmi?.status?.phase !== "Running" || exitCodeOf(vmi) !== undefined) return undefined;
     const { nodeName, migrationState } = vmi.status;
-    return isAway(nodeName) || isAway(migrationState?.targetNode) ? undefined : migrate(vmi);
+    return [nodeName, migrationState?.targetNode ?? nodeName].every(isOn) ? migrate(vmi) : undefined;
   };
-
-  /** A shutdown of the machine has ended it, in the same second as the other pods. */
-  const isAway = (node = ""): boolean => outages.isShuttingDown(node);
 
   const start = async (vmi: Vmi): Promise<void> => {
     const launcher = launcherOf(vmi);
@@ -132,7 +134,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   const heartbeat = async (name: string): Promise<Result> => {
     const node = knownNodes.get(name);
-    if (node === undefined || isAway(name)) return undefined;
+    if (node === undefined || outages.isShuttingDown(name)) return undefined;
+    if (!isOn(name)) return leave(node);
     const schedulable = String(isReady(node));
     const age = clock.now().getTime() - Date.parse(node.metadata.annotations?.[HEARTBEAT] ?? "1970-01-01T00:00:00Z");
     const labels = { ...nodeLabels(node.metadata.labels), [kubevirt.LABEL.schedulable]: schedulable };
@@ -141,6 +144,14 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     const body = { metadata: { labels, annotations: { [HEARTBEAT]: timestamp(clock) } } };
     await asHandlerOn(client, name).patch(nodes, { name }, { type: "strategic", body });
     return { requeueAfterMs: HEARTBEAT_MS };
+  };
+
+  /** The last thing that one says which is told to end. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`, labelNodeUnschedulable. */
+  const leave = async ({ metadata: { name, labels } }: Node): Promise<void> => {
+    if (labels?.[kubevirt.LABEL.schedulable] !== "true") return;
+    const last = { [kubevirt.LABEL.schedulable]: "false" };
+    const body = { metadata: { labels: last, annotations: { [HEARTBEAT]: timestamp(clock) } } };
+    await asHandlerOn(client, name).patch(nodes, { name }, { type: "strategic", body });
   };
 
   const onError = (error: unknown, key: string) => {
@@ -162,10 +173,16 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   [...vmis.list()].forEach(lookAt);
   migrations.watch(vmis, (vmi) => [keyOf(vmi)]);
   heartbeats.watch(knownNodes, (node) => [keyOf(node)]);
-  outages.onStart((node) => {
+  const lookAtNode = (node: string) => {
     heartbeats.enqueue(node);
-    for (const vmi of vmis.list()) if (vmi.status?.nodeName === node) lookAt(vmi);
-  });
+    for (const vmi of vmis.list()) {
+      const { nodeName, migrationState } = vmi.status ?? {};
+      if (nodeName === node) lookAt(vmi);
+      if (nodeName === node || migrationState?.targetNode === node) migrations.enqueue(keyOf(vmi));
+    }
+  };
+  outages.onStart(lookAtNode);
+  presence?.onChange(lookAtNode);
   runtime.onSignal(lookAtPod);
   const waits: (() => void)[] = [];
   runtime.onStart((pod) => {

@@ -26,30 +26,51 @@ const NAMESPACE = struct({
   status: struct({ phase: text }),
 });
 
-/** A schema of the object makes its fields known. */
-export function languageOf(object?: Structural): Language {
+/** Whether there is a variable `params`: only in expressions of a policy that has a `paramKind`. */
+export type Variables = "plain" | "withParams";
+
+/** Makes the fields of the object, and of the policy's parameter, known by their schemas. */
+export function languageOf(object?: Structural, variables: Variables = "plain", params?: Structural): Language {
   const language = new Language().declare(object, "object", "oldObject").declare(undefined, "variables");
+  if (variables === "withParams") language.declare(params, "params");
   return language.declare(REQUEST, "request").declare(NAMESPACE, "namespaceObject").declareAuthorizer();
 }
 
-const LANGUAGE = languageOf();
+const LANGUAGES = { plain: languageOf(), withParams: languageOf(undefined, "withParams") };
 
-export function valuesOf(ctx: RequestContext, request: AdmissionRequest, namespaceObject: unknown = null): Values {
+interface Given {
+  readonly namespaceObject?: unknown;
+  /** The parameter of a policy; null: its binding names none. */
+  readonly params?: unknown;
+}
+
+export function valuesOf(ctx: RequestContext, request: AdmissionRequest, given: Given = {}): Values {
   const { object, oldObject } = request;
+  const { namespaceObject = null, params } = given;
   const authorizer = new Authorizer((asked) => decide(ctx.state, ctx.user, { isResource: true, ...asked }));
-  return { ...LANGUAGE.valuesOf({ object, oldObject, request, namespaceObject }), authorizer };
+  const all = { object, oldObject, request, namespaceObject, params };
+  return { ...LANGUAGES[variablesIn(all)].valuesOf(all), authorizer };
+}
+
+function variablesIn({ params }: Values): Variables {
+  return params === undefined ? "plain" : "withParams";
 }
 
 /** Throws an error in the words of an admission error. */
 export function evaluate(expression: string, values: Values): unknown {
   try {
-    return LANGUAGE.run(expression, values);
+    return LANGUAGES[variablesIn(values)].run(expression, values);
   } catch (error) {
     throw new Error(`expression '${expression}' resulted in error: ${wordsOf(error)}`, { cause: error });
   }
 }
 
+interface Wanted {
+  readonly types?: readonly string[];
+  readonly variables?: Variables;
+}
+
 /** undefined: no error. */
-export function problemWith(expression: string, ...types: readonly string[]): string | undefined {
-  return LANGUAGE.problem(expression, ...types);
+export function problemWith(expression: string, { types = [], variables = "plain" }: Wanted = {}): string | undefined {
+  return LANGUAGES[variables].problem(expression, ...types);
 }

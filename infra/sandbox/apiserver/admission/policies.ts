@@ -1,11 +1,18 @@
 /** ValidatingAdmissionPolicies: rules in CEL that the server evaluates itself. */
+import { matchesSelector } from "../../labels.ts";
 import { type Values, messageOf } from "../cel/language.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
-import { ADMISSION_GROUP, type Policy, type PolicyBinding, type PolicySpec } from "../kinds/admission.ts";
+import {
+  ADMISSION_GROUP,
+  type ParamRef,
+  type Policy,
+  type PolicyBinding,
+  type PolicySpec,
+} from "../kinds/admission.ts";
 import { NAMESPACES } from "../kinds/core.ts";
 import { type KubeObject, qualified, viewAs } from "../objects.ts";
 import { fail } from "../status.ts";
-import { parsedOnce } from "../store.ts";
+import { parsedOnce, type StoredObject } from "../store.ts";
 import { evaluate, valuesOf } from "./cel.ts";
 import { judgeConditions } from "./match-conditions.ts";
 import { concerns } from "./matching.ts";
@@ -19,7 +26,7 @@ export function admitByPolicies(ctx: ResourceContext, subject: AdmissionSubject)
     const bound = bindings.filter((one) => one.spec.policyName === metadata.name);
     if (bound.length === 0 || !matches(ctx, spec.matchConstraints, subject)) continue;
     for (const binding of bound.filter((one) => matches(ctx, one.spec.matchResources ?? {}, subject))) {
-      act(ctx, binding, { subject, refusals: refusalsOf(ctx, spec, subject) });
+      act(ctx, binding, { subject, refusals: refusalsBy(ctx, binding, { spec, subject }) });
     }
   }
 }
@@ -41,9 +48,50 @@ interface Refusal {
   readonly reason?: string | undefined;
 }
 
-function refusalsOf(ctx: ResourceContext, spec: PolicySpec, subject: AdmissionSubject): readonly Refusal[] {
+interface Judging {
+  readonly spec: PolicySpec;
+  readonly subject: AdmissionSubject;
+}
+
+/** A policy with several parameters judges by each of them. */
+function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding, judging: Judging): readonly Refusal[] {
+  const params = paramsOf(ctx, judging.spec.paramKind, paramRef);
+  if (typeof params !== "string") return params.flatMap((one) => refusalsOf(ctx, one, judging));
+  return judging.spec.failurePolicy === "Ignore" ? [] : [{ message: `failed to configure binding: ${params}` }];
+}
+
+/**
+ * A text says why there are none, which is an error; `undefined` and `null` stand for a policy and for a binding without a parameter.
+ * Upstream: `CollectParams`, kubernetes 1.36 `apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go`.
+ */
+function paramsOf(
+  { state, info }: ResourceContext,
+  paramKind: PolicySpec["paramKind"],
+  ref: ParamRef | undefined,
+): readonly unknown[] | string {
+  if (paramKind === undefined) return [undefined];
+  if (ref === undefined) return [null];
+  const { apiVersion, kind: name } = paramKind;
+  const kind = state.kinds.ofObject(apiVersion, name);
+  if (kind === undefined) return `failed to find resource referenced by paramKind: '${apiVersion}, Kind=${name}'`;
+  if (!kind.namespaced && ref.namespace)
+    return "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
+  const namespace = kind.namespaced ? ref.namespace || info.namespace : "";
+  if (kind.namespaced && namespace === "")
+    return "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
+  const objects = collectionOf(state, kind).list(namespace);
+  const isMeant = ref.name
+    ? (one: StoredObject) => one.name === ref.name
+    : (one: StoredObject) => matchesSelector(ref.selector ?? {}, one.labels);
+  const found = objects.filter(isMeant).map((one) => kind.toServed(parsedOnce(one)));
+  if (found.length > 0 || ref.parameterNotFoundAction !== "Deny") return found;
+  return "no params found for policy binding with `Deny` parameterNotFoundAction";
+}
+
+function refusalsOf(ctx: ResourceContext, params: unknown, { spec, subject }: Judging): readonly Refusal[] {
   const namespace = collectionOf(ctx.state, NAMESPACES).get({ namespace: "", name: ctx.info.namespace });
-  const given = valuesOf(ctx, reviewOf(ctx, subject, ctx.kind), namespace && parsedOnce(namespace));
+  const around = { params, ...(namespace && { namespaceObject: parsedOnce(namespace) }) };
+  const given = valuesOf(ctx, reviewOf(ctx, subject, ctx.kind), around);
   const onError = (message: string): readonly Refusal[] => (spec.failurePolicy === "Ignore" ? [] : [{ message }]);
   const isConcerned = judgeConditions(spec.matchConditions, given);
   if (typeof isConcerned === "string") return onError(isConcerned);

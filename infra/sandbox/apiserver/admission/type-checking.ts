@@ -5,7 +5,8 @@
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";
 import { POLICIES, type Policy } from "../kinds/admission.ts";
-import { recordAt, viewAs } from "../objects.ts";
+import type { ResourceKind } from "../kinds/kind.ts";
+import { fieldAt, recordAt, viewAs } from "../objects.ts";
 import { structureOf } from "../schema/models.ts";
 import { EMBEDDED, type Structural } from "../schema/structural.ts";
 import { type StoredObject, parse } from "../store.ts";
@@ -22,6 +23,7 @@ export function checkPolicies(state: ServerState): void {
 async function writeWarnings(state: ServerState, stored: StoredObject): Promise<void> {
   const policy = viewAs<Policy>(parse(stored));
   const { generation: observedGeneration } = policy.metadata;
+  if (fieldAt(policy, "status.observedGeneration") === observedGeneration) return;
   const expressionWarnings = await warningsOf(state, policy);
   const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
   changeStored(collectionOf(state, POLICIES), stored, (current) => {
@@ -31,6 +33,9 @@ async function writeWarnings(state: ServerState, stored: StoredObject): Promise<
 
 async function warningsOf(state: ServerState, { spec }: Policy) {
   const { resourceRules = [] } = spec.matchConstraints;
+  const { paramKind } = spec;
+  const variables = paramKind === undefined ? "plain" : "withParams";
+  const params = paramKind && (await schemaOf(state.kinds.ofObject(paramKind.apiVersion, paramKind.kind)));
   const kinds = state.kinds
     .all()
     .filter(({ group, version, plural }) =>
@@ -40,9 +45,10 @@ async function warningsOf(state: ServerState, { spec }: Policy) {
       ),
     );
   const languages = await Promise.all(
-    kinds.map(async ({ group, version, kind, schema, model = "" }) => {
-      const structure = schema === undefined ? await structureOf(model) : await withMetadata(schema);
-      return { name: `${group}/${version}, Kind=${kind}`, language: languageOf(structure) };
+    kinds.map(async (one) => {
+      const { group, version, kind } = one;
+      const language = languageOf(await schemaOf(one), variables, params);
+      return { name: `${group}/${version}, Kind=${kind}`, language };
     }),
   );
   return spec.validations.flatMap(({ expression, messageExpression = "''" }, index) =>
@@ -52,6 +58,10 @@ async function warningsOf(state: ServerState, { spec }: Policy) {
       return told.length === 0 ? [] : [{ fieldRef: `spec.validations[${index}].${field}`, warning: told.join("\n") }];
     }),
   );
+}
+
+async function schemaOf(kind: ResourceKind | undefined): Promise<Structural | undefined> {
+  return kind && (kind.schema === undefined ? await structureOf(kind.model ?? "") : await withMetadata(kind.schema));
 }
 
 /** A definition says nothing about metadata, and the document of the API has all of it. */

@@ -7,7 +7,11 @@ import { type CelType, DYN, declareType } from "./types.ts";
 
 export type Values = Readonly<Record<string, unknown>>;
 
-const BASE = new Environment({ enableOptionalTypes: true });
+const TIME = "google.protobuf.Timestamp";
+/** With two standard functions that the library lacks. */
+const BASE = new Environment({ enableOptionalTypes: true })
+  .registerFunction(`string(${TIME}): string`, (time: Date) => time.toISOString().replace(/\.000Z$/, "Z"))
+  .registerFunction(`timestamp(${TIME}): ${TIME}`, (time: Date) => time);
 
 export class Language {
   readonly #environment = BASE.clone();

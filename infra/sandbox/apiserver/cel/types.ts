@@ -75,6 +75,7 @@ function declareStruct(environment: Environment, schema: Structural): CelType {
   const types = Object.fromEntries(fields.map((field) => [field.name, field.type.name]));
   environment.registerType(name, { ctor: Struct, fields: types });
   environment.registerOperator(`${name} == ${name}`, isDeepStrictEqual);
+  environment.registerOperator(`${name} == null`, () => false);
   const valueOf = (json: unknown): unknown => {
     const values = isRecord(json) ? json : {};
     const present = fields.filter(({ key }) => values[key] !== undefined && values[key] !== null);

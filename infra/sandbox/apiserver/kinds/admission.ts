@@ -1,7 +1,8 @@
 /** The kinds of admission policies; webhook configurations are in webhook-configurations.ts. */
-import { problemWith } from "../admission/cel.ts";
+import type { LabelSelector } from "../../labels.ts";
+import { problemWith, type Variables } from "../admission/cel.ts";
 import type { Webhook } from "../admission/webhook-client.ts";
-import { forbiddenValue, invalidValue } from "../field-errors.ts";
+import { forbiddenValue, invalidValue, requiredIf } from "../field-errors.ts";
 import { type KubeObject, fieldAt, recordsAt, stringAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { builtIn, ruleErrors } from "./built-in.ts";
@@ -15,6 +16,7 @@ interface Matching extends Pick<Webhook, "matchPolicy" | "namespaceSelector" | "
 }
 
 export interface PolicySpec extends Pick<Webhook, "failurePolicy" | "matchConditions"> {
+  readonly paramKind?: { readonly apiVersion: string; readonly kind: string };
   readonly matchConstraints: Matching;
   readonly variables?: Webhook["matchConditions"];
   readonly validations: readonly {
@@ -27,11 +29,20 @@ export interface PolicySpec extends Pick<Webhook, "failurePolicy" | "matchCondit
 
 export type Policy = KubeObject & { readonly spec: PolicySpec };
 
+/** Which objects of the policy's `paramKind` are its parameters: one by its name, or all that the selector matches. */
+export interface ParamRef {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly selector?: LabelSelector;
+  readonly parameterNotFoundAction?: "Allow" | "Deny";
+}
+
 export interface PolicyBinding extends KubeObject {
   spec: {
     readonly policyName: string;
     readonly validationActions: readonly ("Deny" | "Warn" | "Audit")[];
     readonly matchResources?: Matching;
+    readonly paramRef?: ParamRef;
   };
 }
 
@@ -43,21 +54,39 @@ const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
   "validations.messageExpression": ["string"],
 };
 
-function expressionErrors(owner: unknown, path: string): readonly FieldError[] {
+function expressionErrors(owner: unknown, path: string, variables: Variables): readonly FieldError[] {
   return Object.entries(EXPRESSIONS).flatMap(([place, types]) => {
     const [list = "", field = ""] = place.split(".");
     return recordsAt(owner, list).flatMap((one, index) => {
       const expression = stringAt(one, field);
-      const problem = expression === "" ? undefined : problemWith(expression, ...types);
+      const problem = expression === "" ? undefined : problemWith(expression, { types, variables });
       return problem === undefined ? [] : [invalidValue(`${path}.${list}[${index}].${field}`, expression, problem)];
     });
   });
 }
 
+/** Only expressions of a policy with a `paramKind` know the variable `params`. */
 function policyErrors(policy: KubeObject): readonly FieldError[] {
-  const unsupported = forbiddenValue("spec.paramKind", "this API server does not support parameters of policies");
-  const errors = expressionErrors(policy.spec, "spec");
-  return fieldAt(policy, "spec.paramKind") === undefined ? errors : [...errors, unsupported];
+  const kind = fieldAt(policy, "spec.paramKind");
+  const missing = ["apiVersion", "kind"].filter((field) => stringAt(kind, field) === "");
+  return [
+    ...missing.flatMap((field) => requiredIf(kind !== undefined, `spec.paramKind.${field}`)),
+    ...expressionErrors(policy.spec, "spec", kind === undefined ? "plain" : "withParams"),
+  ];
+}
+
+/** Upstream: `validateParamRef`, kubernetes 1.36 `pkg/apis/admissionregistration/validation/validation.go`. */
+function bindingErrors(binding: KubeObject): readonly FieldError[] {
+  const at = "spec.paramRef";
+  const ref = fieldAt(binding, at);
+  if (ref === undefined) return [];
+  const [hasName, hasSelector] = [stringAt(ref, "name") !== "", fieldAt(binding, `${at}.selector`) !== undefined];
+  const one = "name and selector are mutually exclusive";
+  return [
+    ...(hasName && hasSelector ? [forbiddenValue(`${at}.name`, one), forbiddenValue(`${at}.selector`, one)] : []),
+    ...requiredIf(!hasName && !hasSelector, at, "one of name or selector must be specified"),
+    ...requiredIf(stringAt(ref, "parameterNotFoundAction") === "", `${at}.parameterNotFoundAction`),
+  ];
 }
 
 export const POLICIES = builtIn("ValidatingAdmissionPolicy", {
@@ -67,4 +96,11 @@ export const POLICIES = builtIn("ValidatingAdmissionPolicy", {
   ],
 });
 
-export const ADMISSION = [...WEBHOOK_CONFIGURATIONS, POLICIES, builtIn("ValidatingAdmissionPolicyBinding")];
+const BINDINGS = builtIn("ValidatingAdmissionPolicyBinding", {
+  validate: (binding, previous) => [
+    ...ruleErrors("ValidatingAdmissionPolicyBinding", binding, previous),
+    ...bindingErrors(binding),
+  ],
+});
+
+export const ADMISSION = [...WEBHOOK_CONFIGURATIONS, POLICIES, BINDINGS];

@@ -112,7 +112,7 @@ function validateClient({ url, service }: Tree, field: string): readonly FieldEr
 
 function validateCondition(condition: Tree, field: string): readonly FieldError[] {
   const [name, expression] = [stringAt(condition, "name"), stringAt(condition, "expression").trim()];
-  const problem = expression === "" ? undefined : problemWith(expression, "bool");
+  const problem = expression === "" ? undefined : problemWith(expression, { types: ["bool"] });
   return [
     ...requiredIf(expression === "", `${field}.expression`),
     ...invalidIf(problem !== undefined, `${field}.expression`, expression, problem ?? ""),
