@@ -10,6 +10,7 @@ import {
   type PolicySpec,
 } from "../kinds/admission.ts";
 import { NAMESPACES } from "../kinds/core.ts";
+import type { ResourceKind } from "../kinds/kind.ts";
 import { type KubeObject, qualified, viewAs } from "../objects.ts";
 import { fail } from "../status.ts";
 import { parsedOnce, type StoredObject } from "../store.ts";
@@ -74,11 +75,9 @@ function paramsOf(
   const { apiVersion, kind: name } = paramKind;
   const kind = state.kinds.ofObject(apiVersion, name);
   if (kind === undefined) return `failed to find resource referenced by paramKind: '${apiVersion}, Kind=${name}'`;
-  if (!kind.namespaced && ref.namespace)
-    return "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
   const namespace = kind.namespaced ? ref.namespace || info.namespace : "";
-  if (kind.namespaced && namespace === "")
-    return "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
+  const problem = misplaced(kind, namespace, ref);
+  if (problem !== undefined) return problem;
   const objects = collectionOf(state, kind).list(namespace);
   const isMeant = ref.name
     ? (one: StoredObject) => one.name === ref.name
@@ -86,6 +85,13 @@ function paramsOf(
   const found = objects.filter(isMeant).map((one) => kind.toServed(parsedOnce(one)));
   if (found.length > 0 || ref.parameterNotFoundAction !== "Deny") return found;
   return "no params found for policy binding with `Deny` parameterNotFoundAction";
+}
+
+function misplaced({ namespaced }: ResourceKind, namespace: string, ref: ParamRef): string | undefined {
+  if (!namespaced && ref.namespace) return "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
+  return namespaced && namespace === ""
+    ? "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+    : undefined;
 }
 
 function refusalsOf(ctx: ResourceContext, params: unknown, { spec, subject }: Judging): readonly Refusal[] {

@@ -21,6 +21,9 @@ async function handlersOn(node: string): Promise<readonly Pod[]> {
 const isSchedulable = async (name: string) =>
   (await world.sandbox.client.get(nodes, { name }))?.metadata.labels?.["kubevirt.io/schedulable"];
 
+const isTolerant = ({ spec }: Pod) =>
+  spec?.tolerations?.some(({ key, operator }) => key === undefined && operator === "Exists");
+
 test("a NoExecute taint ends virt-handler, the node says so, and a marked VM does not move until it is back", async () => {
   const { client } = world.sandbox;
   for (const name of ["one", "two"]) await createNode(client, name);
@@ -58,8 +61,6 @@ test("it outlives the taint with the toleration of the KubeVirt object", async (
     type: "merge",
     body: { spec: { workloads: { nodePlacement: { tolerations } } } },
   });
-  const isTolerant = ({ spec }: Pod) =>
-    spec?.tolerations?.some(({ key, operator }) => key === undefined && operator === "Exists");
   await world.pass(async () => (await handlersOn("one")).some(isTolerant));
   const [before] = await handlersOn("one");
   await taint("one", TAINT);
