@@ -9,7 +9,7 @@ import type { ClusterEntry } from "../shared/settings/clusters.ts";
 import * as deletions from "./deletions.ts";
 import { descheduleNow } from "./deschedule.ts";
 import type { Env, Platform } from "./env.ts";
-import { isCallersFault, rejectionOf, RejectionError, renderRejection } from "./errors.ts";
+import { rejectionOf, RejectionError, renderRejection } from "./errors.ts";
 import { asRelay, receiveEvents } from "./events.ts";
 import * as evictions from "./evictions.ts";
 import { clusterMetrics, clusterReadyz, fleetReadyz } from "./metrics.ts";
@@ -20,8 +20,6 @@ import { findEntry, type IsolateState, type Target, targetOf } from "./target.ts
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
-/** Of a caller that cannot be known. A launcher pod takes about 20 KB. */
-const LARGEST_STRANGER_BYTES = 64 * 1024;
 
 interface Of {
   readonly Bindings: Env;
@@ -78,25 +76,10 @@ export function createApp(
         held.end();
       }
     };
-  /** A deletion carries its pod: where no cluster can be asked, that alone says until when it is refused. */
-  const refuseUnreviewed: Middleware = async (c, next) => {
-    await next();
-    const { error } = c;
-    if (error === undefined || isCallersFault(error)) return;
-    let answer: Response | undefined;
-    const refuse = async () => {
-      answer = await deletions.answerUnreviewed(c, receivedBy(c), error);
-    };
-    const readingNow = receive(LARGEST_STRANGER_BYTES, deletions.refuseUnread);
-    const busy = c.var.received === undefined ? await readingNow(c, refuse) : await refuse();
-    c.res = undefined;
-    c.res = answer ?? busy ?? undefined;
-  };
   const webhook = [findCluster, authenticate(asWebhook)] as const;
   const operator = [findCluster, authenticate(asOperator)] as const;
   const eviction = [noteArrival, ...webhook, receive(LARGEST_REVIEW_BYTES, evictions.refuseUnread)] as const;
-  const ofDeletion = receive(LARGEST_REVIEW_BYTES, deletions.refuseUnread);
-  const deletion = [noteArrival, refuseUnreviewed, ...webhook, ofDeletion] as const;
+  const deletion = [noteArrival, ...webhook, receive(LARGEST_REVIEW_BYTES, deletions.refuseUnread)] as const;
   for (const token of ["", "/:webhookToken"]) {
     app.post(`/clusters/:cluster/admission/evictions${token}`, ...eviction, reviewed(evictions.reviewEvictionRequest));
     app.post(`/clusters/:cluster/admission/deletions${token}`, ...deletion, reviewed(deletions.reviewDeletionRequest));

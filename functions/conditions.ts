@@ -3,13 +3,20 @@ import type { Action } from "../shared/kube/action.ts";
 import { type Client, named } from "../shared/kube/client.ts";
 import type { ConfigurationFacts } from "../shared/kube/schemas/lifeboat.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
+import { HOLD_POLICIES, holdVerdict, type HoldVerdict } from "../shared/settings/holds.ts";
 import { CONFIGURATION, DESCHEDULING, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
 import { expiryOf, isTokenAccepted, mayI, type Right } from "../shared/kube/reviews.ts";
 import { reportConditions, reportUndecided } from "../shared/settings/conditions.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
 import { notesOn, parseConfiguration } from "../shared/settings/configuration.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/settings/settings.ts";
-import { WEBHOOK_ENDPOINTS, WEBHOOK_OBJECTS, webhookState, type WebhookState } from "../shared/settings/webhooks.ts";
+import {
+  WEBHOOK_ENDPOINTS,
+  WEBHOOK_OBJECTS,
+  WEBHOOK_RESOURCES,
+  webhookState,
+  type WebhookState,
+} from "../shared/settings/webhooks.ts";
 import type { Target } from "./target.ts";
 import { act } from "../shared/evacuation/perform.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
@@ -40,6 +47,7 @@ export async function keepConditions(target: Target): Promise<void> {
       credential: verdict,
       webhooks: installed,
       called: state.called.has(name),
+      holds: await orWhenUnread(readHolds(cluster, settings), undefined),
     };
     await write(reportConditions(observed, findings, platform.now()), target, cluster);
   } catch (error) {
@@ -100,7 +108,7 @@ export async function readWebhooks(
 ): Promise<readonly WebhookState[]> {
   const tokens = [entry.webhookToken].flat();
   const states = WEBHOOK_ENDPOINTS.map(async (endpoint) => {
-    const read = client.get("validatingwebhookconfigurations", named(WEBHOOK_OBJECTS[endpoint]));
+    const read = client.get(WEBHOOK_RESOURCES[endpoint], named(WEBHOOK_OBJECTS[endpoint]));
     const expected = { endpoint, cluster, tokens, settings, ...(platform.trust && { trust: platform.trust }) };
     return await orWhenUnread(
       read.then((found) => webhookState(found, expected)),
@@ -108,6 +116,16 @@ export async function readWebhooks(
     );
   });
   return (await Promise.all(states)).filter((state) => state !== undefined);
+}
+
+export async function readHolds(cluster: Client, settings: Settings): Promise<HoldVerdict | undefined> {
+  const found = await Promise.all(
+    HOLD_POLICIES.map(async (name) => {
+      const binding = await cluster.get("validatingadmissionpolicybindings", named(name));
+      return binding === undefined ? [] : [name];
+    }),
+  );
+  return holdVerdict(new Set(found.flat()), settings);
 }
 
 function rights(verbs: string, group: string, resource: string, subresource?: string): readonly Right[] {

@@ -5,10 +5,9 @@ import { BUSY } from "../shared/kube/failures.ts";
 import { Pod } from "../shared/kube/schemas/kubernetes.ts";
 import { type DeletionRequest, type DeletionReview, reviewDeletion } from "../shared/guard/review.ts";
 import { undecidedMessage } from "../shared/settings/failure-posture.ts";
-import { decideUndecided, type DeletionDecision, RETRY_SECONDS } from "../shared/guard/decide.ts";
+import { type DeletionDecision, RETRY_SECONDS } from "../shared/guard/decide.ts";
 import { deleteByOf } from "../shared/guard/disruption-cause.ts";
-import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../shared/settings/settings.ts";
-import { describeFailure } from "./errors.ts";
+import { RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
 import * as review from "./review.ts";
 import type { Target } from "./target.ts";
@@ -43,13 +42,6 @@ export async function reviewDeletionRequest(c: Context, target: Target, received
   });
 }
 
-/** No cluster can be asked: refused until the deadline that the request itself shows, for any 5xx would allow it. */
-export async function answerUnreviewed(c: Context, received: review.Received, error: unknown): Promise<Response> {
-  return await answerDeletion(c, received, (asked) =>
-    Promise.resolve(undecided(asked, describeFailure(error), undefined, received.arrived)),
-  );
-}
-
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
@@ -67,27 +59,39 @@ async function answerDeletion(
   const { oldObject: pod, userInfo, options } = parsed.data;
   const dryRun = parsed.data.dryRun || (options?.dryRun ?? []).includes("All");
   const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
-  const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };
-  const decision = await decide(asked, dryRun);
-  if (decision.verdict === "Allow") return c.json(review.permission(uid));
-  return c.json(review.refusal(uid, decision.message, { retryAfterSeconds: decision.retryAfterSeconds }));
+  const graceSeconds = options?.gracePeriodSeconds ?? undefined;
+  const asked = { pod, requester: userInfo.username, graceSeconds, ...(deleteBy !== undefined && { deleteBy }) };
+  return c.json(answerOf(uid, pod, await decide(asked, dryRun)));
+}
+
+function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDecision): review.AdmissionReview {
+  if (decision.verdict === "Refuse") {
+    return review.refusal(uid, decision.message, { retryAfterSeconds: decision.retryAfterSeconds });
+  }
+  if (decision.isByLifeboat !== true) return review.permission(uid);
+  return review.refusal(uid, byLifeboat(pod, decision.reason), { retryAfterSeconds: GONE_SECONDS });
+}
+
+/** When the requester asks again, it finds the pod ending. */
+const GONE_SECONDS = 1;
+
+/** In a dry run nothing is deleted. */
+function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
+  return `pod "${name}" may go (${reason}): Lifeboat itself deletes it, by its UID`;
 }
 
 /** For what a mark does not depend on; of the time that is left no more than this share, for it is spent up to three times. */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;
 
-interface Ruled {
-  readonly decision: DeletionDecision;
-  readonly facts?: DeletionReview["facts"];
-}
+type Ruled = Pick<DeletionReview, "decision" | "facts">;
 
 async function rule(
   target: Target,
   asked: DeletionRequest,
   { dryRun, held, answerBy }: { readonly dryRun: boolean; readonly held: Held; readonly answerBy: number },
 ): Promise<Ruled> {
-  const { platform, name, state } = target;
+  const { platform, state } = target;
   try {
     const secondsLeft = () => (answerBy - platform.now().getTime()) / 1000;
     const cluster = target.connect(secondsLeft(), held);
@@ -97,36 +101,25 @@ async function rule(
     const deps = { cluster, besides, settings, now: platform.now, onFailure };
     const look = () => reviewDeletion(asked, deps);
     const ruled = await (dryRun ? look() : review.reviewAndPerform(look, () => deps));
-    return ruled ?? { decision: undecided(asked, "its VMI keeps changing", settings, platform.now()) };
+    if (ruled === undefined) throw new RejectionError("Undecided", { message: "its VMI keeps changing" });
+    return ruled;
   } catch (error) {
+    // The API server then does as when Lifeboat is away: its policies hold the pod, or let it go.
     target.logFailure("reviewing a deletion", error);
-    return { decision: undecided(asked, describeFailure(error), state.settings.last(name), platform.now()) };
+    state.reviews.count("deletions", "undecided");
+    throw error;
   }
-}
-
-/** Before the settings have been read once: an administrator who has installed the guard's webhook wants it to guard. */
-const UNREAD_SETTINGS = { ...DEFAULT_SETTINGS, featureGates: FEATURE_GATES };
-
-/** From the request alone, and the settings if they have ever been read. */
-function undecided(
-  asked: DeletionRequest,
-  why: string,
-  settings: Settings = UNREAD_SETTINGS,
-  now: Date,
-): DeletionDecision {
-  const { namespace, name } = asked.pod;
-  return decideUndecided(asked, undecidedMessage("deletion", `pod "${namespace}/${name}"`, why), { settings, now });
 }
 
 /** Records Events, and moves the VM on: at a refusal it has to move before the retry, and one that has moved is done. */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
-  const { vmi, evacuations = [] } = facts ?? {};
+  const { vmi, evacuations } = facts;
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
   if (vmi !== undefined && (decision.verdict === "Refuse" || evacuations.length > 0)) {
     c.executionCtx.waitUntil(requeue(target, vmi));
   }
   const answer = decision.verdict === "Allow" ? "allowed" : "refused";
-  target.state.reviews.count("deletions", facts === undefined ? "undecided" : answer);
+  target.state.reviews.count("deletions", answer);
   target.platform.log({
     endpoint: "admission/deletions",
     cluster: target.name,

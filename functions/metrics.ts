@@ -6,7 +6,7 @@ import { CONFIGURATION } from "../shared/kube/names.ts";
 import { expiryOf, isTokenAccepted } from "../shared/kube/reviews.ts";
 import { parseClusters, problemsOf } from "../shared/settings/clusters.ts";
 import { parseConfiguration } from "../shared/settings/configuration.ts";
-import { isUndecided } from "../shared/settings/conditions.ts";
+import { guardProblem, isUndecided } from "../shared/settings/conditions.ts";
 import { parseKeys } from "../shared/settings/sealed-entry.ts";
 import { judgeCredential } from "../shared/settings/credential.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
@@ -53,15 +53,8 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   const now = target.platform.now();
   const configurationProblems = parseConfiguration(configuration?.spec ?? {}).problems.length;
-  return {
-    evacuations,
-    nodeEvacuations,
-    webhooks,
-    configurationProblems,
-    undecided: isUndecided(configuration),
-    isDescheduling,
-    now,
-  };
+  const seen = { undecided: isUndecided(configuration), guardProblem: guardProblem(configuration) };
+  return { evacuations, nodeEvacuations, webhooks, configurationProblems, ...seen, isDescheduling, now };
 }
 
 function isRefused(error: unknown, code: number): boolean {

@@ -103,6 +103,7 @@ const WRONG: Readonly<Record<Known["type"], string>> = {
   ReviewsDecided: "An eviction was answered without the facts",
   CredentialsValid: "Lifeboat's token does not work any more",
   CertificateValid: "The certificate of Lifeboat's webhooks has ended",
+  GuardHolds: "The guard does not hold while Lifeboat is away",
 };
 
 export async function problemsIn(cluster: Client): Promise<readonly Problem[]> {

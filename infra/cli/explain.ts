@@ -1,4 +1,5 @@
 /** `lifeboat explain`: will a drain of this node succeed, and what would an eviction of this pod get? */
+import { adviseOnHandler } from "./install/handler-advice.ts";
 import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
@@ -45,9 +46,11 @@ Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everyth
     .action(
       ends(async (node, { output: form, force, deleteEmptydirData }) => {
         const flags = { force: force === true, deleteEmptyDirData: deleteEmptydirData === true };
-        const result = preflight(await observeNode(node, flags, { connection: connect(), host }));
+        const connection = connect();
+        const result = preflight(await observeNode(node, flags, { connection, host }));
         if (form === "json" || form === "yaml") printData(result, form, host);
         else printPreflight(result, form === "wide", host);
+        await adviseOnHandler(connection, host);
         return EXIT_OF[result.verdict];
       }),
     );

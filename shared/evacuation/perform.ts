@@ -127,7 +127,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
   const removed = (
     resource: Resource,
     { namespace, name, uid }: Observed,
-    condition?: Pick<Observed, "resourceVersion">,
+    condition?: Pick<Observed, "resourceVersion" | "gracePeriodSeconds">,
   ) => resultOf(cluster.delete(resource, { namespace, name, uid, ...condition }), REMOVED);
   switch (action.verb) {
     case "Mark":
@@ -158,7 +158,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "DeleteBudget":
       return await removed(BUDGETS, action.budget);
     case "DeletePod":
-      return await removed("pods", action.pod);
+      return await removed("pods", action.pod, { gracePeriodSeconds: action.graceSeconds });
     case "AnnotatePod":
       return await patched("pods", action.pod, manifests.annotate(action));
     case "WriteConditions":

@@ -3,7 +3,7 @@ import { recordEvent } from "../kube/action.ts";
 import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
-import { isBeingReceived } from "../kube/objects.ts";
+import { isAlive, isBeingReceived, isHandlerMissing } from "../kube/objects.ts";
 import { withoutFractions } from "../settings/time.ts";
 import * as attempts from "./attempts.ts";
 import * as ends from "./ends.ts";
@@ -22,7 +22,7 @@ export const RULES: readonly Rule[] = [
   ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
   ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
   // What a migration shows
-  notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, migrating,
+  noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, migrating,
   // There is none
   markNotRead, waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
 ];
@@ -42,6 +42,16 @@ export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRea
 function arriving(f: Facts): Next | undefined {
   const migration = attempts.succeeded(f);
   return migration && follow(f, migration);
+}
+
+/** No guest leaves a node without virt-handler, and a migration that waits for it is no failed attempt. */
+function noVirtHandler(f: Facts): Next | undefined {
+  const node = world.nodeOf(f);
+  if (node === undefined || !isAlive(node) || !isHandlerMissing(node, f.w.now)) return undefined;
+  const why =
+    `virt-handler does not run on node ${node.name}: a taint that it does not tolerate ends it. Remove the taint, or add a toleration to ` +
+    "spec.workloads.nodePlacement of the KubeVirt object";
+  return blocked(f, "NoVirtHandler", why);
 }
 
 /** On its way to another namespace or cluster it is waited for: a person has sent it, and KubeVirt allows no migration beside that one. */

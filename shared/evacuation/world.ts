@@ -96,8 +96,12 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
 }
 
-export function needsNode({ spec }: EvacuationFacts): boolean {
-  return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
+/** A VM that has not left for so long may be one that cannot: its node tells whether virt-handler runs there. */
+const SLOW_SECONDS = 60;
+
+export function needsNode({ spec, createdAt }: EvacuationFacts, now: Date): boolean {
+  const isOfTaint = spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
+  return isOfTaint || secondsSince(createdAt, now) >= SLOW_SECONDS;
 }
 
 export function needsPods(e: EvacuationFacts, now: Date): boolean {

@@ -9,7 +9,7 @@ import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import * as kube from "../kube/objects.ts";
-import { endsNodes, isRequester, mayBeRefused } from "../settings/guarded.ts";
+import { type GuardCause, isRequester } from "../settings/guarded.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isToMove } from "../eviction/table.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
@@ -46,7 +46,7 @@ export const ALLOW_REASONS = [
   "NotMigratable",
   "UnknownStrategy",
   "DeadlinePassed",
-  "Undecided",
+  "HandlerNeedsRoom",
 ] as const;
 
 export type AllowReason = (typeof ALLOW_REASONS)[number];
@@ -58,6 +58,8 @@ export type DeletionDecision =
       /** Done before the answer, which brings SIGTERM; all are optional. */
       readonly actions: readonly Action[];
       readonly events: readonly Action[];
+      /** A policy of the API server may hold this deletion: Lifeboat deletes the pod itself, and the requester finds it ending. */
+      readonly isByLifeboat?: true;
     }
   | Refusal;
 
@@ -67,9 +69,9 @@ export interface DeletionFacts extends Moment, DeletionTerms {
   readonly vmi?: VmiFacts;
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
-  /** They could not be listed, and count as none. */
-  readonly isUnlisted?: boolean;
   readonly node?: NodeFacts;
+  /** The pod for which the scheduler makes room on the node is virt-handler itself. */
+  readonly makesRoomForHandler?: boolean;
 }
 
 export function allow(
@@ -80,11 +82,23 @@ export function allow(
   return { verdict: "Allow", reason, actions, events };
 }
 
+/** Causes for which a policy of the API server holds deletions while Lifeboat is away. */
+const HELD: readonly GuardCause[] = ["Preemption", "NodeTermination"];
+
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
-  const { pod, launcher = pod, vmi, settings } = f;
+  const { pod, launcher = pod, settings } = f;
   if (!isRequester(f.requester, settings)) return allow("OtherRequester");
-  const disruption = disruptionOf({ ...f, vmi, podUID: launcher.uid }, f, f);
+  const disruption = disruptionOf({ ...f, vmi: f.vmi, podUID: launcher.uid }, f, f);
   if (disruption === undefined) return allow("NotADisruption");
+  const decision = decideDisruption(f, disruption);
+  const isHeld = HELD.includes(disruption.cause) && !pod.deleting && !kube.isFinal(pod);
+  if (decision.verdict === "Refuse" || !isHeld) return decision;
+  const deletePod: Action = { verb: "DeletePod", pod, graceSeconds: f.graceSeconds };
+  return { ...decision, actions: [...decision.actions, deletePod], isByLifeboat: true };
+}
+
+function decideDisruption(f: DeletionFacts, disruption: Disruption): DeletionDecision {
+  const { pod, vmi } = f;
   const unprotected = kube.unprotectedReason(pod, f.launcher, vmi);
   if (unprotected !== undefined) return allow(unprotected);
   if (vmi === undefined || vmi.deleting || kube.isFinal(vmi)) return allow("VmiGone");
@@ -122,11 +136,14 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   };
   const resolved = resolveStrategy(vmi, settings);
   if (resolved.known && resolved.strategy === "None") return allow("StrategyNone");
-  if (cause === "NoExecuteTaint" && kube.drivingTaint(f.node, pod) === undefined) return stay(pod);
   if (!resolved.known)
     return allow("UnknownStrategy", deletionAllowed(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
   if (!isToMove(vmi, settings)) {
     return allow("NotMigratable", deletionAllowed(`it is not live-migratable: ${pinnedBecause(vmi)}`));
+  }
+  if (cause === "Preemption" && f.makesRoomForHandler === true) {
+    const why = "virt-handler waits for its memory, and without virt-handler the VM cannot move";
+    return allow("HandlerNeedsRoom", deletionAllowed(why), shieldFrom(disruption, f, vmi));
   }
   const until = refusedUntil(f, vmi, disruption);
   if (until > now.getTime()) return refuse(f, vmi, { ...disruption, deadline: until });
@@ -142,41 +159,6 @@ function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): rea
 function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   if (cause === "NodeTermination") return `it has not moved, and its node ends at ${new Date(deadline).toISOString()}`;
   return `it has not moved within ${guard.deadlineSeconds[cause]} s`;
-}
-
-/** The taint manager keeps trying although the taint is gone: it is to stop. The next reconcile ends the evacuation. */
-function stay({ name, nodeName }: PodFacts): DeletionDecision {
-  const message = `pod "${name}" stays: node "${nodeName}" carries no NoExecute taint any more that it does not tolerate`;
-  return { verdict: "Refuse", message, actions: [], events: [] };
-}
-
-/** While the API server does not answer: refused until the deadline that the pod shows, as it came with the request. A 5xx would allow it. */
-export function decideUndecided(
-  { pod, ...terms }: Pick<DeletionFacts, "pod" | "requester" | "deleteBy">,
-  message: string,
-  { settings, now }: Moment,
-): DeletionDecision {
-  const left = secondsLeft(pod, terms, { settings, now });
-  if (left <= 0) return allow("Undecided");
-  const retryAfterSeconds = Math.min(RETRY_SECONDS, Math.ceil(left));
-  return { verdict: "Refuse", retryAfterSeconds, message, actions: [], events: [] };
-}
-
-/** Until the deadline that the request shows; 0: it shows none, and a preemptor must not wait for ever. */
-function secondsLeft(pod: PodFacts, terms: DeletionTerms, { settings, now }: Moment): number {
-  if (!mayBeRefused(terms.requester, settings) || !kube.isOfLiveVm(pod) || !showsTime(pod, terms, settings)) return 0;
-  const subject = { pod, vmi: undefined, evacuations: [], podUID: pod.uid };
-  const disruption = disruptionOf(subject, terms, { settings, now });
-  return disruption === undefined ? 0 : (disruption.deadline - now.getTime()) / 1000;
-}
-
-function showsTime(
-  { disruptionTarget }: PodFacts,
-  { requester, deleteBy }: DeletionTerms,
-  settings: Settings,
-): boolean {
-  if (endsNodes(requester, settings)) return deleteBy !== undefined;
-  return !Number.isNaN(Date.parse(disruptionTarget?.since ?? ""));
 }
 
 /** While the migration runs, and where nothing is known or there is no room for a review: as often as a drain repeats its evictions. */

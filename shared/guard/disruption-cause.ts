@@ -4,8 +4,7 @@ import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { LATEST_SECONDS } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { Moment } from "../settings/time.ts";
-import { drivingTaint } from "../kube/objects.ts";
-import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "../settings/guarded.ts";
+import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn, isReviewed } from "../settings/guarded.ts";
 
 export interface Disruption {
   readonly cause: GuardCause;
@@ -30,8 +29,6 @@ export interface Subject {
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
-  /** They could not be listed, and none is known. */
-  readonly isUnlisted?: boolean;
   /** Of the launcher. */
   readonly podUID: string;
 }
@@ -70,40 +67,24 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
   return guarded === undefined || Number.isNaN(time) ? undefined : { cause: guarded, deadline: time, evacuation };
 }
 
-/**
- * Who ends nodes names the cause; of others the True condition does, and once that is reset, after 120 s, the newest Evacuation. The earliest
- * deadline counts.
- */
+/** Who ends nodes names the cause; of others the True condition does. An Evacuation for it may name an earlier deadline, which counts. */
 export function disruptionOf(subject: Subject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
   // It ends already: only sooner now.
   if (isOfNode && pod.deleting) return undefined;
+  const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
+  if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
   const known = knownDisruptions(subject, m.now);
-  const present = isOfNode ? terminationOf(terms, m) : shownBy(subject, terms, m);
-  const { cause } = present ?? known.at(-1) ?? {};
-  if (cause === undefined || !isGateOn(cause, m.settings)) return undefined;
-  return { cause, deadline: Math.min(present?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
-}
-
-/** kube-controller-manager resets the condition so long after it became True, while the taint manager's client still asks again. */
-const RESET_SECONDS = 120;
-
-/** Also after the reset, where no Evacuation can be listed to tell as much. */
-function shownBy({ pod, isUnlisted }: Subject, { node }: Terms, m: Moment): Disruption | undefined {
-  const { active = true, since = "" } = pod.disruptionTarget ?? {};
-  const conditioned = conditionedDisruption(pod, m);
-  if (conditioned !== undefined) return conditioned;
-  const reset = Math.min(Date.parse(since), m.now.getTime());
-  if (isUnlisted !== true || active || Number.isNaN(reset) || drivingTaint(node, pod) === undefined) return undefined;
-  const seconds = m.settings.guard.deadlineSeconds.NoExecuteTaint - RESET_SECONDS;
-  return { cause: "NoExecuteTaint", deadline: reset + seconds * 1000 };
+  return { cause: present.cause, deadline: Math.min(present.deadline, ...known.map(({ deadline }) => deadline)) };
 }
 
 export interface DeletionTerms {
   readonly requester: string;
   /** When the pod is to be gone, by the grace period asked for: Karpenter's is what is left of its node's. */
   readonly deleteBy?: number;
+  /** That grace period. */
+  readonly graceSeconds?: number | undefined;
 }
 
 /** Karpenter's least grace period: the time has come, or is past. */

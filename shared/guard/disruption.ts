@@ -1,21 +1,24 @@
-/** Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed. */
+/** Disruptions in progress: pods that a scheduler or a taint manager is ending, NoExecute taints, and deadlines that have passed. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
-import { isGateOn } from "../settings/guarded.ts";
+import { GUARDED, isGateOn } from "../settings/guarded.ts";
 import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
-import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { NodeFacts, PodFacts, Taint, VmiFacts } from "../kube/facts.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { isToMove } from "../eviction/table.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { armFor } from "../shield/shield.ts";
-import type { Moment } from "../settings/time.ts";
+import { resolveStrategy } from "../settings/strategy.ts";
+import { type Moment, secondsSince } from "../settings/time.ts";
 import {
-  drivingTaint,
+  drivingTaints,
   isAlive,
   isFinal,
+  isHandlerMissing,
   isLauncher,
   isMigrationTarget,
   keyOf,
+  toleratedSeconds,
   unprotectedReason,
   vmiNameOf,
 } from "../kube/objects.ts";
@@ -24,17 +27,19 @@ import { startDisruption } from "./decide.ts";
 export interface DisruptionWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Launcher pods that are pointed at, and those whose deadline may have passed. */
+  /** Launcher pods that are pointed at, those of nodes with a NoExecute taint, and those whose deadline may have passed. */
   readonly pods: readonly PodFacts[];
   readonly nodes: readonly NodeFacts[];
+  /** The VMIs of all of these pods have been read: one that is missing does not exist. */
+  readonly areVmisKnown: boolean;
 }
 
 export function planDisruptions(w: DisruptionWorld): Plan {
   const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const chains = w.pods.filter(isLauncher).map((pod) => {
     const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
-    if (vmi === undefined || !runsIn(vmi, pod)) return [];
-    return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
+    if (vmi === undefined || !runsIn(vmi, pod)) return orphaned(pod, vmi, w);
+    return pod.deleting ? seen(pod, vmi, w) : tainted(pod, vmi, w);
   });
   const again = chains.some((chain) => chain.some(({ verb }) => verb === "CreateEvacuation"));
   return { chains: chains.filter((chain) => chain.length > 0), again };
@@ -44,6 +49,16 @@ export function planDisruptions(w: DisruptionWorld): Plan {
 function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
   const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
   return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
+}
+
+/** No guest ends with a pod that the taint manager has come for and that no VM runs in. The target of a migration may get one. */
+function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings, areVmisKnown }: DisruptionWorld) {
+  const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;
+  const isOther =
+    vmi === undefined
+      ? areVmisKnown
+      : unprotectedReason(pod, undefined, vmi) === "VmiGone" || vmi.deleting || isFinal(vmi);
+  return isWanted && isOther && isTold(pod) && !pod.deleting ? [{ verb: "DeletePod", pod } as const] : [];
 }
 
 /** A pod that is terminating by a disruption whose VMI is not marked: best effort, SIGTERM is on its way. */
@@ -67,12 +82,72 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionW
   return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
 }
 
-/** The taint manager tries five times: past the deadline Lifeboat finishes its deletion, unless the VM's evacuation was given up or cancelled. */
-function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
-  const node = nodes.find(({ name }) => name === pod.nodeName);
-  const taint = drivingTaint(node, pod);
-  // In post-copy the guest would be lost with the pod that it has left.
-  if (taint === undefined || !isGateOn("NoExecuteTaint", settings) || vmi.guestOnTarget === true) return [];
+/**
+ * A pod that a NoExecute taint drives away. A policy of the API server refuses its deletion, and the taint manager does not come back: Lifeboat
+ * moves the VM, or deletes the pod as the taint asks.
+ */
+function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
+  const node = w.nodes.find(({ name }) => name === pod.nodeName);
+  // A node that has not been read says nothing about its taints.
+  if (node === undefined) return [];
+  if (isHeldInVain(pod, node, w)) return [{ verb: "DeletePod", pod }];
+  const taint =
+    isGateOn("NoExecuteTaint", w.settings) && isAlive(node) ? dueTaint(pod, drivingTaints(node, pod), w) : undefined;
+  if (taint === undefined) return [];
+  if (!isToMove(vmi, w.settings)) return letGo(pod, vmi, taint, w);
+  const evacuations = ofVmi(w.evacuations, vmi);
+  const subject = { pod, vmi, evacuations, podUID: pod.uid };
+  if (knownDisruptions(subject, w.now).some(({ cause }) => cause === "NoExecuteTaint")) {
+    return overdue(pod, vmi, { ...w, node, taint });
+  }
+  // It counts from now, not from the taint: Lifeboat may have been away meanwhile, and the VM has not had its time.
+  const deadline = w.now.getTime() + w.settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
+  const chosen = { cause: "NoExecuteTaint", deadline, requestedBy: TAINT_MANAGER, launcher: pod } as const;
+  const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
+  const message = `node ${node.name} has the taint ${taint.key}: pod ${pod.name} stays until the VM has left the node`;
+  return [...actions, recordEvent(vmi, "DeletionRefused", message, name)];
+}
+
+/** The reason that its condition gives: who deletes for a taint. */
+const TAINT_MANAGER = GUARDED.NoExecuteTaint.reason;
+
+function isTold({ disruptionTarget }: PodFacts): boolean {
+  return disruptionTarget?.active === true && disruptionTarget.reason === TAINT_MANAGER;
+}
+
+/** One of these taints for which the taint manager has come, or would have come by now. */
+function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Taint | undefined {
+  return taints.find((taint) => {
+    const seconds = toleratedSeconds(taint, pod);
+    return seconds < Infinity && (isTold(pod) || seconds === 0 || secondsSince(taint.timeAdded, now) >= seconds);
+  });
+}
+
+/** The policy refuses its deletion, and nothing is to be saved: the gate is off by now, or its node is lost, and the VM has to start elsewhere. */
+function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
+  const { isHoldingTaints } = m.settings;
+  const isVain = isGateOn("NoExecuteTaint", m.settings) ? !isAlive(node) : isHoldingTaints;
+  const driving = node.taints.filter(({ effect }) => effect === "NoExecute");
+  return isVain && dueTaint(pod, driving, m) !== undefined;
+}
+
+/** A VM that is not to move ends at once, as without Lifeboat. */
+function letGo(pod: PodFacts, vmi: VmiFacts, { key }: Taint, { settings }: DisruptionWorld): readonly Action[] {
+  const resolved = resolveStrategy(vmi, settings);
+  const message = `node ${pod.nodeName} has the taint ${key}, and the VM is not to move: deleting pod ${pod.name}`;
+  const isAsked = resolved.known && resolved.strategy === "None";
+  return [{ verb: "DeletePod", pod }, ...(isAsked ? [] : [recordEvent(vmi, "DeletionAllowed", message, pod.uid)])];
+}
+
+interface Tainted extends DisruptionWorld {
+  readonly node: NodeFacts;
+  readonly taint: Taint;
+}
+
+/** Past the deadline Lifeboat deletes it, unless the VM's evacuation was given up or cancelled. */
+function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, node, taint, settings, now }: Tainted) {
+  // In post-copy the guest would be lost with the pod that it has left. Without virt-handler it could not leave: it stays.
+  if (vmi.guestOnTarget === true || isHandlerMissing(node, now)) return [];
   const subject = { pod, vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
   if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];
   const late = knownDisruptions(subject, now).find(({ cause, deadline, evacuation }) => {

@@ -1,9 +1,10 @@
 /** Reviewing a deletion that may be a disruption: observe and decide. */
-import { named } from "../kube/client.ts";
+import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
 import { mayBeRefused } from "../settings/guarded.ts";
-import type { PodFacts } from "../kube/facts.ts";
+import type { NodeFacts, PodFacts } from "../kube/facts.ts";
+import { COMPONENT_LABEL, VIRT_HANDLER_COMPONENT } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { DeletionTerms } from "./disruption-cause.ts";
 import type { Performing } from "../evacuation/perform.ts";
@@ -48,6 +49,16 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
     observeSubjectOf(r.pod, cluster, listing),
     nodeName === undefined ? undefined : cluster.get("nodes", named(nodeName)),
   ]);
-  const facts: DeletionFacts = { ...plain, ...subject, isUnlisted, ...(node && { node }) };
+  const makesRoomForHandler = node !== undefined && (await isRoomForHandler(node, cluster));
+  const facts: DeletionFacts = { ...plain, ...subject, makesRoomForHandler, ...(node && { node }) };
   return { facts, decision: decideDeletion(facts), isUnlisted };
+}
+
+const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
+
+/** Asked only where virt-handler has said that it ends: it is not there, and may be what the scheduler makes room for. */
+async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
+  if (virtHandler?.isSchedulable !== false) return false;
+  const fields = { "status.nominatedNodeName": name };
+  return (await cluster.list("pods", { labels: VIRT_HANDLER, fields })).length > 0;
 }

@@ -41,7 +41,8 @@ export type Action =
   /** Give it size, selector and owner, if it is ours. The chain continues without it if it is refused for good. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
-  | { readonly verb: "DeletePod"; readonly pod: PodFacts }
+  /** `graceSeconds`: as its deletion was asked for; absent: as long as its own grace period. */
+  | { readonly verb: "DeletePod"; readonly pod: PodFacts; readonly graceSeconds?: number | undefined }
   /** Add annotations to a pod and remove others, if they are as observed. */
   | {
       readonly verb: "AnnotatePod";

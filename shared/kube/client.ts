@@ -74,7 +74,12 @@ export interface UpdateOptions extends Expecting {
   readonly resource?: WithSubresources;
 }
 
-export type Observed = NamespacedName & { readonly uid: string; readonly resourceVersion?: string };
+export type Observed = NamespacedName & {
+  readonly uid: string;
+  readonly resourceVersion?: string;
+  /** Of a pod; absent: its own. */
+  readonly gracePeriodSeconds?: number | undefined;
+};
 
 /** A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. What is no answer to the question throws a ClusterError. */
 export interface Client {
@@ -209,12 +214,12 @@ function writes(send: Send): Pick<Client, "create" | "patch" | "update" | "delet
       const { code } = await send({ method: "PUT", path, body, codeOnly: true, expect: [...ANSWERS, ...expect] });
       return { code, request: `PUT ${path}` };
     },
-    delete: (resource, { namespace, name, uid, resourceVersion }) => {
+    delete: (resource, { namespace, name, uid, resourceVersion, gracePeriodSeconds }) => {
       const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
       return write(resource, {
         method: "DELETE",
         path: object(resource, { namespace, name }),
-        body: { preconditions },
+        body: { preconditions, gracePeriodSeconds },
       });
     },
   };

@@ -62,6 +62,8 @@ export interface NodeFacts {
   readonly pressures: readonly string[];
   /** As its annotation says: when it is ended. May be no time at all. */
   readonly endsAt?: string;
+  /** What its virt-handler has last said: whether VMs may start there, and when (RFC 3339). */
+  readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
   /** The NodeEvacuation whose cordon it has, by its annotation. */
   readonly cordonedBy?: string;
 }
@@ -189,7 +191,7 @@ export interface LauncherFacts extends NamespacedName {
 }
 
 export interface Condition {
-  readonly type: "Valid" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided" | "CertificateValid";
+  readonly type: "Valid" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided" | "CertificateValid" | "GuardHolds";
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;

@@ -71,6 +71,10 @@ export const REASON_ANNOTATION = "reason";
 /** On a node: when it is ended, in Karpenter's words (RFC 3339). */
 export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
 
+/** On a node: its virt-handler's last word, and whether KubeVirt may start VMs there: one that is told to end says false. */
+export const HEARTBEAT_ANNOTATION = "kubevirt.io/heartbeat";
+export const SCHEDULABLE_LABEL = "kubevirt.io/schedulable";
+export const VIRT_HANDLER_COMPONENT = "virt-handler";
 /** On a node: the NodeEvacuation that has cordoned it, `NAME/UID`. */
 export const CORDONED_BY_ANNOTATION = "lifeboat.dev/cordoned-by";
 /** On a VirtualMachine: its owner's wishes for a maintenance. */
@@ -78,10 +82,16 @@ export const NOT_BEFORE_ANNOTATION = "lifeboat.dev/not-before";
 export const WHEN_BLOCKED_ANNOTATION = "lifeboat.dev/when-blocked";
 
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
-/** ValidatingWebhookConfigurations: KubeVirt's own, Lifeboat's, and that of Lifeboat's guard. */
+/** ValidatingWebhookConfigurations: KubeVirt's own, and Lifeboat's. */
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";
 export const OWN_WEBHOOKS = "lifeboat";
+/** A MutatingWebhookConfiguration, because the API server asks those before its policies. */
 export const GUARD_WEBHOOKS = "lifeboat-guard";
+/** ValidatingAdmissionPolicies of the guard, and their bindings. */
+export const HOLD_PREEMPTION = "lifeboat-hold-preemption";
+export const HOLD_TAINTS = "lifeboat-hold-taints";
+export const HOLD_NODE_END = "lifeboat-hold-node-end";
+export const LAUNCHERS_POLICY = "lifeboat-launchers";
 export const CONFIGURATION = "lifeboat";
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";

@@ -109,11 +109,32 @@ export function isAlive(node: NodeFacts | undefined): boolean {
   return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
 }
 
-/** The first NoExecute taint that the pod does not tolerate for good. A dead node's do not count: there nothing is to be saved. */
-export function drivingTaint(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): Taint | undefined {
-  const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
+/** NoExecute taints that the pod does not tolerate for good. A dead node's do not count: there nothing is to be saved. */
+export function drivingTaints(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): readonly Taint[] {
   const forGood = tolerations.filter(({ tolerationSeconds }) => tolerationSeconds === undefined);
-  return untolerated(driving ?? [], forGood);
+  const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
+  return (driving ?? []).filter((taint) => untolerated([taint], forGood) !== undefined);
+}
+
+export function drivingTaint(node: NodeFacts | undefined, pod: PodFacts): Taint | undefined {
+  return drivingTaints(node, pod)[0];
+}
+
+/** How long the pod tolerates the taint; 0: not at all. */
+export function toleratedSeconds(taint: Taint, { tolerations = [] }: PodFacts): number {
+  const toleration = tolerations.find((one) => tolerates(one, taint));
+  return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
+}
+
+/** After its last word: virt-handler comes back within that time from an update of its own. */
+const HANDLER_AWAY_MS = 60_000;
+/** Between two words of one that runs there are up to 132 s. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
+const HANDLER_SILENT_MS = 180_000;
+
+/** Whether no virt-handler has run on the node for a while: no guest can leave it. Where it has never said anything, nothing is known. */
+export function isHandlerMissing({ virtHandler }: NodeFacts, now: Date): boolean {
+  const silentMs = now.getTime() - Date.parse(virtHandler?.saidAt ?? "");
+  return silentMs >= (virtHandler?.isSchedulable === true ? HANDLER_SILENT_MS : HANDLER_AWAY_MS);
 }
 
 /** VMs that can migrate leave a node that carries KubeVirt's drain taint. Only the effect NoSchedule counts. */

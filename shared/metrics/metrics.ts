@@ -60,6 +60,10 @@ export const FAMILIES = {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
     help: "Whether an eviction was answered without the facts in the last ten minutes or a little more (condition ReviewsDecided is False).",
   },
+  guardProblem: {
+    name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],
+    help: "Why the guard does not hold while Lifeboat is away (condition GuardHolds is False). Absent if it holds, or is off.",
+  },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
     help: "Evacuations in progress whose VM is marked, of any cause.",
@@ -78,6 +82,7 @@ export interface SeenMetrics {
   readonly webhooks: readonly WebhookState[];
   readonly undecided: boolean;
   readonly configurationProblems: number;
+  readonly guardProblem: string | undefined;
   readonly isDescheduling: boolean;
   readonly now: Date;
 }
@@ -101,7 +106,8 @@ function credentialMetrics({ expiresAt, rejected }: CredentialFacts): readonly M
 }
 
 function seenMetrics(seen: SeenMetrics): readonly Metric[] {
-  const { evacuations: all, nodeEvacuations, webhooks, undecided, configurationProblems, isDescheduling, now } = seen;
+  const { evacuations: all, nodeEvacuations, webhooks, isDescheduling, now } = seen;
+  const { undecided, configurationProblems, guardProblem } = seen;
   const evacuations = all.filter(isActive);
   return [
     [FAMILIES.webhookProblems, webhooks.map(problemSample)],
@@ -114,6 +120,7 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
     [FAMILIES.lateNodeEvacuations, [{ labels: [], value: nodeEvacuations.filter((ne) => isLate(ne, now)).length }]],
     [FAMILIES.configurationProblems, [{ labels: [], value: configurationProblems }]],
     [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
+    [FAMILIES.guardProblem, guardProblem === undefined ? [] : [{ labels: [guardProblem], value: 1 }]],
     ...(isDescheduling ? [inBackground(evacuations)] : []),
   ];
 }

@@ -38,6 +38,7 @@ export const NO_WORLD = {
   shielded: [],
   vmisAreNewer: false,
   complete: false,
+  areVmisKnown: false,
   openNodeEvacuations: new Set<string>(),
 } as const satisfies Omit<World, "settings" | "now">;
 

@@ -3,7 +3,10 @@ import { ClusterError } from "../kube/failures.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
 import { isOpen } from "../kube/node-evacuation.ts";
-import { observePressure } from "./observe-nodes.ts";
+import { named } from "../kube/client.ts";
+import { HOLD_TAINTS } from "../kube/names.ts";
+import { isGateOn } from "../settings/guarded.ts";
+import { observePressure, observeTaints } from "./observe-nodes.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import { LAUNCHER, OURS } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
@@ -32,8 +35,28 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
       : [],
     observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
+  const isHoldingTaints = !isGateOn("NoExecuteTaint", settings) && (await isPolicyThere(observer));
+  const isGuarding = isHoldingTaints || isGateOn("NoExecuteTaint", settings);
+  // All Evacuations have been read.
+  const { pods } = isGuarding ? await observeTaints(nodes, cluster) : NO_WORLD;
+  const areVmisKnown = complete;
   const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete, openNodeEvacuations };
-  return { world: { ...NO_WORLD, settings, now, ...seen, ...pressure }, unread };
+  const world = {
+    ...NO_WORLD,
+    settings: { ...settings, isHoldingTaints },
+    now,
+    ...seen,
+    ...pressure,
+    pods,
+    areVmisKnown,
+  };
+  return { world, unread };
+}
+
+/** Whether the API server refuses deletions for taints. One that may not be read is not known to be there. */
+async function isPolicyThere({ cluster }: Observer): Promise<boolean> {
+  const binding = await cluster.get("validatingadmissionpolicybindings", named(HOLD_TAINTS), { expect: [403] });
+  return binding !== undefined;
 }
 
 /** Undefined: the manifests in the cluster are of an older version. */

@@ -12,6 +12,7 @@ import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
 import { readNodes } from "./observe-vmi.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
 import { carriesDrainTaint, isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { isGateOn } from "../settings/guarded.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
 export interface Asked {
@@ -28,22 +29,59 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
   const nodes = await readNodes(names, cluster);
   const pressure = await observePressure({ ...asked, nodes }, observer);
   const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
-  const drained = nodes.filter((node) => carriesDrainTaint(node, settings));
-  const [vmsOnNode, leaving] = await Promise.all([
-    ofEach(drained, ({ name }) => vmisOn(name, cluster)),
-    // Of those under pressure they have just been read.
+  const isGuarded = isGateOn("NoExecuteTaint", settings);
+  const tainted = isGuarded ? nodes.filter(hasNoExecuteTaint) : [];
+  const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
+  const [vmsOnNode, leaving, pods] = await Promise.all([
+    ofEach(left, ({ name }) => vmisOn(name, cluster)),
+    // Of those under pressure they have just been read. A taint that is gone ends the Evacuations that it began.
     ofEach(
-      drained.filter(({ name }) => !pressured.has(name)),
+      (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
       ({ name }) => evacuationsFrom(name, cluster),
     ),
+    ofEach(tainted, (node) => launchersOn(node, cluster)),
   ]);
   const vmis = onceEach([...asked.vmis, ...vmsOnNode]);
   const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
   const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
-  return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods: asked.pods, evacuations };
+  return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods, evacuations };
 }
 
-async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) => Promise<readonly T[]>) {
+function hasNoExecuteTaint({ taints }: NodeFacts): boolean {
+  return taints.some(({ effect }) => effect === "NoExecute");
+}
+
+function launchersOn({ name }: NodeFacts, cluster: Client): Promise<readonly PodFacts[]> {
+  return cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": name } });
+}
+
+/** Launcher pods of nodes with a NoExecute taint, and Evacuations of their VMs: what an event has not shown. */
+export async function observeTaints(
+  nodes: readonly NodeFacts[],
+  cluster: Client,
+): Promise<Pick<World, "pods" | "evacuations">> {
+  const tainted = nodes.filter(hasNoExecuteTaint);
+  const [pods, evacuations] = await Promise.all([
+    ofEach(tainted, (node) => launchersOn(node, cluster)),
+    ofEach(tainted, ({ name }) => evacuationsFrom(name, cluster)),
+  ]);
+  return { pods, evacuations };
+}
+
+/** Nodes with a NoExecute taint, and who lives there. */
+export async function observeTaintedNodes({ cluster, settings, now }: Observer): Promise<World> {
+  const nodes = (await cluster.list("nodes")).filter(hasNoExecuteTaint);
+  const [seen, vmis] = await Promise.all([
+    observeTaints(nodes, cluster),
+    ofEach(nodes, ({ name }) => vmisOn(name, cluster)),
+  ]);
+  return { ...NO_WORLD, settings, now, ...seen, nodes, vmis };
+}
+
+async function ofEach<T>(
+  nodes: readonly NodeFacts[],
+  list: (node: NodeFacts) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
   return (await Promise.all(nodes.map(list))).flat();
 }
 

@@ -74,6 +74,7 @@ async function observe(key: NamespacedName, observer: Observer, given: Known): P
     migrations,
     pods: given.pods ?? [],
     vmisAreNewer: known.vmi === undefined,
+    areVmisKnown: true,
   };
   const asking = await readAllAsking(evacuations, vmi, observer);
   if (vmi === undefined) return { ...world, asking };
@@ -107,7 +108,7 @@ interface Found {
 async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const { cluster, settings } = observer;
   const { active, pods, isReleased } = found;
-  const isNodeNeeded = active.some((e) => needsNode(e)) || pods.length > 0;
+  const isNodeNeeded = active.some((e) => needsNode(e, observer.now)) || pods.length > 0;
   const names = [isNodeNeeded ? vmi.nodeName : undefined, isReleased ? vmi.evacuationNodeName : undefined];
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
     readNodes(names, cluster),

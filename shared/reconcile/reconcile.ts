@@ -22,6 +22,7 @@ import {
 } from "./carry-out.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
+import { reconcileTaints } from "./reconcile-taints.ts";
 import { observeShield } from "./observe-shield.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
 import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, vmisOn } from "../kube/requests.ts";
@@ -29,7 +30,6 @@ import { keyOf } from "../kube/objects.ts";
 
 /** What one VM may take in a reconcile of many: a few whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;
-
 /** What one of them writes down, a new Evacuation, a failed attempt or an end, the next one acts on. */
 const MOST_RECONCILES = 4;
 /** Never throws a ClusterError: one VMI's trouble is no other's. */
@@ -78,7 +78,8 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   const requests = pressedNodes(ofVmis);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
   const emptied = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true });
-  return sum([ofVmis, ofNodes, emptied, underWay(active), await reconcileShield(deps)]);
+  const others = [emptied, underWay(active), await reconcileTaints(deps, requeue), await reconcileShield(deps)];
+  return sum([ofVmis, ofNodes, ...others]);
 }
 
 /** Those that have not ended, and those of which something is left. */
@@ -193,12 +194,13 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
   return await empty(deps, { isConcerned, isThorough: false });
 }
 
-/** Pressure and the drain taint; what they start is reconciled at once. */
+/** Pressure and taints; what they start is reconciled at once. */
 async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const world = await observeNodes(around, observerOf(deps));
-  const started = await carryOut(["shield", "pressure", "beginnings"], world, deps);
-  return sum([started, await requeue(world, started, deps)]);
+  const started = await carryOut(["disruption", "shield", "pressure", "beginnings"], world, deps);
+  const forTaints = world.evacuations.filter((e) => isActive(e) && e.spec.cause === "NoExecuteTaint");
+  return sum([started, await requeue(world, started, deps), await reconcileVmisOf(forTaints, liveOf(deps))]);
 }
 
 /** What has just been created no watch may have shown yet. */
@@ -219,7 +221,7 @@ async function requeue(before: World, started: Result, deps: Deps): Promise<Resu
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { world, unread } = await observeAll(observerOf(deps));
   const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
-  const names = ["shield", "pressure", "annotations", "beginnings", "history"] as const;
+  const names = ["disruption", "shield", "pressure", "annotations", "beginnings", "history"] as const;
   const scans = [carryOut(["budget"], budgeted, deps), ...names.map((name) => carryOut([name], world, deps))];
   const scanned = await Promise.all(scans);
   const unfinished = world.evacuations.filter(isUnfinished);

@@ -3,6 +3,7 @@ import type { Action } from "../kube/action.ts";
 import type { CredentialVerdict } from "./credential.ts";
 import { judgeCertificate } from "./certificate.ts";
 import { secondsSince } from "./time.ts";
+import type { HoldVerdict } from "./holds.ts";
 import type { WebhookState } from "./webhooks.ts";
 import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 
@@ -14,6 +15,8 @@ export interface ConfigurationFindings {
   readonly credential: CredentialVerdict;
   readonly webhooks: readonly WebhookState[];
   readonly called: boolean;
+  /** Undefined: the guard is off, or its policies may not be read. */
+  readonly holds: HoldVerdict | undefined;
 }
 
 const LONGEST_MESSAGE = 32_768;
@@ -27,11 +30,23 @@ export function reportConditions(
 ): readonly Action[] {
   const verdicts = [valid, permitted, credentialsValid].map((judge) => judge(findings));
   const ofReviews = [webhookCalled(observed, findings), reviewsDecided(observed, now)];
-  const ofCertificate = certificateValid(findings, now);
-  const conditions = [...verdicts, ...ofReviews, ...ofCertificate].map((one) => conditionOf(one, observed, now));
+  const ofOthers = [...certificateValid(findings, now), ...guardHolds(findings)];
+  const conditions = [...verdicts, ...ofReviews, ...ofOthers].map((one) => conditionOf(one, observed, now));
   const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
   const { resourceVersion, generation } = observed;
   return isReported ? [] : [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
+}
+
+function guardHolds({ holds }: ConfigurationFindings): readonly Verdict[] {
+  if (holds === undefined) return [];
+  const { reason, fix } = holds;
+  const message = [holds.message, ...(fix === undefined ? [] : [fix])].join(": ");
+  return [{ type: "GuardHolds", status: reason === "Holds" ? "True" : "False", reason, message }];
+}
+
+/** Why the guard does not hold, as the last full scan has found it. */
+export function guardProblem(observed: Pick<ConfigurationObserved, "conditions"> | undefined): string | undefined {
+  return observed?.conditions.find(({ type, status }) => type === "GuardHolds" && status === "False")?.reason;
 }
 
 function valid({ problems, notes }: ConfigurationFindings): Verdict {

@@ -100,7 +100,13 @@ function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknow
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: "", featureGates: [] };
 
 export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
-  const { featureGates, evictionStrategy, drainTaintKey, minor: kubevirtMinor } = kubevirt;
+  const {
+    featureGates,
+    evictionStrategy,
+    drainTaintKey,
+    minor: kubevirtMinor,
+    toleratesNoExecute: handlerToleratesNoExecute = false,
+  } = kubevirt;
   const { featureGates: gates, ...set } = own;
   return {
     ...set,
@@ -109,6 +115,8 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,
+    isHoldingTaints: false,
+    handlerToleratesNoExecute,
     isShieldOn: false,
     ...(kubevirtMinor !== undefined && { kubevirtMinor }),
     limits: { ...DEFAULT_SETTINGS.limits, ...setOf(kubevirt, LIMITS) },

@@ -16,9 +16,8 @@ export const WHEN_UNDECIDED = {
   evictionOfOddPod: "refuse",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
-  /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows until when it is refused. */
-  deletionBeforeDeadline: "refuse",
-  deletionOtherwise: "allow",
+  /** A policy of the API server holds the pod for a while, as when Lifeboat is away. */
+  deletion: "fail",
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
 

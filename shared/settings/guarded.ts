@@ -21,6 +21,13 @@ export const GUARD_CAUSES = [
   "NodeTermination",
 ] as const satisfies readonly GuardCause[];
 
+/** Causes of deletions that the guard's webhook reviews. Those for a node's taint a policy of the API server refuses, and Lifeboat finds them itself. */
+export type ReviewedCause = Exclude<GuardCause, "NoExecuteTaint">;
+
+export function isReviewed(cause: GuardCause): cause is ReviewedCause {
+  return cause !== "NoExecuteTaint";
+}
+
 export function isGateOn(cause: GuardCause, { featureGates }: Pick<Settings, "featureGates">): boolean {
   return featureGates.includes(GUARDED[cause].gate);
 }
@@ -37,7 +44,9 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
 
 /** Whether a deletion by this user may be refused: of any other nothing needs to be known. */
 export function mayBeRefused(requester: string, settings: Guarding): boolean {
-  return isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
+  return (
+    isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isReviewed(cause) && isGateOn(cause, settings))
+  );
 }
 
 /** Upstream: pkg/virt-operator/resource/generate/components/webhooks.go. */

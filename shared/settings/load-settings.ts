@@ -74,15 +74,19 @@ async function read(cluster: Client): Promise<LoadedSettings> {
 async function readCover(settings: Settings, cluster: Client): Promise<boolean> {
   if (settings.disruptionBudgets !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([
-    readWebhooks(KUBEVIRT_WEBHOOKS, cluster),
-    readWebhooks(GUARD_WEBHOOKS, cluster),
+    readWebhooks("validatingwebhookconfigurations", KUBEVIRT_WEBHOOKS, cluster),
+    readWebhooks("mutatingwebhookconfigurations", GUARD_WEBHOOKS, cluster),
   ]);
   return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
 /** Undefined also where they may not be read; as is the plugin. */
-async function readWebhooks(name: string, cluster: Client) {
-  return (await cluster.get("validatingwebhookconfigurations", named(name), { expect: [403] }))?.webhooks;
+async function readWebhooks(
+  resource: "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
+  name: string,
+  cluster: Client,
+) {
+  return (await cluster.get(resource, named(name), { expect: [403] }))?.webhooks;
 }
 
 async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefined, cluster: Client): Promise<boolean> {

@@ -116,6 +116,10 @@ export interface Settings extends OwnSettings {
   readonly drainTaintKey: string;
   /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see guarded.ts. */
   readonly evictionsCovered: boolean;
+  /** Whether the API server's policy refuses deletions for NoExecute taints: it is read only where the gate is off. */
+  readonly isHoldingTaints: boolean;
+  /** Whether virt-handler stays on a node that gets a NoExecute taint. */
+  readonly handlerToleratesNoExecute: boolean;
   /** Whether the shield is wanted, and virt-handler asks its Plugin. */
   readonly isShieldOn: boolean;
   readonly limits: {
@@ -145,6 +149,8 @@ export const DEFAULT_SETTINGS: Settings = {
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   evictionsCovered: false,
+  isHoldingTaints: false,
+  handlerToleratesNoExecute: false,
   isShieldOn: false,
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
   rendering: { memoryOvercommit: 100, cpuAllocationRatio: 10, overheadRatio: 1, nodeSelectors: {} },

@@ -8,6 +8,10 @@ import type { CertificateFacts, Validity } from "./certificate.ts";
 export const WEBHOOK_ENDPOINTS = ["evictions", "deletions"] as const;
 export type WebhookEndpoint = (typeof WEBHOOK_ENDPOINTS)[number];
 export const WEBHOOK_OBJECTS = { evictions: OWN_WEBHOOKS, deletions: GUARD_WEBHOOKS } as const;
+export const WEBHOOK_RESOURCES = {
+  evictions: "validatingwebhookconfigurations",
+  deletions: "mutatingwebhookconfigurations",
+} as const;
 
 export interface WebhookExpectation {
   readonly endpoint: WebhookEndpoint;

@@ -17,6 +17,7 @@ const GOOD: ConfigurationFindings = {
   credential: { ok: true, reason: "Valid", message: "accepted" },
   webhooks: [],
   called: false,
+  holds: undefined,
 };
 const wrong = (reason: "WebhookMissing" | "WebhookMisconfigured", ...messages: readonly string[]) => ({
   webhooks: messages.map((message) => ({ endpoint: "evictions", problem: { reason, message } }) as const),

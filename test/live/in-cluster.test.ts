@@ -3,7 +3,7 @@
  * review that no replica answers ends the drain with an error.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
+import { configureLifeboat, GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { IS_REAL, startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { applyInCluster, SERVER, serverImages } from "../../infra/lab/stage/in-cluster.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const images = serverImages();
   sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, terminationSeconds: 0.05, images });
   for (const name of NODES) await createNode(sandbox.client, name);
-  await applyInCluster(sandbox.client, ["optional/guard/guard.yaml"]);
+  await applyInCluster(sandbox.client, GUARD_FILES);
   const featureGates = { PreemptionEvictionLiveMigration: true };
   await configureLifeboat(sandbox.client, { ...QUICK, featureGates });
   await untilReady();

@@ -1,4 +1,5 @@
 /** The shield where the guard lets a deletion go: with it a VM still moves after SIGTERM, without it the guest shuts down. */
+import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events, type Pod } from "../../infra/sandbox/index.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, startStage } from "./stage.ts";
@@ -14,7 +15,7 @@ beforeAll(async () => {
     ...ALONE,
     relay: true,
     featureGates: ["Plugins"],
-    optional: ["optional/guard/guard.yaml", "optional/shield/shield.yaml"],
+    optional: [...GUARD_FILES, "optional/shield/shield.yaml"],
     configuration: {
       featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
       guard: { deadlineSeconds: { Preemption: DEADLINE_SECONDS } },

@@ -1,4 +1,5 @@
 /** A full node whose VMs a scheduler or a taint manager removes, all at a time, and what the guard says about their pods. */
+import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { expect, type TestContext } from "vitest";
 import * as z from "zod/mini";
 import {
@@ -86,7 +87,7 @@ export async function start(
   };
   const featureGates = { PreemptionEvictionLiveMigration: true, NoExecuteTaintEvictionLiveMigration: true };
   const configuration = { featureGates, guard };
-  const options = { nodes: [], optional: ["optional/guard/guard.yaml"], configuration, onLog };
+  const options = { nodes: [], optional: GUARD_FILES, configuration, onLog };
   const stage = await (IS_REAL ? startStage(options) : startSimulatedStage({ ...options, clock }));
   onTestFinished(() => stage.stop());
   await createNode(stage.client, NODE, { memory: "64Gi" });

@@ -136,7 +136,7 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
     "list",
   ],
   [/^POST .*\/events$/, "event"],
-  [/^GET .*\/validatingwebhookconfigurations\/[^/]+$/, "webhooks"],
+  [/^GET .*\/(?:validating|mutating)webhookconfigurations\/[^/]+$/, "webhooks"],
   [/^POST .*\/(?:self)?subjectaccessreviews$/, "access"],
   [/^POST .*\/tokenreviews$/, "user"],
 ];

@@ -99,7 +99,7 @@ export class FakeCluster {
   readonly evictions: string[] = [];
   readonly evictionAnswers = new Map<string, { readonly code: number; readonly message: string }>();
   /** Resources of which an object that is not there may not be read. */
-  readonly unreadable = new Set(["validatingwebhookconfigurations"]);
+  readonly unreadable = new Set(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
 
   constructor() {
     this.api.now = () => NOW;

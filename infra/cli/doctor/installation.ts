@@ -1,6 +1,8 @@
 /** The checks of what is installed of Lifeboat: kinds, conditions, maintenance, guard, relay. */
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
+import { holdVerdict } from "../../../shared/settings/holds.ts";
+import type { Settings } from "../../../shared/settings/settings.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
@@ -57,6 +59,7 @@ const FIXES = {
   CredentialsValid: [LOGS, "infra/kubernetes/README.md#rotate says how to give the Worker another token"],
   ReviewsDecided: [LOGS, "npx wrangler tail"],
   CertificateValid: ["lifeboat install", "lifeboat install"],
+  GuardHolds: ["lifeboat install", "lifeboat install"],
 } as const satisfies Record<Condition["type"], readonly [string, string]>;
 
 /** None where no full scan has reported it. */
@@ -110,10 +113,25 @@ export async function guard(reads: Reads): Promise<readonly Finding[]> {
   const settings = await settingsOf(reads);
   const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, settings));
   const isInstalled = (await reads.guardWebhook()) !== undefined;
+  const holds = await holdsOf(reads, settings);
   // Where it is missing, WebhookCalled says so.
-  if (causes.length > 0) return isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : [];
-  if (!isInstalled) return [ok("the guard is off")];
-  return [warning("the guard is installed and refuses nothing", "none of its feature gates is on", EDIT)];
+  if (causes.length > 0) {
+    return [...(isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : []), ...holds];
+  }
+  if (!isInstalled) return [ok("the guard is off"), ...holds];
+  return [...holds, warning("the guard is installed and refuses nothing", "none of its feature gates is on", EDIT)];
+}
+
+/** What stands in the API server for the time that Lifeboat is away, and whether VMs can leave a tainted node at all. */
+async function holdsOf({ holdPolicies }: Reads, settings: Settings): Promise<readonly Finding[]> {
+  const verdict = holdVerdict(await holdPolicies(), settings);
+  if (verdict === undefined) return [];
+  const { reason, message, fix = "" } = verdict;
+  if (reason === "Holds") return [ok(message)];
+  if (reason === "HandlerEndsWithTaint") return [warning("virt-handler ends with a NoExecute taint", message, fix)];
+  return [
+    failed(reason === "PolicyMissing" ? "the guard's policies are missing" : "a policy has no gate", message, fix),
+  ];
 }
 
 /** Of Lifeboat's own descheduling, which evicts nothing without one. */

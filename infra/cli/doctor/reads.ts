@@ -12,7 +12,12 @@ import { loadPolicy } from "../../../shared/descheduling/policy-file.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { Settings } from "../../../shared/settings/settings.ts";
-import { partsOf } from "../../../shared/settings/webhooks.ts";
+import {
+  partsOf,
+  WEBHOOK_OBJECTS,
+  WEBHOOK_RESOURCES,
+  type WebhookEndpoint,
+} from "../../../shared/settings/webhooks.ts";
 import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "../../server/names.ts";
 import { ServerSecret } from "../../server/secret.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
@@ -23,6 +28,7 @@ import { ifThere, readObject } from "../install/apply.ts";
 import { listTokens } from "../install/token.ts";
 import { readable, Unread } from "./check.ts";
 import granted from "./permissions.json" with { type: "json" };
+import { HOLD_POLICIES } from "../../../shared/settings/holds.ts";
 import { LAUNCHER } from "../../../shared/kube/requests.ts";
 
 const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
@@ -58,8 +64,15 @@ export function readsOf(connection: Connection, now: Date) {
     configuration: once("the LifeboatConfiguration", (to) =>
       to.get("lifeboatconfigurations", named(names.CONFIGURATION)),
     ),
-    evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, names.OWN_WEBHOOKS)),
-    guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, names.GUARD_WEBHOOKS)),
+    evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, "evictions")),
+    guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, "deletions")),
+    /** Those whose bindings are there. */
+    holdPolicies: once("the guard's policies", async (to) => {
+      const there = await Promise.all(
+        HOLD_POLICIES.map((name) => to.get("validatingadmissionpolicybindings", named(name))),
+      );
+      return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
+    }),
     /** None where the kind is not served, which another check says. */
     nodeEvacuations: once("NodeEvacuations", async (to) => {
       const kinds = await readKinds(send(), "lifeboat.dev/v1alpha1");
@@ -133,8 +146,8 @@ async function readKubeVirt(cluster: Client) {
 }
 
 /** Where Lifeboat's webhook leads to: nothing where that is no URL of a Worker's. Undefined: it is missing. */
-async function readAddress(to: Client, name: string) {
-  const found = await to.get(WEBHOOKS, named(name));
+async function readAddress(to: Client, endpoint: WebhookEndpoint) {
+  const found = await to.get(WEBHOOK_RESOURCES[endpoint], named(WEBHOOK_OBJECTS[endpoint]));
   if (found === undefined) return undefined;
   return { base: partsOf(found.webhooks[0]?.url ?? "")?.base || undefined };
 }

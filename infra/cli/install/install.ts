@@ -6,6 +6,8 @@ import { type Add, EXIT, timeout } from "../command.ts";
 import { Failed } from "../failed.ts";
 import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
 import { entryOf, homeIn, requireForm, requireWorker } from "./flags.ts";
+import type { GuardSite } from "./guard.ts";
+import { guardOf, removeUnwanted } from "./guard-steps.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
@@ -17,6 +19,8 @@ import { giveEntry, newEntry, pemIn, readEntry, workerUrlOf } from "./worker-ent
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
+  /** Undefined: without the guard. */
+  readonly guard: GuardSite | undefined;
   /** Those that were asked for, and those that are there. */
   readonly parts: readonly Part[];
   home: Home;
@@ -41,14 +45,7 @@ interface Step {
 
 const STEPS: readonly Step[] = [
   { title: "KubeVirt has what the parts need", do: requireGate },
-  {
-    title: "kinds, permissions and parts are there",
-    do: (all) =>
-      applyAll(
-        planned(all, (one) => !isWebhook(one)),
-        all,
-      ),
-  },
+  { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
   { title: "parts of an older version that are not needed any more are gone", do: removeOld },
   { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
   { title: "every replica of Lifeboat is available", form: "Cluster", do: untilAvailable },
@@ -56,6 +53,7 @@ const STEPS: readonly Step[] = [
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
   { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
+  { title: "nothing of the guard is there that is not wanted", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
   // Without webhooks it would make budgets that it does not need, and report them missing.
   { title: "the Worker has looked at every VM", form: "Worker", do: scan },
@@ -111,7 +109,8 @@ is deployed by itself, before.`,
           worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, entry.cluster, ca);
         const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
         requireForm(options, home);
-        const all: Installing = { send, host, forceConflicts, facts, parts, home, seconds, entry, ca };
+        const guard = await guardOf(connection, host, { facts, parts });
+        const all: Installing = { send, host, forceConflicts, facts, guard, parts, home, seconds, entry, ca };
         if (options.export) host.stdout.write(exported(all));
         else await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
         return EXIT.done;
@@ -128,14 +127,16 @@ async function doSteps(installing: Installing, asked: Step["form"]): Promise<voi
   host.stderr.write("Lifeboat is installed. `lifeboat doctor` looks whether all is well.\n");
 }
 
-function planned({ parts, home }: Installing, isWanted: (manifest: Manifest) => boolean): readonly Manifest[] {
-  return plan({ parts, home }).filter(isWanted);
+const isNoWebhook = (one: Manifest) => !isWebhook(one);
+
+function planned({ parts, home, guard }: Installing, isWanted: (manifest: Manifest) => boolean): readonly Manifest[] {
+  return plan({ parts, home, guard }).filter(isWanted);
 }
 
 /** YAML for GitOps, without token and key: the same input prints the same text. */
-function exported({ parts, home, ca }: Installing): string {
+function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
-  const manifests = plan({ parts, home: { ...home, webhookToken: "WEBHOOK_TOKEN", ...trust } });
+  const manifests = plan({ parts, guard, home: { ...home, webhookToken: "WEBHOOK_TOKEN", ...trust } });
   return manifests.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 

@@ -58,7 +58,16 @@ const GUARD = [
 ] as const;
 
 export const PARTS: readonly Part[] = [
-  part("guard", "refuses deletions by the scheduler, the taint manager and Karpenter until the VM has moved", GUARD),
+  {
+    ...part(
+      "guard",
+      "refuses deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
+      GUARD,
+    ),
+    files: ["launchers", "hold-preemption", "hold-taints", "hold-node-end", "guard"].map(
+      (name) => `kubernetes/optional/guard/${name}.yaml`,
+    ),
+  },
   { ...part("pressure", "moves VMs off nodes under memory, disk or PID pressure", [PRESSURE]), files: [] },
   part("shield", "experimental: launchers wait after a SIGTERM under node pressure (KubeVirt 1.9, gate Plugins)", [
     PRESSURE,

@@ -1,11 +1,14 @@
 /** What an installation consists of: the shipped manifests, fitted to a cluster. */
 import * as z from "zod";
 import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "../../server/names.ts";
+import { fitCondition, fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "./guard.ts";
 import { type Manifest, manifestsIn, type Part } from "./manifests.ts";
 
 export interface Site {
   readonly parts: readonly Pick<Part, "files" | "gates">[];
   readonly home: Home;
+  /** Absent: the guard's policies are as shipped. */
+  readonly guard?: GuardSite | undefined;
 }
 
 /** Where Lifeboat runs. */
@@ -67,7 +70,12 @@ export function plan(site: Site): readonly Manifest[] {
     ...(site.home.in === "Cluster" ? SERVER : []),
     "kubernetes/webhook.yaml",
   ];
-  const manifests = [...new Set(files)].flatMap(manifestsIn).map((manifest) => fitted(manifest, site));
+  const { guard } = site;
+  const isWanted = (one: Manifest) => guard === undefined || !isGuardPolicy(one) || isPolicyPlanned(one, guard);
+  const manifests = [...new Set(files)]
+    .flatMap(manifestsIn)
+    .filter(isWanted)
+    .map((manifest) => fitted(manifest, site));
   const all = [...manifests, configuration(site.parts)];
   return [...all.filter((one) => !isWebhook(one)), ...all.filter(isWebhook)];
 }
@@ -80,8 +88,11 @@ export function isDeployment({ kind }: Manifest): boolean {
   return kind === "Deployment";
 }
 
-function fitted(manifest: Manifest, { home }: Site): Manifest {
-  if (isWebhook(manifest)) return { ...injected(manifest, home), webhooks: pointed(manifest, home) };
+function fitted(manifest: Manifest, { home, guard }: Site): Manifest {
+  if (isWebhook(manifest)) {
+    return { ...injected(manifest, home), webhooks: pointed(manifest, home).map((one) => asking(one, guard)) };
+  }
+  if (isGuardPolicy(manifest)) return guard === undefined ? manifest : fitPolicy(manifest, guard);
   if (!isDeployment(manifest) || home.in !== "Cluster") return manifest;
   return { ...manifest, spec: ofImage(manifest, home) };
 }
@@ -92,9 +103,21 @@ function injected(manifest: Manifest, home: Home): Manifest {
   return { ...manifest, metadata: { ...manifest.metadata, annotations } };
 }
 
-const Webhooks = z.array(z.looseObject({ clientConfig: z.object({ url: z.string() }) }));
+const Webhooks = z.array(
+  z.looseObject({
+    clientConfig: z.object({ url: z.string() }),
+    matchConditions: z.array(z.looseObject({ name: z.string(), expression: z.string() })),
+  }),
+);
+type Webhook = Pick<z.output<typeof Webhooks>[number], "matchConditions">;
 
-function pointed(manifest: Manifest, home: Home): readonly unknown[] {
+/** The guard's webhook is asked about the deletions of the users whom the settings name. */
+function asking(webhook: Webhook, guard: GuardSite | undefined): Webhook {
+  if (guard === undefined) return webhook;
+  return { ...webhook, matchConditions: webhook.matchConditions.map((one) => fitCondition(one, guard)) };
+}
+
+function pointed(manifest: Manifest, home: Home): readonly Webhook[] {
   return Webhooks.parse(manifest["webhooks"]).map((webhook) => {
     return { ...webhook, clientConfig: clientConfigOf(webhook.clientConfig.url, home) };
   });

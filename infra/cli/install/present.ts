@@ -27,13 +27,21 @@ export async function readClusterFacts(connection: Connection) {
   if (Number.isNaN(minor)) throw new Failed("the API server does not say which version of Kubernetes it is");
   const [kubevirt] = await cluster.list("kubevirts", { as: z.unknown() });
   if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
-  const { namespace, featureGates, minor: ofKubeVirt } = parseAnswer(KubeVirt, kubevirt, "GET of KubeVirt");
+  const {
+    namespace,
+    featureGates,
+    toleratesNoExecute = false,
+    minor: ofKubeVirt,
+  } = parseAnswer(KubeVirt, kubevirt, "GET of KubeVirt");
   const { name } = parseAnswer(Named, kubevirt, "GET of KubeVirt").metadata;
   requireNew("Kubernetes", minor);
   requireNew("KubeVirt", ofKubeVirt);
   const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };
   const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
   return {
+    kubevirtNamespace: namespace,
+    featureGates,
+    toleratesNoExecute,
     /** The command that switches KubeVirt's feature gate Plugins on; undefined: it is. */
     enablingPlugins: featureGates.includes(PLUGINS_GATE)
       ? undefined

@@ -1,4 +1,5 @@
 /** What stays up over many runs: a sandbox, Lifeboat installed in one of its forms, its way to the API server. */
+import { GUARD_FILES } from "../stage/apply.ts";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { ANNOTATION, applyManifests, isSimulated, type KubeClient, type Sandbox } from "../../sandbox/index.ts";
 import { startSandboxAsChosen } from "../stage/control-plane.ts";
@@ -25,7 +26,7 @@ const PRESSURE = {
   nodeStatusUpdateFrequency: "0s",
 };
 const OPTIONAL = [
-  "optional/guard/guard.yaml",
+  ...GUARD_FILES,
   "optional/maintenance/maintenance.yaml",
   "optional/migration-policy/migration-policy.yaml",
   "optional/descheduler-support/descheduler-support.yaml",

@@ -22,6 +22,11 @@ export interface Installed {
   readonly token: string;
 }
 
+/** All files of the guard, as shipped: with its policies. */
+export const GUARD_FILES = ["launchers", "hold-preemption", "hold-taints", "hold-node-end", "guard"].map(
+  (name) => `optional/guard/${name}.yaml`,
+);
+
 export interface LifeboatConfiguration extends KubeObject {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: {

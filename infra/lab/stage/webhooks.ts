@@ -1,4 +1,4 @@
-/** ValidatingWebhookConfigurations, as far as tools look at them. */
+/** Webhook configurations, as far as tools look at them. */
 import type { KubeObject, Resource } from "../../sandbox/index.ts";
 
 interface Configuration extends KubeObject {
@@ -14,4 +14,11 @@ export const webhookConfigurations: Resource<Configuration> = {
   kind: "ValidatingWebhookConfiguration",
   plural: "validatingwebhookconfigurations",
   namespaced: false,
+};
+
+/** The guard's. */
+export const mutatingConfigurations: Resource<Configuration> = {
+  ...webhookConfigurations,
+  kind: "MutatingWebhookConfiguration",
+  plural: "mutatingwebhookconfigurations",
 };

@@ -1,4 +1,5 @@
 /** The metrics as tables for administrators. */
+import type { HoldVerdict } from "../../../shared/settings/holds.ts";
 import { renderTable } from "./policy/tables.ts";
 import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES } from "../../../shared/kube/evacuation.ts";
@@ -15,6 +16,11 @@ export const LABEL_VALUES: Readonly<
   cause: CAUSES,
   outcome: END_PHASES,
   reason: "`External`, one of Lifeboat's own, or the reason of KubeVirt's condition `LiveMigratable`",
+  guard_problem: [
+    "PolicyWithoutGate",
+    "PolicyMissing",
+    "HandlerEndsWithTaint",
+  ] satisfies readonly HoldVerdict["reason"][],
   phase: ACTIVE_PHASES,
   node_phase: NODE_ACTIVE_PHASES,
 };

@@ -114,7 +114,13 @@ export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject
     pressures: conditions.filter((type) => PRESSURES.has(type)),
     endsAt: metadata.annotations?.[names.TERMINATION_ANNOTATION],
     cordonedBy: metadata.annotations?.[names.CORDONED_BY_ANNOTATION],
+    virtHandler: virtHandlerOf(metadata),
   });
+}
+
+function virtHandlerOf({ labels, annotations }: z.output<typeof Meta>): NodeFacts["virtHandler"] {
+  const saidAt = annotations?.[names.HEARTBEAT_ANNOTATION];
+  return saidAt === undefined ? undefined : { saidAt, isSchedulable: labels?.[names.SCHEDULABLE_LABEL] === "true" };
 }
 
 export const Node = z.lazy(() => z.pipe(NodeObject, z.transform(nodeFacts)));

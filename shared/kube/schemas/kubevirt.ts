@@ -16,6 +16,7 @@ import {
   Quantity,
   Text,
   TextsOrNone,
+  Toleration,
 } from "./fields.ts";
 import { decentralized } from "./vmi.ts";
 
@@ -113,6 +114,13 @@ export interface KubeVirtFacts {
   readonly minor?: number;
   /** Its operator installs another version, or another configuration of its components. */
   readonly isRollingOut?: boolean;
+  /** Its virt-handlers stay on a node whatever NoExecute taint it gets. */
+  readonly toleratesNoExecute?: boolean;
+}
+
+function toleratesEveryNoExecute({ key, operator, effect, tolerationSeconds }: z.output<typeof Toleration>): boolean {
+  const isOfEach = !key && operator === "Exists" && (!effect || effect === "NoExecute");
+  return isOfEach && tolerationSeconds === undefined;
 }
 
 /** KubeVirt takes 0 for its default. */
@@ -144,6 +152,7 @@ export const KubeVirt = kind(
           bandwidthPerMigration: Quantity,
         }),
       }),
+      workloads: part({ nodePlacement: part({ tolerations: listOf(Toleration) }) }),
     }),
     status: part({
       observedKubeVirtVersion: Text,
@@ -175,6 +184,7 @@ export const KubeVirt = kind(
       bandwidthPerMigration: quantity(bandwidthPerMigration) || undefined,
       minor: minor === undefined ? undefined : Number(minor),
       isRollingOut: isRollingOut || undefined,
+      toleratesNoExecute: spec.workloads.nodePlacement.tolerations.some(toleratesEveryNoExecute) || undefined,
     });
   },
 );

@@ -108,6 +108,7 @@ export function reads(tweak: Tweak = {}): Reads {
     configuration: read(configuration(), tweak.configuration),
     evictionWebhook: read({ value: WORKER }, tweak.evictionWebhook),
     guardWebhook: read(NOTHING, tweak.guardWebhook),
+    holdPolicies: read({ value: new Set() }, tweak.holdPolicies),
     nodeEvacuations: read({ value: [] }, tweak.nodeEvacuations),
     granted: read({ value: GRANTED.map((one) => ({ ...one, allowed: true })) }, tweak.granted),
     trial: read({ value: TRIAL }, tweak.trial),

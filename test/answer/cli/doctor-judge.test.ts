@@ -38,6 +38,7 @@ const GUARDING = configuration({ featureGates: gates(PREEMPTION) });
 const RELAY = { value: { wanted: 2, available: 2, message: "" } };
 const SITE = { value: { LIFEBOAT_URL: "https://lifeboat.test/", LIFEBOAT_CLUSTER: "prod" } };
 const GUARD = { guardWebhook: { value: WORKER } };
+const holdPolicies = { value: new Set(["lifeboat-hold-preemption", "lifeboat-launchers"] as const) };
 const SERVICE = { value: { base: undefined, cluster: undefined } };
 const lacking = (resource: string) => ({
   value: GRANTED.map((one) => ({ ...one, allowed: one.resource !== resource })),
@@ -76,7 +77,9 @@ const LIFEBOAT: readonly Row[] = [
   ["… that is blocked",        { nodeEvacuations: { value: [started({ status: { phase: "Blocked", message: "m" } })] } }, ["‼ NodeEvacuation kernel of node node01 is blocked: m"]],
   ["the guard refuses nothing", GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
   ["descheduling, no policy",  { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
-  ["the guard in order",       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, []],
+  ["the guard without policies", { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers are not there/)]],
+  ["policies without the guard", { holdPolicies }, [expect.stringMatching(/^× a policy has no gate: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
+  ["the guard in order",       { ...GUARD, holdPolicies, configuration: GUARDING, relay: RELAY, site: SITE }, []],
 ];
 
 const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid", "CertificateValid"];
@@ -102,7 +105,7 @@ const TRIAL: readonly Row[] = [
 
 // prettier-ignore
 const RELAYS: readonly Row[] = [
-  ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE }, []],
+  ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE, holdPolicies }, []],
   ["without its own role",     { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 19 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 11 more$/)]],
   ["not one replica of that",  { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: the pods say why; each of their watches needs a first list"]],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
@@ -201,6 +204,7 @@ const READS = [
   "configuration",
   "evictionWebhook",
   "guardWebhook",
+  "holdPolicies",
   "nodeEvacuations",
   "granted",
   "trial",

@@ -69,8 +69,9 @@ test.each([
 function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
   const webhooks = [{ name: "any", rules }];
-  for (const name of [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS])
-    fake.api.put("validatingwebhookconfigurations", { metadata: { name, uid: name, resourceVersion: "1" }, webhooks });
+  const of = (name: string) => ({ metadata: { name, uid: name, resourceVersion: "1" }, webhooks });
+  fake.api.put("validatingwebhookconfigurations", of(KUBEVIRT_WEBHOOKS));
+  fake.api.put("mutatingwebhookconfigurations", of(GUARD_WEBHOOKS));
 }
 
 // prettier-ignore

@@ -132,22 +132,24 @@ describe("the scheduler deletes a pod labelled", () => {
 const ready = (status: string, reason?: string) => ({ type: "Ready", status, ...(reason && { reason }) });
 
 /** Upstream: pkg/kubelet/status/generate.go gives a reason, MarkPodsNotReady of pkg/controller/util/node gives none. */
-describe("the taint manager deletes a launcher pod that is", () => {
-  const disrupted = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" };
+describe("the scheduler deletes a launcher pod that is", () => {
+  const disrupted = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
+  const tainted = { ...disrupted, reason: "DeletionByTaintManager" };
   const contained = { type: "ContainersReady", status: "True" };
   // prettier-ignore
   test.each<[string, readonly object[] | undefined, boolean]>([
     ["ready",                                          [contained, ready("True"), disrupted],                                   true ],
     ["not ready, because its guest is not",            [ready("False", "ContainersNotReady"), disrupted],                       true ],
     ["not ready, because its node is lost",            [contained, ready("False"), disrupted],                                  false],
+    ["deleted for a taint, which a policy refuses",    [contained, ready("True"), tainted],                                     false],
     ["without a status",                               undefined,                                                               true ],
   ])("%s", async (_, conditions, sent) => {
     const status = conditions && { conditions };
-    expect(await isSent("system:serviceaccount:kube-system:taint-eviction-controller", LAUNCHER, status)).toBe(sent);
+    expect(await isSent(SCHEDULER, LAUNCHER, status)).toBe(sent);
   });
 });
 
-test("with Lifeboat down, evictions and deletions go through", async () => {
+test("with Lifeboat down, evictions and deletions without policies go through", async () => {
   const key = { namespace: "default", name: "virt-launcher-alone" };
   const path = await createPod(key.namespace, key.name);
   await stopWebhook();

@@ -157,6 +157,9 @@ const rows: readonly Row[] = [
   ["… is being deleted",                       evacuation(), { migrations: [{ ...stuck, deleting: true }] },            "Migrating QuotaExceeded"],
   // Nothing runs
   ["on no node",                               newborn(),    { vmis: [scheduling] },                                    "Blocked NotScheduled, tell"],
+  ["no virt-handler on its node",              evacuation(), { nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, tell"],
+  ["… a migration that waits for it",          evacuation(), { migrations: [running], nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, tell"],
+  ["… silent for long, though it said no end", evacuation(), { nodes: [node({ virtHandler: { isSchedulable: true, saidAt: time(-180) } })] },  "Blocked NoVirtHandler, tell"],
   ["pinned",                                   evacuation(), { vmis: [marked(PINNED)] },                                "Blocked DisksNotLiveMigratable, tell"],
   ["pinned, not marked",                       unseenLong,     { vmis: [vmi(PINNED)] },                                   "Blocked DisksNotLiveMigratable, tell"],
   ["External",                                 evacuation(), external,                                                  "WaitingForExternalController External"],

@@ -12,7 +12,7 @@ import {
   plannedDisruptions,
   target,
 } from "../../support/guard/disruptions.ts";
-import { at, marked, node, pod, settings, time, verbs, vmi, without } from "../../support/fixtures.ts";
+import { at, marked, node, PINNED, pod, settings, time, verbs, vmi, without } from "../../support/fixtures.ts";
 
 const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"] as const;
 
@@ -100,20 +100,18 @@ describe("the deadline keeper", () => {
   test.each<[string, readonly EvacuationFacts[], deleted: boolean]>([
     ["in back-off",                   [disrupted("NoExecuteTaint", 0, { status: { phase: "BackingOff", nextAttemptTime: time(9) } })], true],
     ["before its deadline",           [disrupted("NoExecuteTaint", 0.5)],                                             false],
-    ["for a device's taint: its manager comes back", [disrupted("DeviceTaint", -9999)],                               false],
     ["a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],
     ["… of a drain that is given up, and rests", [drained({ status: { phase: "Abandoned", nextAttemptTime: time(9) } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
     ["… of a drain that a person has just cancelled", [drained({ spec: { intent: "Withdrawn" } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
     ["that a person has just cancelled", [disrupted("NoExecuteTaint", 0, { spec: { intent: "Withdrawn" } })],         false],
     ["that was given up",             [disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
-    ["of a namesake elsewhere",       [disrupted("NoExecuteTaint", 0, { namespace: "other" })],                       false],
   ])("the Evacuation: %s", (_, evacuations, deleted) => {
     expect(verbs(plannedDisruptions({ ...given, evacuations }))).toEqual(deleted ? DELETED : []);
   });
 
   test.each([
     ["of its time", 29, DELETED],
-    ["of another taint since", 31, []],
+    ["of another taint since", 31, ["CreateEvacuation", "Event"]],
   ] as const)("a drain's Duplicate, and the pod's condition is %s", (_, since, deleted) => {
     const evacuations = [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })];
     const pods = [target("NoExecuteTaint", since)];
@@ -123,7 +121,6 @@ describe("the deadline keeper", () => {
   // prettier-ignore
   test.each<[string, Partial<Parameters<typeof plannedDisruptions>[0]>]>([
     ["the taint is gone",            { nodes: [node()] }],
-    ["a node that has just gone down", { nodes: [node({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoExecute" }] })] }],
     ["it is tolerated",              { pods: [pod({ tolerations: [{ operator: "Exists" }] })] }],
     ["a VM made anew",               { vmis: [marked({ uid: "anew" })] }],
     ["the VM has moved",             { vmis: [marked({ nodeName: "node02" })] }],
@@ -132,9 +129,62 @@ describe("the deadline keeper", () => {
     ["no gate",                      { settings: settings() }],
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
 
+  test("without virt-handler the VM could not leave: it stays", () => {
+    const virtHandler = { isSchedulable: false, saidAt: time(-60) };
+    expect(plannedDisruptions({ ...given, nodes: [{ ...tainted, virtHandler }] })).toEqual([]);
+    const back = { isSchedulable: true, saidAt: time(-60) };
+    expect(verbs(plannedDisruptions({ ...given, nodes: [{ ...tainted, virtHandler: back }] }))).toEqual(DELETED);
+  });
+
   test("deletes once the time has come, and then has nothing to look at again", () => {
     const early = { ...given, now: at(-0.5) };
     expect(disruptionPlan(early)).toEqual({ chains: [], again: false });
     expect(disruptionPlan({ ...early, now: at(0) })).toMatchObject({ chains: [[{}, {}]], again: false });
+  });
+});
+
+const tolerating = (tolerationSeconds?: number) => ({
+  tolerations: [
+    { key: "maintenance", operator: "Exists", ...(tolerationSeconds !== undefined && { tolerationSeconds }) },
+  ],
+});
+
+describe("a NoExecute taint", () => {
+  const TAINT: Taint = { key: "maintenance", effect: "NoExecute", timeAdded: time(-60) };
+  const LOST: Taint = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: time(-301) };
+  const told = target("NoExecuteTaint");
+  const [here, lost] = [node({ taints: [TAINT] }), node({ ready: false, taints: [LOST] })];
+  const EVACUATED = ["CreateEvacuation", "CreateBudget", "Mark", "Event"] as const;
+  const cancelled = disrupted("NoExecuteTaint", 60, { status: { phase: "Withdrawn", nextAttemptTime: time(30) } });
+  const off = guarded({}, { featureGates: gatesBut("NoExecuteTaint") });
+
+  // prettier-ignore
+  test.each<[string, Parameters<typeof plannedDisruptions>[0], expected: readonly string[]]>([
+    ["as the condition says",                        { pods: [told] },                                          EVACUATED],
+    ["as the node says, the condition is reset",     { pods: [pod()] },                                         EVACUATED],
+    ["tolerated for as long as it is there",         { pods: [pod(tolerating(60))] },                           EVACUATED],
+    ["tolerated for longer",                         { pods: [pod(tolerating(61))] },                           []],
+    ["… but the taint manager has come",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   EVACUATED],
+    ["tolerated for good",                           { pods: [pod(tolerating())] },                             []],
+    ["gone by now",                                  { pods: [told], nodes: [node()] },                         []],
+    ["of a node that was not read",                  { pods: [told], nodes: [] },                               []],
+    ["known, before its deadline",                   { pods: [told], evacuations: [disrupted("NoExecuteTaint", 60)] }, []],
+    ["whose evacuation a person has cancelled",      { pods: [told], evacuations: [cancelled] },                []],
+    ["a VM that cannot migrate",                     { pods: [told], vmis: [vmi(PINNED)] },                     ["DeletePod", "Event"]],
+    ["a VM that asks for no protection",             { pods: [told], vmis: [vmi({ evictionStrategy: "None" })] }, ["DeletePod"]],
+    ["a VM that does not exist",                     { pods: [told], vmis: [] },                                ["DeletePod"]],
+    ["a VM that was not read",                       { pods: [told], vmis: [], areVmisKnown: false },           []],
+    ["a VM made anew",                               { pods: [told], vmis: [vmi({ uid: "anew", activePods: {} })] }, ["DeletePod"]],
+    ["the target of a migration",                    { pods: [{ ...told, uid: "other", nodeName: "node02" }] }, []],
+    ["of a lost node: its VMs start elsewhere",      { pods: [told], nodes: [lost] },                           ["DeletePod"]],
+    ["… found late",                                 { pods: [pod()], nodes: [lost] },                          ["DeletePod"]],
+    ["… that comes back in time",                    { pods: [pod({ tolerations: [{ operator: "Exists", tolerationSeconds: 302 }] })], nodes: [lost] }, []],
+    ["the gate is off",                              { pods: [told], settings: off },                           []],
+    ["… and the policy is there",                    { pods: [pod()], settings: { ...off, isHoldingTaints: true } }, ["DeletePod"]],
+  ])("%s", (_, tweak, expected) => expect(verbs(plannedDisruptions({ nodes: [here], ...tweak }))).toEqual(expected));
+
+  test("the VM has its time from when Lifeboat sees it", () => {
+    const [begun] = plannedDisruptions({ pods: [target("NoExecuteTaint", -9999)], nodes: [here] });
+    expect(begun).toMatchObject({ evacuation: { spec: { cause: "NoExecuteTaint", deadline: time(300) } } });
   });
 });

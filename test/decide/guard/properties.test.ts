@@ -24,7 +24,7 @@ const moment = fc.constantFrom(...SECONDS).map(time);
 const anyPod: fc.Arbitrary<PodFacts> = fc
   .record({
     active: fc.constantFrom(true, true, true, false),
-    reason: fc.constantFrom(REASON.Preemption, REASON.Preemption, REASON.NoExecuteTaint, "EvictionByEvictionAPI"),
+    reason: fc.constantFrom(REASON.Preemption, REASON.Preemption, REASON.DeviceTaint, "EvictionByEvictionAPI"),
     since: fc.oneof(moment, fc.constant("")),
     phase: fc.constantFrom("Running", "Running", "Running", "Succeeded"),
     deleting: fc.constantFrom(true, true, false),
@@ -116,11 +116,6 @@ describe("a deletion", () => {
       const first = decideDeletion(given);
       if (first.verdict !== "Refuse") return;
       const { retryAfterSeconds, message, actions } = first;
-      // Whoever deletes for a taint that is gone is to stop.
-      if (/ stays: /.test(message)) {
-        expect(retryAfterSeconds).toBeUndefined();
-        return;
-      }
       const left = (Date.parse(/until (\S+) at the longest/.exec(message)?.[1] ?? "") - given.now.getTime()) / 1000;
       expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
       expect(retryAfterSeconds).toBeLessThanOrEqual(Math.min(15, Math.ceil(left)));
@@ -137,14 +132,20 @@ describe("a deletion", () => {
     expect(begun).toBeGreaterThan(100);
   });
 
-  test("goes at the deadline that it began with, whatever the condition has become meanwhile", () => {
+  test("goes at the deadline that it began with, whenever the condition has been set anew", () => {
     let kept = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
       const { begun, ...then } = after(first.verdict === "Refuse" ? first.actions : [], given);
       const { deadline } = begun[0]?.spec ?? {};
       if (deadline === undefined) return;
-      const disruptionTarget = { active: false, since: deadline };
+      // Set anew by each try.
+      const disruptionTarget = {
+        active: true,
+        reason: REASON.Preemption,
+        ...given.pod.disruptionTarget,
+        since: deadline,
+      };
       const vmi = { ...given.vmi, ...then.vmi, guestOnTarget: false };
       const later = { ...given, ...then, vmi, pod: { ...given.pod, disruptionTarget } };
       expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({ reason: "DeadlinePassed" });

@@ -39,7 +39,7 @@ describe("the Evacuation", () => {
     ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
     ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
     ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
-    ["a drain's, the mark lost",   [drained()],                     vmi(),    "NoExecuteTaint", ["CreateEvacuation", "CreateBudget", "Mark"]],
+    ["a drain's, the mark lost",   [drained()],                     vmi(),    "DeviceTaint",    ["CreateEvacuation", "CreateBudget", "Mark"]],
     ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
     ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
     ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
@@ -53,7 +53,7 @@ describe("the Evacuation", () => {
 
   test.each([
     ["Preemption", [{ verb: "Label", vmi: vmi(), urgency: "urgent" }], 100],
-    ["NoExecuteTaint", [], 280],
+    ["DeviceTaint", [], 280],
   ] as const)("%s: says who asks, for which pod, until when, and whether it is urgent", (cause, label, seconds) => {
     const requestedBy = REQUESTER[cause];
     const refusal = refused({ pod: target(cause, -20), requester: requestedBy });

@@ -16,7 +16,7 @@ const KEPT = { expiresAt: undefined, rejected: false };
 
 function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["credential"] = KEPT): string {
   const nothing = { evacuations: [], nodeEvacuations: [], webhooks: [], configurationProblems: 0 };
-  const seen = { ...nothing, undecided: false, isDescheduling: false, now: NOW, ...tweak };
+  const seen = { ...nothing, undecided: false, guardProblem: undefined, isDescheduling: false, now: NOW, ...tweak };
   return renderMetrics({ version: "1.2.3", credential, seen });
 }
 
@@ -138,6 +138,7 @@ describe("the table of families", () => {
       evacuations: [newborn(), begun("a", 700, { phase: "Blocked", reason: "External" })],
       isDescheduling: true,
       webhooks: [{ endpoint: "evictions" }],
+      guardProblem: "PolicyMissing",
     },
     { expiresAt: new Date(0), rejected: false },
   );

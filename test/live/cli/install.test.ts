@@ -1,4 +1,5 @@
 /** `lifeboat install` into a cluster that has KubeVirt and nothing of Lifeboat's, beside a Worker that does not know it yet. */
+import { mutatingConfigurations } from "../../../infra/lab/stage/webhooks.ts";
 import { stat } from "node:fs/promises";
 import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -91,7 +92,7 @@ describe("given an installation", () => {
   test("when a part is added, its webhook leads where the other one does, with the token that is there", async () => {
     expect((await stage.call("install --with guard")).code).toBe(0);
     const { webhookToken } = await stage.readEntry();
-    const found = await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat-guard" });
+    const found = await stage.sandbox.client.get(mutatingConfigurations, { name: "lifeboat-guard" });
     const url = `${stage.worker.url}/clusters/prod/admission/deletions/${webhookToken}`;
     expect(found as unknown).toMatchObject({ webhooks: [{ clientConfig: { url, caBundle: expect.any(String) } }] });
     expect((await stage.call("install --export")).out.join("\n")).not.toContain(webhookToken);
@@ -101,9 +102,9 @@ describe("given an installation", () => {
     );
 
     // As if the installation had been interrupted before its last steps.
-    await stage.sandbox.client.delete(WEBHOOK_CONFIGURATIONS, { name: "lifeboat-guard" });
+    await stage.sandbox.client.delete(mutatingConfigurations, { name: "lifeboat-guard" });
     expect((await stage.call("install")).out.filter((line) => line.endsWith(" created"))).toEqual([
-      "validatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat-guard created",
+      "mutatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat-guard created",
     ]);
   });
 

@@ -131,7 +131,16 @@ export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
 }
 
 export function disruptionWorld(tweak: Partial<DisruptionWorld> = {}): DisruptionWorld {
-  return { vmis: [vmi()], evacuations: [], pods: [], nodes: [node()], settings: guarded(), now: NOW, ...tweak };
+  return {
+    vmis: [vmi()],
+    evacuations: [],
+    pods: [],
+    nodes: [node()],
+    settings: guarded(),
+    now: NOW,
+    areVmisKnown: true,
+    ...tweak,
+  };
 }
 
 export function disruptionPlan(tweak: Partial<DisruptionWorld>) {

@@ -1,4 +1,5 @@
 /** A pod of high priority needs the room that virtual machines have. */
+import { GUARD_FILES } from "../../stage/apply.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { createPod, createPriorityClass } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
@@ -15,7 +16,7 @@ const JOBS = ["job-1", "job-2", "job-3"];
 export const preemption: Act = {
   about: "Lifeboat",
   lifeboat: { withIt: { featureGates: { PreemptionEvictionLiveMigration: true } } },
-  optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
+  optional: [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"],
   async setScene(client) {
     await createNodes(client, [NODE], { memory: "16Gi" });
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", memory: "7Gi", node: NODE };

@@ -1,6 +1,6 @@
 /** The guests of a node begin to use all they were promised, and more was promised than is there. Then the same with the shield. */
 import { createPod, createPriorityClass, type KubeClient, pods } from "../../../sandbox/index.ts";
-import { configureKubeVirt } from "../../stage/apply.ts";
+import { configureKubeVirt, GUARD_FILES } from "../../stage/apply.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import { troublesOf, vmsOn } from "../rows.ts";
 import type { Act, Scene } from "../story.ts";
@@ -45,7 +45,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
   };
 }
 
-const GUARD = ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"];
+const GUARD = [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"];
 
 /** Two guests have to go. */
 export const pressure: Act = {

@@ -1,4 +1,5 @@
 /** A NoExecute taint drives everything off a node that does not tolerate it. */
+import { GUARD_FILES } from "../../stage/apply.ts";
 import { createPod, nodes } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import { troublesOf, vmsOn } from "../rows.ts";
@@ -18,7 +19,7 @@ const ORDINARY = { namespace: NAMESPACE, name: "report" };
 export const taint: Act = {
   about: "Lifeboat",
   lifeboat: { withIt: { featureGates: { NoExecuteTaintEvictionLiveMigration: true } } },
-  optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
+  optional: [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"],
   async setScene(client) {
     await createNodes(client, NODES);
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE };

@@ -17,7 +17,7 @@ export function disruptionTable(): string {
 export const RELEASE_WORDS = {
   OtherRequester: "the requester is in neither `guard.requesters` nor `guard.nodeTerminators`",
   NotADisruption:
-    "there is neither such a condition nor an Evacuation for one, the gate is off, or, at a node's end, the pod is terminating already",
+    "there is no such condition, it is of a node's taint, the gate is off, or, at a node's end, the pod is terminating already",
   PodCompleted: "the pod has ended, or is another one by now",
   NotAVirtualMachine: "the pod runs no VM",
   VmiGone: "the VM is gone, re-created, being deleted or final",
@@ -28,10 +28,10 @@ export const RELEASE_WORDS = {
   NotMigratable: "the VM cannot migrate",
   UnknownStrategy: "the strategy is none that KubeVirt knows",
   DeadlinePassed: "it has not moved in time, or its node ends before it could",
-  Undecided: "the API server does not answer, and the request shows no deadline that is yet to come",
+  HandlerNeedsRoom: "the scheduler makes room for virt-handler, without which no VM of that node can move",
 } as const satisfies Record<AllowReason, string>;
 
-const TOLD: readonly AllowReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed"];
+const TOLD: readonly AllowReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed", "HandlerNeedsRoom"];
 
 export function releaseTable(): string {
   const rows = Object.entries(RELEASE_WORDS).map(([reason, because]) => {

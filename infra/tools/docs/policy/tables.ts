@@ -132,8 +132,7 @@ const UNDECIDED_WORDS = {
   evictionOfOtherPod: ["eviction of a pod that has ended, or is none of KubeVirt's", WHEN_UNDECIDED.evictionOfOtherPod],
   evictionOfOddPod: ["eviction of [an odd pod](#odd-objects)", WHEN_UNDECIDED.evictionOfOddPod],
   evictionOfUnknownPod: ["eviction of a pod that could not be read", WHEN_UNDECIDED.evictionOfUnknownPod],
-  deletionBeforeDeadline: ["deletion that shows a deadline that is yet to come", WHEN_UNDECIDED.deletionBeforeDeadline],
-  deletionOtherwise: ["any other deletion", WHEN_UNDECIDED.deletionOtherwise],
+  deletion: ["deletion by the scheduler, a manager of device taints or Karpenter", WHEN_UNDECIDED.deletion],
   delivery: ["a delivery of the relay, which sends it again", WHEN_UNDECIDED.delivery],
 } as const satisfies Record<keyof typeof WHEN_UNDECIDED, readonly [request: string, posture: Posture]>;
 

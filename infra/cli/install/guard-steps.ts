@@ -1,0 +1,55 @@
+/** What `lifeboat install` does about the guard: looks at the cluster for it, and removes what is left of it. */
+import { GUARD_WEBHOOKS } from "../../../shared/kube/names.ts";
+import type { Send } from "../../../shared/kube/transport.ts";
+import type { Connection } from "../connection.ts";
+import type { Host } from "../host.ts";
+import { removeObject } from "./apply.ts";
+import { type GuardSite, isGuardPolicy, readGuardSite } from "./guard.ts";
+import { handlerAdvice } from "./handler-advice.ts";
+import { type Manifest, nameOf, type Part } from "./manifests.ts";
+import { plan, type Site } from "./plan.ts";
+import type { ClusterFacts } from "./present.ts";
+
+interface Wanted {
+  readonly facts: ClusterFacts;
+  readonly parts: readonly Part[];
+}
+
+/** Undefined: the guard is not among the parts. */
+export async function guardOf(
+  connection: Connection,
+  host: Host,
+  { facts, parts }: Wanted,
+): Promise<GuardSite | undefined> {
+  if (!parts.some(({ name }) => name === "guard")) return undefined;
+  const gates = [...facts.featureGates, ...parts.flatMap((part) => part.gates)];
+  const site = await readGuardSite({ connection, host, kubevirtNamespace: facts.kubevirtNamespace, gates });
+  if (site.clock === undefined) host.stderr.write(NO_CLOCK);
+  if (!facts.toleratesNoExecute) host.stderr.write(handlerAdvice(facts.kubevirtNamespace));
+  return site;
+}
+
+const NO_CLOCK = `‼ No Lease in kube-system tells the time: while Lifeboat is away, the API server lets preemptions of VMs through
+    (infra/kubernetes/README.md, "The guard's policies")
+`;
+
+interface Removing extends Site {
+  readonly send: () => Send;
+  readonly host: Host;
+}
+
+/** A gate that is off takes its policies with it; 0.3 had a validating webhook, which the mutating one replaces. */
+export async function removeUnwanted({ parts, home, guard, send, host }: Removing): Promise<void> {
+  if (guard === undefined) return;
+  const wanted = new Set(plan({ parts, home, guard }).map(nameOf));
+  const policies = plan({ parts, home }).filter((one) => isGuardPolicy(one) && !wanted.has(nameOf(one)));
+  for (const manifest of [...policies.toReversed(), VALIDATING_GUARD]) {
+    if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+  }
+}
+
+const VALIDATING_GUARD: Manifest = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: GUARD_WEBHOOKS },
+};

@@ -1,0 +1,34 @@
+/** What to do where a NoExecute taint ends virt-handler, without which no VM can move. */
+
+import { named } from "../../../shared/kube/client.ts";
+import { CONFIGURATION } from "../../../shared/kube/names.ts";
+import { kubeVirt } from "../../../shared/kube/requests.ts";
+import { mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
+import { isGateOn } from "../../../shared/settings/guarded.ts";
+import { HANDLER_TOLERATION } from "../../../shared/settings/holds.ts";
+import type { Connection } from "../connection.ts";
+import type { Host } from "../host.ts";
+
+export function handlerAdvice(kubevirtNamespace: string): string {
+  return `‼ virt-handler does not tolerate NoExecute taints: one ends it, and no VM can leave the node then. Change it:
+    ${handlerChange(kubevirtNamespace)}
+    On OpenShift change spec.workloads.nodePlacement of the HyperConverged instead
+`;
+}
+
+/** A merge patch replaces the whole list: what is there has to be repeated. */
+function handlerChange(kubevirtNamespace: string): string {
+  const spec = { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } };
+  return `kubectl -n ${kubevirtNamespace} patch kubevirt kubevirt --type merge -p '${JSON.stringify({ spec })}'`;
+}
+
+/** Where the guard moves VMs for a NoExecute taint. Also before Lifeboat is installed: then there is no configuration. */
+export async function adviseOnHandler(connection: Connection, host: Host): Promise<void> {
+  const cluster = connection.cluster();
+  const found = await cluster.get("lifeboatconfigurations", named(CONFIGURATION), { expect: [403] });
+  const kubevirt = await kubeVirt(cluster);
+  if (kubevirt === undefined) return;
+  const settings = mergeSettings(kubevirt, parseConfiguration(found?.spec ?? {}).value);
+  if (!isGateOn("NoExecuteTaint", settings) || settings.handlerToleratesNoExecute) return;
+  host.stderr.write(handlerAdvice(kubevirt.namespace));
+}

@@ -1,0 +1,59 @@
+/** A Lease by which the API server can tell the time: expressions of a policy have no clock. */
+import * as z from "zod/mini";
+import type { Send } from "../../../shared/kube/transport.ts";
+import type { Host } from "../host.ts";
+
+export interface HoldClock {
+  readonly namespace: string;
+  readonly name: string;
+  /** How long a deletion is refused. */
+  readonly holdSeconds: number;
+}
+
+const NAMESPACE = "kube-system";
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
+const MANAGER = "kube-controller-manager";
+
+const Lease = z.object({
+  metadata: z.object({ name: z.string() }),
+  spec: z.object({ renewTime: z.optional(z.string()), leaseDurationSeconds: z.optional(z.number()) }),
+});
+type Lease = z.output<typeof Lease>;
+const Leases = z.object({ items: z.array(Lease) });
+
+/** A leader renews its Lease at least so often while it lasts: kube-controller-manager every 2 s of 15, OpenShift's every 26 s of 137. */
+const RENEWALS = 5;
+/** An API server renews its own every 10 s, though it lasts for an hour. */
+const API_SERVER_SECONDS = 10;
+
+/** kube-controller-manager's Lease, else that of the only API server; undefined: there is none that is renewed often enough. */
+export async function findClock(send: () => Send, host: Host): Promise<HoldClock | undefined> {
+  const answer = await send()({ method: "GET", path: `${LEASES}/${MANAGER}`, expect: [403, 404] });
+  const lease = Lease.safeParse(answer.body).data;
+  if (lease !== undefined && isRenewed(lease, host)) {
+    return clockOf(MANAGER, (lease.spec.leaseDurationSeconds ?? 0) / RENEWALS);
+  }
+  const query = { labelSelector: "apiserver.kubernetes.io/identity=kube-apiserver" };
+  const listed = await send()({ method: "GET", path: LEASES, query, expect: [403, 404] });
+  const [only, ...others] = (Leases.safeParse(listed.body).data?.items ?? []).filter((one) => isRenewed(one, host));
+  return only === undefined || others.length > 0 ? undefined : clockOf(only.metadata.name, API_SERVER_SECONDS);
+}
+
+/** One that nobody has renewed for as long as it lasts is left from a leader that is gone. */
+function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, host: Host): boolean {
+  return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;
+}
+
+/** By which the clock of this machine may differ from the cluster's. */
+const CLOCKS_SECONDS = 300;
+
+const LONGEST_SECONDS = 90;
+/** Before kube-controller-manager resets the condition, at 120 s, from which the hold counts. */
+const END_SECONDS = 110;
+const SHORTEST_SECONDS = 20;
+
+/** The hold must end while three renewals may be missing. A shorter one than that would hold nothing of use. */
+export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
+  const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));
+  return holdSeconds < SHORTEST_SECONDS ? undefined : { namespace: NAMESPACE, name, holdSeconds };
+}

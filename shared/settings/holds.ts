@@ -1,0 +1,56 @@
+/** Whether the guard's last line holds: its policies in the API server are those of its gates, and virt-handler outlives a taint. */
+import { HOLD_NODE_END, HOLD_PREEMPTION, HOLD_TAINTS, LAUNCHERS_POLICY } from "../kube/names.ts";
+import { GUARD_CAUSES, type GuardCause, isGateOn } from "./guarded.ts";
+import type { Settings } from "./settings.ts";
+
+/** The causes for which each policy is there. */
+export const POLICY_CAUSES = {
+  [HOLD_PREEMPTION]: ["Preemption"],
+  [HOLD_TAINTS]: ["NoExecuteTaint"],
+  [HOLD_NODE_END]: ["NodeTermination"],
+  [LAUNCHERS_POLICY]: GUARD_CAUSES,
+} as const satisfies Readonly<Record<string, readonly GuardCause[]>>;
+
+export const HOLD_POLICIES = [HOLD_PREEMPTION, HOLD_TAINTS, HOLD_NODE_END, LAUNCHERS_POLICY] as const;
+export type HoldPolicy = (typeof HOLD_POLICIES)[number];
+
+export function isPolicyWanted(policy: HoldPolicy, settings: Pick<Settings, "featureGates">): boolean {
+  return POLICY_CAUSES[policy].some((cause) => isGateOn(cause, settings));
+}
+
+export interface HoldVerdict {
+  readonly reason: "Holds" | "PolicyWithoutGate" | "PolicyMissing" | "HandlerEndsWithTaint";
+  readonly message: string;
+  /** What to do; undefined: nothing. */
+  readonly fix?: string;
+}
+
+export const HANDLER_TOLERATION = { operator: "Exists", effect: "NoExecute" } as const;
+
+/** A merge patch replaces the whole list: tolerations that are there have to be repeated. */
+const HANDLER_FIX = `kubectl -n KUBEVIRT_NAMESPACE patch kubevirt NAME --type merge -p '${JSON.stringify({
+  spec: { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } },
+})}'`;
+
+type Holding = Pick<Settings, "featureGates" | "handlerToleratesNoExecute">;
+
+/** Undefined: the guard is off, and nothing of it is there. `installed`: the policies whose bindings are there. */
+export function holdVerdict(installed: ReadonlySet<HoldPolicy>, settings: Holding): HoldVerdict | undefined {
+  const wanted = HOLD_POLICIES.filter((policy) => isPolicyWanted(policy, settings));
+  if (wanted.length === 0 && installed.size === 0) return undefined;
+  const left = HOLD_POLICIES.filter((policy) => installed.has(policy) && !wanted.includes(policy));
+  if (left.length > 0) {
+    const message = `${left.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes what they hold`;
+    return { reason: "PolicyWithoutGate", message, fix: "lifeboat install" };
+  }
+  const missing = wanted.filter((policy) => !installed.has(policy));
+  if (missing.length > 0) {
+    const message = `${missing.join(", ")} are not there: deletions go through while Lifeboat is away, and those for taints always`;
+    return { reason: "PolicyMissing", message, fix: "lifeboat install --with guard" };
+  }
+  if (isGateOn("NoExecuteTaint", settings) && !settings.handlerToleratesNoExecute) {
+    const message = "virt-handler does not tolerate NoExecute taints: one ends it, and no VM can leave the node then";
+    return { reason: "HandlerEndsWithTaint", message, fix: HANDLER_FIX };
+  }
+  return { reason: "Holds", message: "While Lifeboat is away, the API server holds the pods of VMs that are to move" };
+}
