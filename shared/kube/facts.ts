@@ -191,7 +191,8 @@ export interface LauncherFacts extends NamespacedName {
 }
 
 export interface Condition {
-  readonly type: "Valid" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided" | "CertificateValid" | "GuardHolds";
+  readonly type:
+    "Valid" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided" | "CertificateValid" | "GuardHolds";
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
