@@ -28,7 +28,7 @@ async function budgetSizeOf(vmiUID: string) {
 }
 
 const PINNED =
-  'VMI "vms/first-livemigrate" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable';
+  'VMI "vms/first-livemigrate" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable (non-shared HostDisk)';
 
 // prettier-ignore
 test.each([

@@ -109,7 +109,6 @@ const PLACES: readonly (readonly string[])[] = [
   ["install", "ODD"],
   ["install", "--worker", "ODD", "--cluster", "prod"],
   ["install", "--in-cluster", "--with", "ODD"],
-  ["rotate", "ODD"],
   ["uninstall", "ODD"],
 ];
 

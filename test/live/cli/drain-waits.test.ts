@@ -9,11 +9,11 @@ test("Ctrl-C leaves it at work; pause and resume change it, the same command fol
   const node = await on.freshNode();
   const name = await on.vmOn(node);
   await on.limitMigrations(0);
-  const stopped = await on.lifeboat(`drain ${node}`, { meanwhile: (waits, stop) => waits === 2 && stop() });
+  const stopped = await on.lifeboat(`drain ${node} -y`, { meanwhile: (waits, stop) => waits === 2 && stop() });
   expect(stopped.code).toBe(130);
   expect(stopped.out.join("\n")).toMatch(new RegExp(`lifeboat pause ${node} [^]*lifeboat cancel node/${node} `));
   expect((await on.lifeboat(`pause ${node}`)).code).toBe(0);
-  expect((await on.lifeboat(`drain ${node} --timeout 1s`)).code).toBe(1);
+  expect((await on.lifeboat(`drain ${node} -y --timeout 1s`)).code).toBe(1);
   expect((await on.maintenanceOf(node))[0]?.spec.progress).toBe("Paused");
   expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
   await on.limitMigrations(5);
@@ -54,7 +54,7 @@ test("cancel node/NAME: what has not moved stays, and the node is uncordoned; th
     const { code, out } = await on.lifeboat(`cancel node/${node}`);
     expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/cancelled$/)] });
   };
-  expect((await on.lifeboat(`drain ${node}`, { meanwhile })).code).toBe(3);
+  expect((await on.lifeboat(`drain ${node} -y`, { meanwhile })).code).toBe(3);
   expect([await on.isCordoned(node), await on.nodeOf(name)]).toEqual([false, node]);
   expect((await on.lifeboat(`cancel node/${node}`)).err).toEqual([
     `error: no maintenance of node "${node}" is scheduled or under way`,
@@ -71,7 +71,7 @@ test("an API server that does not answer for a while is waited for, and that is 
     if (waits === 4) await on.stage.sandbox.apiServer.resume();
     if (waits === 5) await on.limitMigrations(5);
   };
-  const { code, err } = await on.lifeboat(`drain ${node}`, { meanwhile });
+  const { code, err } = await on.lifeboat(`drain ${node} -y`, { meanwhile });
   const silences = err.filter((line) => line.endsWith(": trying again")).length;
   expect({ code, silences }).toEqual({ code: 0, silences: 1 });
 });
