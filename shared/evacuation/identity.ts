@@ -3,7 +3,14 @@
  * object.
  */
 import type { NewEvacuation } from "../kube/action.ts";
-import { type Cause, type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "../kube/evacuation.ts";
+import {
+  type Cause,
+  EVACUATION_BOUNDS,
+  type EvacuationFacts,
+  type EvacuationSpec,
+  isActive,
+  isToBeReleased,
+} from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
@@ -111,11 +118,12 @@ export function withRequester({ namespace, name, spec }: EvacuationFacts, reques
   return { namespace, name, spec: { ...spec, requestedBy } };
 }
 
-/** As the CRD's schema allows. A drain that continues for days fails more often. */
-const MOST_ATTEMPTS = 1000;
-
+/** A drain that continues for days fails more often than the definition allows. */
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
-  return { attempts: Math.min(status.attempts, MOST_ATTEMPTS), notBefore: status.nextAttemptTime };
+  return {
+    attempts: Math.min(status.attempts, EVACUATION_BOUNDS["spec.inherited.attempts"]),
+    notBefore: status.nextAttemptTime,
+  };
 }
 
 function nameOf(vmi: VmiFacts, subject: string, ordinal: number): string {

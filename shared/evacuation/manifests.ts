@@ -2,7 +2,7 @@
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
-import type { EvacuationStatus } from "../kube/evacuation.ts";
+import { EVACUATION_BOUNDS, type EvacuationStatus } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus } from "../kube/node-evacuation.ts";
 import { hash8 } from "../kube/objects.ts";
@@ -38,10 +38,8 @@ export function evacuation({ namespace, name, spec }: NewEvacuation) {
   };
 }
 
-const LONGEST_USER = 1024;
-
 export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
-  return requestedBy.slice(0, LONGEST_USER);
+  return requestedBy.slice(0, EVACUATION_BOUNDS["spec.requestedBy"]);
 }
 
 /** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */

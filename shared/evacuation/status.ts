@@ -4,7 +4,13 @@ import type { VmiFacts } from "../kube/facts.ts";
 import { isRetried } from "./attempts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
-import { type EvacuationCondition, type EvacuationFacts, type EvacuationStatus, isEnd } from "../kube/evacuation.ts";
+import {
+  EVACUATION_BOUNDS as BOUNDS,
+  type EvacuationCondition,
+  type EvacuationFacts,
+  type EvacuationStatus,
+  isEnd,
+} from "../kube/evacuation.ts";
 import { type EvacuationWorld, inheritedAttempts, type Next } from "./world.ts";
 
 interface Subject {
@@ -31,7 +37,7 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     phase,
     reason,
     // Half a character would come back from the API server as another one, and be written again with every reconcile.
-    message: message.slice(0, MOST_CHARACTERS).toWellFormed(),
+    message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
     // A retry ends the back-off here, an inherited one too.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
     // The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting.
@@ -41,8 +47,6 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     conditions: conditionsAfter(e.status.conditions, conditions, time),
   };
 }
-
-const MOST_CHARACTERS = 1024;
 
 function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus> {
   return {
@@ -114,7 +118,8 @@ function conditionsAfter(
   const kept = before.filter(({ type }) => shown.every((one) => one.type !== type));
   const changed = shown.map((one) => {
     const same = before.find(({ type, status }) => type === one.type && status === one.status);
-    return { ...one, lastTransitionTime: same?.lastTransitionTime ?? time };
+    const message = one.message.slice(0, BOUNDS["status.conditions[].message"]).toWellFormed();
+    return { ...one, message, lastTransitionTime: same?.lastTransitionTime ?? time };
   });
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }

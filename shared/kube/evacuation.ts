@@ -150,6 +150,15 @@ export interface EvacuationSpec {
   readonly runStrategy?: string | undefined;
 }
 
+/** The longest texts and lists and the largest numbers that Lifeboat writes. The definition allows them. */
+export const EVACUATION_BOUNDS = {
+  "spec.requestedBy": 1024,
+  "spec.inherited.attempts": 1000,
+  "status.message": 1024,
+  "status.conditions": CONDITION_TYPES.length,
+  "status.conditions[].message": 1024,
+} as const;
+
 export interface EvacuationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;

@@ -95,6 +95,16 @@ export interface NodeEvacuationStatus {
   readonly conditions: readonly NodeCondition[];
 }
 
+/** The longest texts and lists that Lifeboat writes. The definition allows them. */
+export const NODE_EVACUATION_BOUNDS = {
+  "status.message": 2048,
+  "status.conditions": NODE_CONDITIONS.length,
+  "status.conditions[].message": 2048,
+  "status.blockers": 20,
+  "status.blockers[].message": 1024,
+  "status.shutDowns": 500,
+} as const;
+
 export interface NodeEvacuationFacts {
   readonly name: string;
   readonly uid: string;

@@ -2,7 +2,12 @@
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
-import type { NodeBlocker, NodeEvacuationFacts, VmCounts } from "../kube/node-evacuation.ts";
+import {
+  type NodeBlocker,
+  NODE_EVACUATION_BOUNDS as BOUNDS,
+  type NodeEvacuationFacts,
+  type VmCounts,
+} from "../kube/node-evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { isBlocked, type Subject } from "../preflight/progress.ts";
 import { secondsSince } from "../settings/time.ts";
@@ -63,16 +68,13 @@ export function refusedEviction(pod: NamespacedName & { readonly uid: string }, 
   return blockerOf(pod, "EvictionRefused", message, fix);
 }
 
-const MOST_BLOCKERS = 20;
-const LONGEST = 1024;
-
 export function withTimes(
   found: readonly NodeBlocker[],
   { ne, now }: Pick<NodeWorld, "ne" | "now">,
 ): readonly NodeBlocker[] {
-  return found.slice(0, MOST_BLOCKERS).map((blocker) => {
+  return found.slice(0, BOUNDS["status.blockers"]).map((blocker) => {
     const before = ne.status.blockers.find((one) => isSame(one, blocker));
-    const message = blocker.message.slice(0, LONGEST).toWellFormed();
+    const message = blocker.message.slice(0, BOUNDS["status.blockers[].message"]).toWellFormed();
     return { ...blocker, message, since: before?.since ?? now.toISOString() };
   });
 }

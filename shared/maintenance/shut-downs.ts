@@ -1,11 +1,8 @@
 /** Guests that end because the node is emptied: who they are, and how each has ended. No guest ends without being counted and named. */
 import { keyOf } from "../kube/objects.ts";
-import type { ShutDownVm, VmCounts } from "../kube/node-evacuation.ts";
+import { NODE_EVACUATION_BOUNDS as BOUNDS, type ShutDownVm, type VmCounts } from "../kube/node-evacuation.ts";
 import { vmOf, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
-
-/** As the CRD's schema allows. */
-const MOST = 500;
 
 type Seen = Pick<NodeWorld, "ne" | "vmis" | "gone" | "now">;
 
@@ -20,7 +17,10 @@ export function shutDownsOf(views: readonly VmView[], { ne, vmis, gone, now }: S
   });
   const known = new Set(before.map(({ uid }) => uid));
   const going = views.filter(({ fate, vmi }) => fate === "Goes" && !known.has(vmi.uid));
-  return [...before, ...going.map(({ vmi: { namespace, name, uid } }) => ({ namespace, name, uid }))].slice(0, MOST);
+  return [...before, ...going.map(({ vmi: { namespace, name, uid } }) => ({ namespace, name, uid }))].slice(
+    0,
+    BOUNDS["status.shutDowns"],
+  );
 }
 
 const MOST_NAMES = 5;

@@ -2,6 +2,7 @@
 import {
   hasEnded,
   NODE_END_PHASES,
+  NODE_EVACUATION_BOUNDS as BOUNDS,
   type NodeCondition,
   type NodeEvacuationFacts,
   type NodeEvacuationStatus,
@@ -9,8 +10,6 @@ import {
 import { secondsSince } from "../settings/time.ts";
 import type { NodeNext } from "./world.ts";
 
-/** As the CRD's schema allows. */
-const LONGEST = 2048;
 const LEAST_SECONDS = 2;
 
 /** Undefined: nothing is to be written now. */
@@ -24,7 +23,7 @@ export function nodeStatusAfter(
   const status: NodeEvacuationStatus = {
     ...before,
     phase: next.phase,
-    message: next.message.slice(0, LONGEST).toWellFormed(),
+    message: next.message.slice(0, BOUNDS["status.message"]).toWellFormed(),
     ...next.more,
     ...(isEnd && { completionTime: before.completionTime ?? time, estimatedCompletionTime: undefined }),
   };
@@ -65,7 +64,11 @@ function conditionsAfter(
   const changed = shown.map((one): NodeCondition => {
     const same = before.conditions.find(({ type, status: was }) => type === one.type && was === one.status);
     const { lastTransitionTime = time } = same ?? {};
-    return { ...one, message: one.message.slice(0, LONGEST).toWellFormed(), lastTransitionTime };
+    return {
+      ...one,
+      message: one.message.slice(0, BOUNDS["status.conditions[].message"]).toWellFormed(),
+      lastTransitionTime,
+    };
   });
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }

@@ -19,7 +19,8 @@ export interface ConfigurationFindings {
   readonly holds: HoldVerdict | undefined;
 }
 
-const LONGEST_MESSAGE = 32_768;
+/** The definition allows it. */
+export const LONGEST_MESSAGE = 32_768;
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 

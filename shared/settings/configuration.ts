@@ -53,7 +53,8 @@ function specOf<F extends Fields>(fields: F): z.ZodMiniType<Values<F> & Gates>;
 function specOf(fields: Fields): z.ZodMiniType {
   return z.strictObject({ featureGates: z._default(gates, {}), ...shapeOf(fields) });
 }
-const Spec = z.lazy(() => specOf(SCHEMA));
+/** LifeboatConfiguration's `spec`. */
+export const Spec = z.lazy(() => specOf(SCHEMA));
 
 interface Gates {
   readonly featureGates: Partial<Record<FeatureGate, boolean>>;

@@ -24,24 +24,27 @@ const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 
 const CONDITION = { type: z.string(), status: z.string(), reason: Words, message: Words, lastTransitionTime: Words };
 
+function wordOf<const V extends string>(values: readonly V[], fallback: NoInfer<V>) {
+  return z._default(z.enum(values), fallback);
+}
+
 const PHASES = [...ACTIVE_PHASES, ...END_PHASES] as const;
 /** A phase that only another version writes, as 0.1's WaitingForOwner, counts as absent: the next look at the VM sets it. */
-const PhaseOfAnyVersion = z.lazy(() =>
-  z.pipe(
-    Text,
-    z.transform((text) => PHASES.find((phase) => phase === text)),
-  ),
-);
+const PhaseOfAnyVersion = z.lazy(() => z.pipe(z.pipe(Text, z.transform(knownPhase)), z.optional(z.enum(PHASES))));
+
+function knownPhase(text: string | undefined) {
+  return PHASES.find((phase) => phase === text);
+}
 
 /** 0.3 knew `EvictionRequest`, too. Such an Evacuation continues as if a person had asked for it. */
 const Cause = z.lazy(() =>
   z.pipe(
-    z.enum([...CAUSES, "EvictionRequest"]),
-    z.transform((cause) => (cause === "EvictionRequest" ? "Operator" : cause)),
+    z.transform((cause: unknown) => (cause === "EvictionRequest" ? "Operator" : cause)),
+    wordOf(CAUSES, "Operator"),
   ),
 );
 
-export const Evacuation = kind(
+const evacuation = kind(
   () => ({
     metadata: Meta,
     spec: z.object({
@@ -76,16 +79,20 @@ export const Evacuation = kind(
       conditions: listOf(z.object(CONDITION)),
     }),
   }),
-  ({ metadata, spec: { virtualMachineInstance, ...spec }, status }): EvacuationFacts => {
+  ({ metadata, spec: { virtualMachineInstance, ...spec }, status }) => {
     const { deleting: _, ...identity } = identityOf(metadata);
     return {
       ...identity,
       createdAt: createdAt(metadata),
       spec: { vmiName: virtualMachineInstance.name, ...spec },
       status: { ...status, conditions: status.conditions.filter(isOurs) },
-    };
+    } satisfies EvacuationFacts;
   },
 );
+
+export const Evacuation: z.ZodMiniType<EvacuationFacts> = evacuation;
+/** With no field but those above: a test compares them with the type's. */
+export type EvacuationRead = z.output<typeof evacuation>;
 
 /** Another party may add conditions of its own. They hide none of ours, and our next write removes them. */
 function isOurs(condition: Record<keyof EvacuationCondition, string>): condition is EvacuationCondition {
@@ -93,10 +100,7 @@ function isOurs(condition: Record<keyof EvacuationCondition, string>): condition
   return CONDITION_TYPES.some((one) => one === type) && (status === "True" || status === "False");
 }
 
-const wordOf = <const V extends string>(values: readonly V[], fallback: NoInfer<V>) =>
-  z._default(z.enum(values), fallback);
-
-export const NodeEvacuation = kind(
+const nodeEvacuation = kind(
   () => ({
     metadata: Meta,
     spec: z.object({
@@ -150,18 +154,23 @@ export const NodeEvacuation = kind(
       conditions: listOf(z.object(CONDITION)),
     }),
   }),
-  ({ metadata, spec: { afterwards, ...spec }, status }): nodes.NodeEvacuationFacts => ({
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    createdAt: createdAt(metadata),
-    isCommands: metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY,
-    spec: { ...spec, returnVMs: afterwards.returnVMs },
-    status: { ...status, conditions: status.conditions.filter(isNodes) },
-  }),
+  ({ metadata, spec: { afterwards, ...spec }, status }) => {
+    return {
+      name: metadata.name,
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+      createdAt: createdAt(metadata),
+      isCommands: metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY,
+      spec: { ...spec, returnVMs: afterwards.returnVMs },
+      status: { ...status, conditions: status.conditions.filter(isNodes) },
+    } satisfies nodes.NodeEvacuationFacts;
+  },
   // Its blockers may be many.
   LARGE_FACTS,
 );
+
+export const NodeEvacuation: z.ZodMiniType<nodes.NodeEvacuationFacts> = nodeEvacuation;
+export type NodeEvacuationRead = z.output<typeof nodeEvacuation>;
 
 function isNodes(condition: Record<keyof nodes.NodeCondition, string>): condition is nodes.NodeCondition {
   const { type, status } = condition;

@@ -1,0 +1,185 @@
+/** Each kind of Lifeboat's is the same in its CustomResourceDefinition and in the code. */
+import { describe, expect, test } from "vitest";
+import { END_PHASES, EVACUATION_BOUNDS, type EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import {
+  NODE_END_PHASES,
+  NODE_EVACUATION_BOUNDS,
+  type NodeEvacuationFacts,
+} from "../../shared/kube/node-evacuation.ts";
+import { type Resource, RESOURCES } from "../../shared/kube/resources.ts";
+import {
+  Evacuation,
+  type EvacuationRead,
+  LifeboatConfiguration,
+  NodeEvacuation,
+  type NodeEvacuationRead,
+} from "../../shared/kube/schemas/lifeboat.ts";
+import type { NodeVerdict } from "../../shared/preflight/facts.ts";
+import { LONGEST_MESSAGE } from "../../shared/settings/conditions.ts";
+import { Spec } from "../../shared/settings/configuration.ts";
+import { FEATURE_GATES } from "../../shared/settings/settings.ts";
+import { definedFields, Definition, differencesOf, type Fields, readFields } from "../support/manifests/fields.ts";
+import { readManifests } from "../support/manifests/shipped.ts";
+
+interface Kind {
+  readonly file: string;
+  readonly plural: Resource;
+  readonly code: Fields;
+  /** Fields that the code does not read, and why. */
+  readonly unread: Readonly<Record<string, string>>;
+  /** Words of fields that the code reads as any text. */
+  readonly words: Readonly<Record<string, readonly string[]>>;
+  /** The lists of words in the rules. */
+  readonly lists: readonly (readonly string[])[];
+  /** Bounds that the code keeps to when it writes. */
+  readonly written: Readonly<Record<string, number>>;
+  /** Of `kubectl get`; `wide`: with `-o wide` only. */
+  readonly columns: { readonly narrow: string; readonly wide: string };
+  readonly shortNames: readonly string[];
+}
+
+/** The API server takes three, the code reads two. */
+const STATUSES = { "status.conditions[].status": ["True", "False", "Unknown"] };
+const VERDICTS = { WillBlock: 0, NoRoom: 0, Unknown: 0, WillSucceedWithShutdowns: 0, WillSucceed: 0 } satisfies Record<
+  NodeVerdict,
+  number
+>;
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  Evacuation: {
+    file: "crds/evacuations.yaml",
+    plural: "evacuations",
+    code: readFields(Evacuation),
+    unread: {},
+    words: STATUSES,
+    lists: [END_PHASES, ["BackingOff", "Blocked"]],
+    written: EVACUATION_BOUNDS,
+    columns: { narrow: "VM, From, To, Cause, Phase, Attempts, Age", wide: "Requested By, Migration, Message" },
+    shortNames: ["evac"],
+  },
+  NodeEvacuation: {
+    file: "crds/nodeevacuations.yaml",
+    plural: "nodeevacuations",
+    code: readFields(NodeEvacuation),
+    unread: { "spec.reason": "for people" },
+    words: { ...STATUSES, "status.verdict": Object.keys(VERDICTS) },
+    lists: [NODE_END_PHASES],
+    written: NODE_EVACUATION_BOUNDS,
+    columns: {
+      narrow: "Node, Phase, Left, Moving, Blocked, ETA, Age",
+      wide: "Not Before, After, Progress, Verdict, Message",
+    },
+    shortNames: ["nevac"],
+  },
+  LifeboatConfiguration: {
+    file: "crds/lifeboatconfigurations.yaml",
+    plural: "lifeboatconfigurations",
+    code: new Map([...readFields(LifeboatConfiguration), ...readFields(Spec, "spec", true)]),
+    unread: { "status.observedGeneration": "for people, and for kubectl wait; the code reads that of the conditions" },
+    words: STATUSES,
+    lists: [FEATURE_GATES],
+    written: { "status.conditions[].message": LONGEST_MESSAGE },
+    columns: { narrow: "Valid, Age", wide: "" },
+    shortNames: [],
+  },
+};
+
+describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, words, lists, written, ...shown }) => {
+  const manifest = readManifests(file)[0];
+  const definition = Definition.parse(manifest);
+  const [version] = definition.spec.versions;
+  const fields = definedFields(definition);
+  const known = new Map([...code].filter(([path]) => /^(spec|status)\b/.test(path)));
+
+  test("both have the same fields", () => {
+    const dropped = [...known.keys()].filter((path) => !fields.has(path));
+    expect(dropped, `the API server drops what ${file} does not have`).toEqual([]);
+    const without = [...fields.keys()].filter((path) => !known.has(path));
+    expect(without, `${file} has them, but no code reads them`).toEqual(Object.keys(unread));
+  });
+
+  test("each field is the same in both", () => {
+    const differences = [...known].flatMap(([path, its]) => {
+      const found = fields.get(path) ?? its;
+      return differencesOf({ ...its, words: its.words ?? words[path] }, found).map((what) => `${path}: ${what}`);
+    });
+    expect(differences, file).toEqual([]);
+  });
+
+  test("the rules list the same words", () => {
+    const inRules = [...JSON.stringify(manifest).matchAll(/ in \[([^\]]*)\]/g)].map(([, list = ""]) => {
+      return [...list.matchAll(/'(\w+)'/g)].map(([, word]) => word);
+    });
+    expect(inRules, file).toEqual(expect.arrayContaining(lists.map((list) => [...list])));
+    expect(inRules.length, file).toBe(lists.length);
+  });
+
+  test("each object around a default has a default: the API server goes no deeper into an absent one", () => {
+    const around = [...fields].flatMap(([path, { fallback }]) => (fallback === undefined ? [] : outerOf(path)));
+    const absent = around.filter((path) => {
+      const { isRequired, fallback } = fields.get(path) ?? {};
+      return isRequired !== true && fallback === undefined;
+    });
+    expect(absent, file).toEqual([]);
+  });
+
+  test("what the code writes is within the bounds", () => {
+    const exceeded = Object.entries(written).flatMap(([path, most]) => {
+      const { bounds = {} } = fields.get(path) ?? {};
+      const allowed = bounds.maxLength ?? bounds.maxItems ?? bounds.maximum ?? 0;
+      return most > allowed ? [`${path}: the code writes up to ${most}, the definition allows ${allowed}`] : [];
+    });
+    expect(exceeded, file).toEqual([]);
+    const bounded = [...fields].filter(
+      ([
+        ,
+        {
+          bounds: { maxLength, maxItems },
+        },
+      ]) => (maxLength ?? maxItems) !== undefined,
+    );
+    const others = bounded.map(([path]) => path).filter((path) => !(path in written) && !OTHER_BOUNDS.test(path));
+    expect(others, `${file} has bounds to which no code keeps`).toEqual([]);
+  });
+
+  test("kubectl get shows them", () => {
+    const columns = version.additionalPrinterColumns;
+    const namesOf = (isWide: boolean) =>
+      columns.filter(({ priority }) => priority > 0 === isWide).map(({ name }) => name);
+    expect({ narrow: namesOf(false).join(", "), wide: namesOf(true).join(", ") }, file).toEqual(shown.columns);
+    const paths = [...columns, ...version.selectableFields].map(({ jsonPath }) =>
+      jsonPath.replace(/\[\?.*?\]/, "[]").slice(1),
+    );
+    const unknown = paths.filter((path) => !fields.has(path) && path !== "metadata.creationTimestamp");
+    expect(unknown, `${file}: a column, or what can be selected by, is not a field`).toEqual([]);
+  });
+
+  test("it is called the same", () => {
+    const { group, names } = definition.spec;
+    expect(names, file).toEqual({ kind, plural, shortNames: shown.shortNames });
+    expect(RESOURCES[plural].api, file).toBe(`/apis/${group}/${version.name}`);
+  });
+});
+
+/** Bounds of Kubernetes' and KubeVirt's names and words, of short texts of our own, and of what administrators write. */
+const OTHER_BOUNDS =
+  /(name|namespace|nodeName|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;
+
+/** `spec` and `spec.guard` of `spec.guard.requesters`. */
+function outerOf(path: string): readonly string[] {
+  const names = path.split(".");
+  return names.slice(1).map((_, at) => names.slice(0, at + 1).join("."));
+}
+
+type Paths<T> = T extends readonly (infer Item)[]
+  ? Paths<Item>
+  : T extends object
+    ? { [K in keyof T & string]-?: K | `${K}.${Paths<NonNullable<T[K]>>}` }[keyof T & string]
+    : never;
+type None<P extends never> = P;
+
+/** The compiler names a field here that a type has and no schema reads. */
+export type Unread = [
+  None<Exclude<Paths<EvacuationFacts>, Paths<EvacuationRead>>>,
+  None<Exclude<Paths<NodeEvacuationFacts>, Paths<NodeEvacuationRead>>>,
+];

@@ -1,0 +1,169 @@
+/** The fields of a kind, by their paths, as the code reads them and as its definition has them. */
+import { isDeepStrictEqual } from "node:util";
+import * as z from "zod/mini";
+import { Count, Text } from "../../../shared/kube/schemas/fields.ts";
+
+export const BOUNDS = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"] as const;
+export type Bounds = Readonly<Partial<Record<(typeof BOUNDS)[number], number>>>;
+
+export interface Field {
+  /** Undefined: anything. */
+  readonly type: string | undefined;
+  readonly isRequired: boolean;
+  readonly words: readonly string[] | undefined;
+  /** Undefined: the field is absent where it is not written. */
+  readonly fallback: unknown;
+  readonly bounds: Bounds;
+}
+
+/** `spec.schedule.after`, `status.blockers[].name`, `spec.featureGates{}`. */
+export type Fields = ReadonlyMap<string, Field>;
+
+// The definition.
+
+const Schema = z.looseObject({
+  type: z.exactOptional(z.string()),
+  enum: z.exactOptional(z.array(z.string())),
+  required: z.exactOptional(z.array(z.string())),
+  get properties() {
+    return z.exactOptional(z.record(z.string(), Schema));
+  },
+  get items() {
+    return z.exactOptional(Schema);
+  },
+  get additionalProperties() {
+    return z.exactOptional(Schema);
+  },
+});
+type Schema = z.infer<typeof Schema>;
+
+const Path = z.object({ jsonPath: z.string() });
+export const Definition = z.object({
+  spec: z.object({
+    group: z.string(),
+    scope: z.string(),
+    names: z.object({ kind: z.string(), plural: z.string(), shortNames: z._default(z.array(z.string()), []) }),
+    versions: z.tuple([
+      z.object({
+        name: z.string(),
+        schema: z.object({ openAPIV3Schema: Schema }),
+        selectableFields: z._default(z.array(Path), []),
+        additionalPrinterColumns: z.array(
+          z.object({ ...Path.shape, name: z.string(), type: z.string(), priority: z._default(z.number(), 0) }),
+        ),
+      }),
+    ]),
+  }),
+});
+
+/** Without apiVersion, kind and metadata, which are the API server's. */
+export function definedFields(definition: z.infer<typeof Definition>): Fields {
+  const { required = [], properties = {} } = definition.spec.versions[0].schema.openAPIV3Schema;
+  const parts = ["spec", "status"].map((key) => [key, properties[key] ?? {}] as const);
+  return new Map(parts.flatMap(([key, its]) => defined(its, key, required.includes(key))));
+}
+
+function defined(schema: Schema, path: string, isRequired: boolean): readonly (readonly [string, Field])[] {
+  const bounds = Object.fromEntries(BOUNDS.flatMap((bound) => (bound in schema ? [[bound, schema[bound]]] : [])));
+  const field = { type: schema.type, isRequired, words: schema.enum, fallback: schema["default"], bounds };
+  const children = Object.entries(schema.properties ?? {}).flatMap(([key, its]) =>
+    defined(its, `${path}.${key}`, schema.required?.includes(key) ?? false),
+  );
+  const { items, additionalProperties: values } = schema;
+  const inside = [
+    ...(items ? defined(items, `${path}[]`, true) : []),
+    ...(values ? defined(values, `${path}{}`, true) : []),
+  ];
+  return [[path, field], ...children, ...inside];
+}
+
+// The code.
+
+const { core } = z;
+
+export function readFields(schema: z.core.$ZodType, path = "", isOptional = false, fallback?: unknown): Fields {
+  const inside = (its: z.core.$ZodType, optional = isOptional, value = fallback) =>
+    readFields(its, path, optional, value);
+  if (schema instanceof core.$ZodLazy) return inside(schema._zod.def.getter());
+  if (schema instanceof core.$ZodPipe) {
+    const { in: before, out: after } = schema._zod.def;
+    return inside(isTransform(after) ? before : after, isOptional || isTransform(before));
+  }
+  if (mayBeAbsent(schema)) {
+    const { def } = schema._zod;
+    const value = "defaultValue" in def && !saysNothing(schema, def.defaultValue) ? def.defaultValue : undefined;
+    return inside(def.innerType, true, value);
+  }
+  return new Map([[path, leaf(schema, isOptional, fallback)], ...childrenOf(schema, path)]);
+}
+
+type MayBeAbsent = z.core.$ZodOptional | z.core.$ZodNullable | z.core.$ZodDefault | z.core.$ZodPrefault;
+
+function mayBeAbsent(schema: z.core.$ZodType): schema is MayBeAbsent {
+  const { $ZodOptional, $ZodNullable, $ZodDefault, $ZodPrefault } = core;
+  return [$ZodOptional, $ZodNullable, $ZodDefault, $ZodPrefault].some((one) => schema instanceof one);
+}
+
+function isTransform(schema: z.core.$ZodType): boolean {
+  return schema instanceof core.$ZodTransform && schema !== Text;
+}
+
+/** Stands for a field that is absent. */
+function saysNothing(schema: z.core.$ZodType, value: unknown): boolean {
+  return schema === Count || [{}, [], ""].some((none) => isDeepStrictEqual(value, none));
+}
+
+function childrenOf(schema: z.core.$ZodType, path: string): readonly (readonly [string, Field])[] {
+  if (schema instanceof core.$ZodArray) return [...readFields(schema._zod.def.element, `${path}[]`)];
+  if (schema instanceof core.$ZodRecord) return [...readFields(schema._zod.def.valueType, `${path}{}`)];
+  if (!(schema instanceof core.$ZodObject)) return [];
+  return Object.entries(schema._zod.def.shape).flatMap(([key, its]) => [
+    ...readFields(its, path === "" ? key : `${path}.${key}`),
+  ]);
+}
+
+/** A text that may be absent is a transformation, of which zod cannot say anything. */
+function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): Field {
+  if (schema === Text) return { type: "string", isRequired: false, words: undefined, fallback, bounds: {} };
+  const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
+  const bounds = Object.fromEntries(
+    BOUNDS.flatMap((bound) => {
+      const value = json[bound];
+      return typeof value === "number" && isSaid(bound, value) ? [[bound, value]] : [];
+    }),
+  );
+  const words = json.enum?.map(String);
+  const type = typeof json.type === "string" ? json.type : undefined;
+  return { type, isRequired: !isOptional, words, fallback, bounds };
+}
+
+/** Whole numbers are safe ones, and no list has fewer than none. */
+function isSaid(bound: string, value: number): boolean {
+  return Math.abs(value) !== Number.MAX_SAFE_INTEGER && !(bound === "minItems" && value === 0);
+}
+
+/** In words, as the code has it and as the definition has it. */
+export function differencesOf(code: Field, defined: Field): readonly string[] {
+  const isNeeded = code.isRequired && !defined.isRequired && defined.fallback === undefined;
+  return [
+    ...differing("type", typeOf(code, defined), defined.type),
+    ...differing("words", code.words?.toSorted(), defined.words?.toSorted()),
+    // An empty object is there for the sake of the defaults inside.
+    ...differing("default", code.fallback, isDeepStrictEqual(defined.fallback, {}) ? undefined : defined.fallback),
+    ...BOUNDS.flatMap((bound) => {
+      return bound in code.bounds ? differing(bound, code.bounds[bound], defined.bounds[bound]) : [];
+    }),
+    ...(isNeeded ? ["the code needs it, the definition lets it be left out"] : []),
+  ];
+}
+
+function differing(what: string, code: unknown, defined: unknown): readonly string[] {
+  return isDeepStrictEqual(code, defined)
+    ? []
+    : [`${what}: the code has ${JSON.stringify(code)}, the definition ${JSON.stringify(defined)}`];
+}
+
+/** The code may read more than the definition allows. */
+function typeOf({ type }: Field, defined: Field): string | undefined {
+  return type === undefined || (type === "number" && defined.type === "integer") ? defined.type : type;
+}
