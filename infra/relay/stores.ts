@@ -60,7 +60,7 @@ function keyOf({ namespace = "", name }: Versioned): string {
   return `${namespace}/${name}`;
 }
 
-/** They are numbers that grow: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions, since 1.35. */
+/** VERSIONS.comparableVersions: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions. */
 function versionOf({ resourceVersion = "0" }: Versioned): number {
   return Number(resourceVersion);
 }

@@ -1,4 +1,4 @@
-/** Disruption budgets: which VMI has one. Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets. */
+/** Disruption budgets: which VMI has one. Upstream: KubeVirt's disruption budget controller before VERSIONS.noBudgets. */
 import type { Action, Plan } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, OwnerReference, VmiFacts } from "../kube/facts.ts";

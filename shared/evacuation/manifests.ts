@@ -42,7 +42,7 @@ export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
   return requestedBy.slice(0, EVACUATION_BOUNDS["spec.requestedBy"]);
 }
 
-/** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */
+/** Owned by the VMI, not as controller: KubeVirt deletes every budget whose controller is a VMI (VERSIONS.noBudgets). */
 export function budget(vmi: VmiFacts) {
   return {
     apiVersion: "policy/v1",

@@ -196,6 +196,7 @@ async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<Act
   return evacuationNodeName === undefined ? "Done" : await cancel(vmi, evacuationNodeName, cluster);
 }
 
+/** By a request of our own (VERSIONS.evacuateCancel): `virtctl evacuate-cancel` fails in some versions. */
 async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client): Promise<ActResult> {
   const answer = await cluster.update(vmi, "evacuate/cancel", { evacuationNodeName }, { expect: [400, 401, 500] });
   const { code, request } = answer;

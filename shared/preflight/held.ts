@@ -8,7 +8,7 @@ import { isTrouble } from "../evacuation/not-started.ts";
 import { byAge, isAbout, ofVmi } from "../evacuation/identity.ts";
 import { secondsSince } from "../settings/time.ts";
 import { offBecause } from "../settings/limits.ts";
-import { isNameTooLong } from "../settings/versions.ts";
+import { isBefore, VERSIONS } from "../settings/versions.ts";
 import type { PreflightFacts } from "./facts.ts";
 import type { FitNode } from "./fit.ts";
 import { targetOf } from "./place.ts";
@@ -40,7 +40,8 @@ function migrationsOff(_: VmiFacts, { settings }: PreflightFacts): HeldReason | 
 
 /** KubeVirt labels each migration with the name of its VM, and the API server refuses a label of that length. */
 function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReason | undefined {
-  if (isNameTooLong(name, settings.kubevirtMinor) !== true) return undefined;
+  const isWhole = isBefore(VERSIONS.shortNames, settings.kubevirtMinor);
+  if (name.length <= LONGEST_LABEL || !isWhole) return undefined;
   const message = `the API server refuses its migrations: its name has ${name.length} characters, and KubeVirt makes it a label, which may have ${LONGEST_LABEL}`;
   return { reason: "NameTooLong", message };
 }
@@ -102,8 +103,8 @@ export function boundBecause(
 /** What makes it uncertain that the VM moves, in words. */
 export function doubtsAbout(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const { evacuations, settings } = f;
-  const isLong = isNameTooLong(vmi.name, settings.kubevirtMinor) === undefined;
-  const name = isLong ? [`its name is longer than ${LONGEST_LABEL} characters`] : [];
+  const mayBeShort = vmi.name.length > LONGEST_LABEL && !isBefore(VERSIONS.shortNames, settings.kubevirtMinor);
+  const name = mayBeShort ? [`its name is longer than ${LONGEST_LABEL} characters`] : [];
   const last = ofVmi(evacuations, vmi)
     .filter((e) => isAbout(e, vmi))
     .toSorted(byAge)

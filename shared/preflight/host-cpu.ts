@@ -12,7 +12,7 @@ const HOST_FEATURE = "host-model-required-features.node.kubevirt.io/";
 
 type WithLabels = Pick<ScheduledNode, "name" | "labels">;
 
-/** What the target of a migration selects of CPUs besides. The vendor since KubeVirt 1.8; with an older one such a migration fails. */
+/** What the target of a migration selects of CPUs besides. The vendor by VERSIONS.targetVendor. */
 export function cpuOnMigration({ nodeSelector }: Placement, cpuModel: string | undefined, source: WithLabels): Labels {
   const asked = Object.keys(nodeSelector);
   const hasMigrated = asked.some((key) => key.startsWith(FEATURE) || key.startsWith(MIGRATION_MODEL));

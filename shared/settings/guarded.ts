@@ -5,9 +5,10 @@ import type { InstalledWebhook } from "../kube/facts.ts";
 
 /** `reason`: of the pod condition `DisruptionTarget`. Without one the requester tells the cause. */
 export const GUARDED = {
+  /** Kubernetes since VERSIONS.asynchronousPreemption. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
-  /** Of a device that the pod has, by Dynamic Resource Allocation: the node has no taint. */
+  /** Of a device that the pod has, by Dynamic Resource Allocation (VERSIONS.deviceTaints): the node has no taint. */
   DeviceTaint: { reason: "DeletionByDeviceTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
 } as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;

@@ -1,20 +1,104 @@
-import { LONGEST_LABEL } from "../kube/names.ts";
+/** All that depends on a version of Kubernetes or KubeVirt, and the oldest versions that Lifeboat is made for. Each is a minor version of 1. */
 
-/** The oldest versions that Lifeboat is made for, minor versions of 1. */
-export const OLDEST = { kubernetes: 33, kubevirt: 7 } as const;
+const PRODUCTS = { kubernetes: "Kubernetes", kubevirt: "KubeVirt" } as const;
+export type Product = keyof typeof PRODUCTS;
 
-/** Undefined: it does not say. */
-export type MinorVersions = Readonly<Record<keyof typeof OLDEST, number | undefined>>;
-
-export function isOld(of: keyof MinorVersions, minor: number | undefined): minor is number {
-  return minor !== undefined && minor < OLDEST[of];
+export interface VersionRow {
+  readonly of: Product;
+  readonly since: number;
+  /** What it does from then on. */
+  readonly does: string;
+  /** What Lifeboat does about it. */
+  readonly lifeboat: string;
+  /** Each of these files names the row. */
+  readonly usedIn: readonly string[];
 }
 
-/** The newest minor version of KubeVirt that is known to label migrations with the whole name of the VM (`addMigrationSelectorLabel`). */
-const WHOLE_NAME_IN_LABEL = 9;
+export const VERSIONS = {
+  asynchronousPreemption: {
+    of: "kubernetes",
+    since: 33,
+    does: "the scheduler deletes a preemption's victims beside its other work",
+    lifeboat: "needs that: a refusal of the guard does not hold up the scheduler",
+    usedIn: ["shared/settings/guarded.ts"],
+  },
+  comparableVersions: {
+    of: "kubernetes",
+    since: 35,
+    does: "resource versions are defined to be numbers that grow",
+    lifeboat: "compares them (the relay). Older API servers have such numbers, too",
+    usedIn: ["infra/relay/stores.ts"],
+  },
+  deviceTaints: {
+    of: "kubernetes",
+    since: 36,
+    does: "pods whose device has a NoExecute taint are deleted by default (before: if the feature is switched on)",
+    lifeboat: "refuses these deletions (the guard)",
+    usedIn: ["shared/settings/guarded.ts"],
+  },
+  noBudgets: {
+    of: "kubevirt",
+    since: 6,
+    does: "KubeVirt makes no disruption budgets, and deletes each budget whose controller is a VMI",
+    lifeboat: "makes them; a VMI owns its budget, but is not its controller",
+    usedIn: ["shared/budget/budget.ts", "shared/evacuation/manifests.ts"],
+  },
+  evacuateCancel: {
+    of: "kubevirt",
+    since: 7,
+    does: "a VMI has the subresource `evacuate/cancel`",
+    lifeboat: "needs that to take marks back",
+    usedIn: ["shared/evacuation/perform.ts"],
+  },
+  blockedMigrations: {
+    of: "kubevirt",
+    since: 8,
+    does: "a backup, a utility volume or the other end can block a migration, and a condition says so",
+    lifeboat: "waits for that, and names it",
+    usedIn: ["shared/kube/schemas/kubevirt.ts"],
+  },
+  targetVendor: {
+    of: "kubevirt",
+    since: 8,
+    does: "a migration's target selects the CPU vendor of its source",
+    lifeboat: "asks for that vendor in forecasts. Before, a migration to another vendor fails",
+    usedIn: ["shared/preflight/host-cpu.ts"],
+  },
+  plugins: {
+    of: "kubevirt",
+    since: 9,
+    does: "virt-handler can ask a Plugin before it shuts a guest down",
+    lifeboat: "needs that for `--with shield` (experimental)",
+    usedIn: ["infra/cli/install/manifests.ts"],
+  },
+  shortNames: {
+    of: "kubevirt",
+    since: 10,
+    does: "KubeVirt may shorten the VM's name in a label of its migrations. Before, the API server refuses migrations of a VM whose name has more than 63 characters",
+    lifeboat: "says in forecasts that such a VM cannot move; from then on it does not know",
+    usedIn: ["shared/preflight/held.ts"],
+  },
+} as const satisfies Readonly<Record<string, VersionRow>>;
 
-/** Whether the API server refuses migrations of a VM, because KubeVirt makes its name a label. Undefined: KubeVirt may shorten it. */
-export function isNameTooLong(name: string, kubevirtMinor: number | undefined): boolean | undefined {
-  if (name.length <= LONGEST_LABEL) return false;
-  return kubevirtMinor !== undefined && kubevirtMinor <= WHOLE_NAME_IN_LABEL ? true : undefined;
+/** The oldest versions that Lifeboat is made for. */
+export const OLDEST = {
+  kubernetes: VERSIONS.asynchronousPreemption.since,
+  kubevirt: VERSIONS.evacuateCancel.since,
+} as const;
+
+/** Undefined: it does not say. */
+export type MinorVersions = Readonly<Record<Product, number | undefined>>;
+
+export function isOld(of: Product, minor: number | undefined): minor is number {
+  return isBefore({ since: OLDEST[of] }, minor);
+}
+
+/** Whether a cluster of that version lacks what the row is about. */
+export function isBefore({ since }: Pick<VersionRow, "since">, minor: number | undefined): minor is number {
+  return minor !== undefined && minor < since;
+}
+
+/** `KubeVirt 1.9`. */
+export function versionText(of: Product, minor: number): string {
+  return `${PRODUCTS[of]} 1.${minor}`;
 }

@@ -2,6 +2,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
+import { isBefore, versionText } from "../../../shared/settings/versions.ts";
 import { type Add, EXIT, timeout } from "../command.ts";
 import { Failed } from "../failed.ts";
 import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
@@ -44,6 +45,7 @@ interface Step {
 }
 
 const STEPS: readonly Step[] = [
+  { title: "Kubernetes and KubeVirt are new enough for the parts", do: requireVersions },
   { title: "KubeVirt has what the parts need", do: requireGate },
   { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
   { title: "parts of an older version that are not needed any more are gone", do: removeOld },
@@ -138,6 +140,16 @@ function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
   const manifests = plan({ parts, guard, home: { ...home, webhookToken: "WEBHOOK_TOKEN", ...trust } });
   return manifests.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
+}
+
+/** Before anything is applied: the API server would not know a kind in the middle of it. */
+function requireVersions({ parts, facts: { minors } }: Installing): void {
+  for (const { name, needs } of parts) {
+    const minor = needs && minors[needs.of];
+    if (needs === undefined || !isBefore(needs, minor)) continue;
+    const [needed, found] = [needs.since, minor].map((one) => versionText(needs.of, one));
+    throw new Failed(`--with ${name} needs ${needed}, and this cluster has ${found}. Nothing has been applied.`);
+  }
 }
 
 /** Before anything is applied: KubeVirt would refuse the shield's Plugin in the middle of it. */

@@ -1,5 +1,6 @@
 /** The manifests that Lifeboat ships, as objects, and the optional parts of Lifeboat that they are of. */
 import { type FeatureGate } from "../../../shared/settings/settings.ts";
+import { type VersionRow, VERSIONS, versionText } from "../../../shared/settings/versions.ts";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { loadAll } from "js-yaml";
 import { readFileSync } from "node:fs";
@@ -48,6 +49,7 @@ export interface Part {
   readonly about: string;
   readonly gates: readonly FeatureGate[];
   readonly files: readonly string[];
+  readonly needs?: VersionRow;
 }
 
 const PRESSURE = "NodePressureEvictionLiveMigration";
@@ -69,9 +71,10 @@ export const PARTS: readonly Part[] = [
     ),
   },
   { ...part("pressure", "moves VMs off nodes under memory, disk or PID pressure", [PRESSURE]), files: [] },
-  part("shield", "experimental: launchers wait after a SIGTERM under node pressure (KubeVirt 1.9, gate Plugins)", [
-    PRESSURE,
-  ]),
+  needing(
+    VERSIONS.plugins,
+    part("shield", "experimental: launchers wait after a SIGTERM under node pressure (gate Plugins)", [PRESSURE]),
+  ),
   part("maintenance", "carries out NodeEvacuations: cordons nodes, restarts and stops VMs where that is asked for"),
   part("migration-policy", "makes urgent migrations converge"),
   part("descheduling", "Lifeboat's own descheduler may evict; you apply its policy (ConfigMap lifeboat-descheduler)", [
@@ -83,6 +86,10 @@ export const PARTS: readonly Part[] = [
 
 function part(name: string, about: string, gates: readonly FeatureGate[] = []): Part {
   return { name, about, gates, files: [`kubernetes/optional/${name}/${name}.yaml`] };
+}
+
+function needing(needs: VersionRow, { about, ...rest }: Part): Part {
+  return { ...rest, needs, about: about.replace("(", `(${versionText(needs.of, needs.since)}, `) };
 }
 
 /** `guard,shield`, as `--with` takes it; may be given more than once. */

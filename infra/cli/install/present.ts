@@ -5,7 +5,7 @@ import { parseAnswer } from "../../../shared/kube/read.ts";
 import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { type Send } from "../../../shared/kube/transport.ts";
 import { PLUGINS_GATE } from "../../../shared/kube/names.ts";
-import { isOld, OLDEST } from "../../../shared/settings/versions.ts";
+import { isOld, type MinorVersions, OLDEST, type Product, versionText } from "../../../shared/settings/versions.ts";
 import { CLUSTER_VARIABLE } from "../../server/names.ts";
 import { type Connection } from "../connection.ts";
 import { Failed, UsageError } from "../failed.ts";
@@ -34,11 +34,13 @@ export async function readClusterFacts(connection: Connection) {
     minor: ofKubeVirt,
   } = parseAnswer(KubeVirt, kubevirt, "GET of KubeVirt");
   const { name } = parseAnswer(Named, kubevirt, "GET of KubeVirt").metadata;
-  requireNew("Kubernetes", minor);
-  requireNew("KubeVirt", ofKubeVirt);
+  const minors = { kubernetes: minor, kubevirt: ofKubeVirt };
+  requireNew("kubernetes", minors);
+  requireNew("kubevirt", minors);
   const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };
   const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
   return {
+    minors,
     kubevirtNamespace: namespace,
     featureGates,
     toleratesNoExecute,
@@ -49,10 +51,9 @@ export async function readClusterFacts(connection: Connection) {
   };
 }
 
-function requireNew(of: "Kubernetes" | "KubeVirt", minor: number | undefined): void {
-  const known = of === "Kubernetes" ? "kubernetes" : "kubevirt";
-  if (!isOld(known, minor)) return;
-  throw new Failed(`${of} 1.${minor} is older than 1.${OLDEST[known]}, the oldest supported`);
+function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
+  if (!isOld(of, minor)) return;
+  throw new Failed(`${versionText(of, minor)} is older than 1.${OLDEST[of]}, the oldest supported`);
 }
 
 /** Those of which anything is there: an installation that was interrupted has no webhook yet. Which gates are on is the administrator's to say. */

@@ -20,7 +20,7 @@ import {
 } from "./fields.ts";
 import { decentralized } from "./vmi.ts";
 
-/** Conditions of a migration that KubeVirt cannot begin, in the order of its checks. Upstream: api/core/v1/types.go. */
+/** Conditions of a migration that KubeVirt cannot begin, in the order of its checks (VERSIONS.blockedMigrations). Upstream: api/core/v1/types.go. */
 const BLOCKING: readonly string[] = [
   "migrationBlockedByBackup",
   "migrationBlockedByUtilityVolumes",

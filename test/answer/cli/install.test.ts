@@ -22,6 +22,16 @@ test("install: an old KubeVirt is named before anything is applied", async () =>
   });
 });
 
+test("install: a part that needs a newer KubeVirt is named before anything is applied", async () => {
+  const patch = { type: "merge", body: { status: { observedKubeVirtVersion: "v1.8.4" } } } as const;
+  for (const { metadata } of (await cluster.client.list(kubeVirts)).items)
+    await cluster.client.patch(kubeVirts, metadata, patch, { subresource: "status" });
+  expect(await run("install --in-cluster --image a/b:c --with shield")).toMatchObject({
+    code: 1,
+    err: ["error: --with shield needs KubeVirt 1.9, and this cluster has KubeVirt 1.8. Nothing has been applied."],
+  });
+});
+
 test("uninstall: no other product's budgets go; nodes that nothing takes up are named", async () => {
   const spec = { minAvailable: 1, selector: { matchLabels: { app: "db" } } };
   for (const [name, label] of [

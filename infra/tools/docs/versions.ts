@@ -1,0 +1,8 @@
+/** What depends on a version of Kubernetes or KubeVirt, as a table for administrators. */
+import { VERSIONS, versionText } from "../../../shared/settings/versions.ts";
+import { renderTable } from "./policy/tables.ts";
+
+export function versionTable(): string {
+  const rows = Object.values(VERSIONS).map(({ of, since, does, lifeboat }) => [versionText(of, since), does, lifeboat]);
+  return renderTable([["from", "there", "Lifeboat"], ...rows]);
+}
