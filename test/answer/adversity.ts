@@ -116,7 +116,8 @@ async function ask({ asks }: Flow, app: FakeDoors, fake: FakeCluster): Promise<v
   // KubeVirt's own webhook is asked at the same time.
   if (isEviction) reviewBeside(fake, review);
   const { code, text } = await (isEviction ? app.evict(review) : app.delete(review));
-  if (!isEviction) expect(code, "the guard never fails: its policy is Ignore").toBe(200);
+  // A review of a deletion that cannot learn the facts fails, and the policy in the API server holds the deletion.
+  if (!isEviction) expect([200, 502, 503, 504]).toContain(code);
   if (code === 200 && text.includes('"allowed":true')) expect(isAlive(fake), `a VM was lost: ${text}`).toBe(false);
 }
 
