@@ -5,12 +5,15 @@ import { type Inside, isWebhook } from "../../../infra/cli/install/plan.ts";
 import { applyAsCommand, sendOver } from "../../../infra/lab/stage/apply.ts";
 import { inClusterManifests, SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import { type Sandbox, secrets } from "../../../infra/sandbox/index.ts";
-import { WEBHOOK_CONFIGURATIONS } from "../../live/stage.ts";
+import { mutatingConfigurations, webhookConfigurations } from "../../../infra/lab/stage/webhooks.ts";
 import { machineOf } from "../../support/cli/machine.ts";
 
 export const OPTIONAL = ["optional/guard/guard.yaml"];
-/** Of the webhook objects. */
-export const NAMES = ["lifeboat", "lifeboat-guard"];
+/** The webhook objects: that of evictions, and the guard's. */
+export const WEBHOOKS = [
+  { resource: webhookConfigurations, name: "lifeboat" },
+  { resource: mutatingConfigurations, name: "lifeboat-guard" },
+] as const;
 
 const Configuration = z.object({
   webhooks: z.tuple([
@@ -37,7 +40,7 @@ export async function look({ client }: Pick<Sandbox, "client">): Promise<State> 
   const secret = await client.get(secrets, SERVER);
   const data = secret?.data ?? {};
   const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
-  const objects = await Promise.all(NAMES.map((name) => client.get(WEBHOOK_CONFIGURATIONS, { name })));
+  const objects = await Promise.all(WEBHOOKS.map(({ resource, name }) => client.get(resource, { name })));
   const configs = objects.flatMap((one) => Configuration.safeParse(one).data?.webhooks[0].clientConfig ?? []);
   return {
     certificate: text("tls.crt"),

@@ -12,9 +12,8 @@ import { createAuthority, secrets, type Sandbox } from "../../../infra/sandbox/i
 import { trustIn } from "../../../infra/server/certificate.ts";
 import { HOST } from "../../../infra/server/names.ts";
 import { partsOf } from "../../../shared/settings/webhooks.ts";
-import { WEBHOOK_CONFIGURATIONS } from "../../live/stage.ts";
 import { startInstalled } from "../../support/server/installed.ts";
-import { type Installing, installIn, look as lookAt, NAMES, OPTIONAL } from "./identity-stage.ts";
+import { type Installing, installIn, look as lookAt, OPTIONAL, WEBHOOKS } from "./identity-stage.ts";
 
 const DAY = 86_400_000;
 
@@ -22,7 +21,7 @@ let sandbox: Sandbox;
 beforeAll(async () => void ({ sandbox } = await startInstalled(OPTIONAL)));
 afterAll(() => sandbox.stop());
 beforeEach(async () => {
-  for (const name of NAMES) await sandbox.client.delete(WEBHOOK_CONFIGURATIONS, { name }).catch(() => undefined);
+  for (const { resource, name } of WEBHOOKS) await sandbox.client.delete(resource, { name }).catch(() => undefined);
   await sandbox.client.delete(secrets, SERVER);
   await sandbox.client.create(secrets, { metadata: SERVER });
 });
@@ -56,9 +55,9 @@ test("the first one makes certificate and tokens, and waits for nothing; again, 
 });
 
 const replaceClientConfig = (change: { readonly path: string; readonly value: string }) => async () => {
-  for (const name of NAMES) {
+  for (const { resource, name } of WEBHOOKS) {
     const body = [{ op: "add", ...change }];
-    await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, { name }, { type: "json", body });
+    await sandbox.client.patch(resource, { name }, { type: "json", body });
   }
 };
 
@@ -66,7 +65,7 @@ const replaceClientConfig = (change: { readonly path: string; readonly value: st
 const CHANGED = [
   ["a caBundle that somebody has changed", replaceClientConfig({ path: "/webhooks/0/clientConfig/caBundle", value: base64("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") })],
   ["a path that somebody has changed",     replaceClientConfig({ path: "/webhooks/0/clientConfig/service/path", value: "/clusters/local/admission/evictions/mine" })],
-  ["webhooks that are gone",               async () => { for (const name of NAMES) await sandbox.client.delete(WEBHOOK_CONFIGURATIONS, { name }); }],
+  ["webhooks that are gone",               async () => { for (const { resource, name } of WEBHOOKS) await sandbox.client.delete(resource, { name }); }],
 ] as const;
 
 test.each(CHANGED)("given %s, the next one restores them, and keeps certificate and tokens", async (_, change) => {
@@ -126,7 +125,7 @@ test("an installation of 0.3, whose server has written path and caBundle and was
   };
   await write(Object.fromEntries(Object.entries(data).map(([key, value]) => [key, base64(value)])));
   await applyAsCommand(sandbox.client, inClusterManifests(OPTIONAL).filter(isWebhook));
-  for (const [index, name] of NAMES.entries()) {
+  for (const [index, { resource, name }] of WEBHOOKS.entries()) {
     const door = ["evictions", "deletions"][index];
     const body = [
       { op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64(old.certPem + next.certPem) },
@@ -136,7 +135,7 @@ test("an installation of 0.3, whose server has written path and caBundle and was
         value: `/clusters/local/admission/${door}/of-0.3-0123456789`,
       },
     ];
-    const path = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${name}`;
+    const path = `/apis/admissionregistration.k8s.io/v1/${resource.plural}/${name}`;
     const contentType = "application/json-patch+json";
     expect(
       await sandbox.client.raw({ method: "PATCH", path, body, contentType, query: { fieldManager: "node" } }),
@@ -213,7 +212,7 @@ test("with cert-manager only tokens are made, and neither certificate nor caBund
   await write({ "tls.crt": base64(certPem), "tls.key": base64(keyPem) });
   await install({ certManager: true });
   const body = [{ op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64("of cert-manager's") }];
-  for (const name of NAMES) await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, { name }, { type: "json", body });
+  for (const { resource, name } of WEBHOOKS) await sandbox.client.patch(resource, { name }, { type: "json", body });
   await write({ webhookToken: base64("another-0123456789") });
   const { end } = await install({ certManager: true });
   expect(end).toMatchObject({
@@ -222,6 +221,6 @@ test("with cert-manager only tokens are made, and neither certificate nor caBund
   });
   expect(end.paths.map((path) => path.split("/").at(-1))).toEqual(["another-0123456789", "another-0123456789"]);
   const annotations = { "cert-manager.io/inject-ca-from": "lifeboat-system/lifeboat-server" };
-  for (const name of NAMES)
-    expect((await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name }))?.metadata).toMatchObject({ annotations });
+  for (const { resource, name } of WEBHOOKS)
+    expect((await sandbox.client.get(resource, { name }))?.metadata).toMatchObject({ annotations });
 });

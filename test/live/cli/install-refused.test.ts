@@ -56,7 +56,7 @@ describe("given what keeps it from being installed", () => {
     expect({ code, out }).toEqual({ code: 1, out: [] });
     expect(err.join("\n")).toContain("--with shield needs KubeVirt's feature gate Plugins, which is off");
     const [, namespace = "", name = "", body = ""] =
-      /kubectl -n (\S+) patch kubevirt (\S+) --type merge -p '(.*)'/.exec(err.join("\n")) ?? [];
+      /kubectl -n (\S+) patch kubevirt (\S+) --type merge -p '(.*featureGates.*)'/.exec(err.join("\n")) ?? [];
     await stage.sandbox.client.patch(
       kubeVirts,
       { namespace, name },
