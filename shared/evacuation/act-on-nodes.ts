@@ -92,7 +92,10 @@ const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused",
 
 /** Everything is read again: KubeVirt's request has no precondition. */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
-  const [asking, now] = await Promise.all([readAsking(e, cluster), cluster.get("virtualmachineinstances", vmi)]);
+  const [asking, now] = await Promise.all([
+    readAsking(e, vmi.uid, cluster),
+    cluster.get("virtualmachineinstances", vmi),
+  ]);
   if (!mayBeAsked(e, vmi, now, asking)) return "Conflict";
   return await change(e.spec.by === "Restart" ? "restart" : "stop", vmi, cluster, TAKEN);
 }

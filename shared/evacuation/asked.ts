@@ -81,6 +81,8 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: (q) => q.asking !== "NotRead" && canMigrate(q), answer: () => withdrawn("the VM can migrate now") },
   { asked: "restart or stop", since: "the NodeEvacuation was paused, or the node uncordoned", so: "nothing is asked again until that is over",
     applies: read(({ ne, node }) => ne?.spec.progress === "Paused" || node?.unschedulable !== true), answer: held },
+  { asked: "restart or stop", since: "a disruption budget would refuse the eviction of its pod", so: "nothing is asked again until that is over",
+    applies: read(({ refusal }) => refusal !== undefined), answer: held },
   { asked: "restart or stop", since: "nothing, for 60 s: the request was refused or lost", so: "KubeVirt is asked again",
     applies: read(() => true), answer: askAgain },
 ];
@@ -132,8 +134,10 @@ function pending({ e }: Question): Next {
 }
 
 function held({ e, asking: around }: Question): Next {
-  const isPaused = around !== "NotRead" && around.ne?.spec.progress === "Paused";
-  const why = isPaused ? "spec.progress of its NodeEvacuation is Paused" : "its node is schedulable";
+  const { ne, node, refusal } = around === "NotRead" ? {} : around;
+  const isPaused = ne?.spec.progress === "Paused";
+  const open = node?.unschedulable === true ? undefined : "its node is schedulable";
+  const why = isPaused ? "spec.progress of its NodeEvacuation is Paused" : (open ?? refusal?.message ?? "");
   return asked(e, "Held", `KubeVirt has not taken it up, and Lifeboat does not ask again: ${why}`);
 }
 

@@ -71,8 +71,8 @@ export function askedUntil({ status: { nextAttemptTime, startTime } }: Evacuatio
 
 /** Whether a request that is about to be sent is still right, by what is true just now. `judged`: the VMI as it was decided on. */
 export function mayBeAsked(e: EvacuationFacts, judged: VmiFacts, now: VmiFacts | undefined, asking: Asking): boolean {
-  const { vm, node } = asking;
-  if (!isWanted(asking) || node === undefined || now === undefined) return false;
+  const { vm, node, refusal } = asking;
+  if (!isWanted(asking) || node === undefined || now === undefined || refusal !== undefined) return false;
   if (vm === undefined || vm.isChanging || vm.runStrategy !== e.spec.runStrategy) return false;
   return isAsJudged(now, judged.uid, node.name) && (!now.liveMigratable.migratable || isForFailures(e));
 }

@@ -1,4 +1,5 @@
 /** What is known when an Evacuation is decided on, and the shape of what is decided. */
+import type { Refusal } from "../budget/refusal.ts";
 import type { Action } from "../kube/action.ts";
 import type { BudgetFacts, MigrationFacts } from "../kube/facts.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -34,6 +35,8 @@ export interface Asking {
   readonly vm: VirtualMachineFacts | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
   readonly node: NodeFacts | undefined;
+  /** Why an eviction of its pod would be refused. */
+  readonly refusal?: Refusal | undefined;
 }
 
 /** What runs, as KubeVirt counts: migrations with a target pod. */

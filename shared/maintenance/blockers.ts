@@ -86,6 +86,7 @@ function isSame(a: NodeBlocker, b: NodeBlocker | undefined): boolean {
 /** These end by themselves in most clusters. */
 const PASSING: ReadonlySet<string> = new Set([
   "BudgetExhausted",
+  "BudgetOfController",
   "EvictionRefused",
   "External",
   "NotScheduled",

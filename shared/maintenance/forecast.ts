@@ -14,8 +14,10 @@ import type { FitNode } from "../preflight/fit.ts";
 import { boundBecause } from "../preflight/held.ts";
 import { renderStart } from "../preflight/next-pod.ts";
 import { placeInTurn } from "../preflight/place.ts";
-import { concluded, preflight } from "../preflight/verdict.ts";
+import { heldByBudget } from "../preflight/pod-verdict.ts";
+import { concluded, preflight, waitingForControllers } from "../preflight/verdict.ts";
 import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
+import { keptAmong } from "./kept.ts";
 import { viewOf, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
@@ -47,11 +49,15 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const of = ({ namespace, vmi = "" }: PodVerdict) => vmiOf.get(keyOf({ namespace, name: vmi }));
   const before = preflight(f);
-  const pods = before.pods.map((pod) => {
+  const views = f.vmis.map((vmi) => viewOf(vmi, w));
+  const held = { ...w, kept: keptAmong(views, f.pods, f.budgets) };
+  const asked = before.pods.map((pod) => {
     const vmi = of(pod);
-    return vmi === undefined ? pod : asAsked(pod, viewOf(vmi, w), f, w.vms);
+    return vmi === undefined ? pod : asAsked(pod, viewOf(vmi, held), f, held);
   });
-  const found = concluded({ ...before, pods: withRestarts(pods, f, w.vms) });
+  const pods = withRestarts(asked, f, w.vms);
+  const unknown = [...new Set([...before.unknown, ...waitingForControllers(pods)])];
+  const found = concluded({ ...before, pods, unknown });
   const ending = found.pods.filter(({ outcome }) => outcome === "ShutsDown").flatMap((pod) => of(pod) ?? []);
   return { found, shutdowns: [...new Set(ending)] };
 }
@@ -79,9 +85,11 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, vms: NodeW
 }
 
 /** With what the NodeEvacuation, or an owner, has said of VMs that cannot migrate. */
-function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts, vms: NodeWorld["vms"]): PodVerdict {
+function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts, { vms, kept: all }: NodeWorld): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
+  const kept = all.get(keyOf(view.vmi));
+  if (kept !== undefined) return { ...pod, ...heldByBudget(kept) };
   const why = whyItStays(view, f, vms);
   if (why !== undefined) {
     const reason = pod.reason === "BoundToNode" ? pod.reason : "NotMigratable";

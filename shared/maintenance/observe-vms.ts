@@ -5,8 +5,10 @@ import type { Client } from "../kube/client.ts";
 import { evacuationsOf, LAUNCHER } from "../kube/requests.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
-import { type Priorities, vmOf } from "./vms.ts";
+import { keptAmong } from "./kept.ts";
+import { type Priorities, viewOf, vmOf } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 /** If a node has more, the others have their turn when some of these have left. */
@@ -28,6 +30,22 @@ export async function othersOf(here: readonly VmiFacts[], { evacuations }: NodeW
   const own = new Set(evacuations.filter(isActive).map(vmOf));
   const marked = here.filter((vmi) => isMarked(vmi) && !vmi.isMigrating && !own.has(keyOf(vmi)));
   return (await Promise.all(marked.slice(0, MOST_VMS).map((vmi) => evacuationsOf(vmi, cluster)))).flat();
+}
+
+/** Budgets are read only if a VM is to be restarted or stopped. */
+export async function keptOf(w: NodeWorld, cluster: Client): Promise<NodeWorld["kept"]> {
+  const views = w.vmis.map((vmi) => viewOf(vmi, w));
+  if (views.every(({ fate }) => fate !== "ShutsDown")) return new Map();
+  const [pods, budgets] = await Promise.all([
+    // With every label: a budget may select by any.
+    cluster.list("pods", {
+      labels: LAUNCHER,
+      fields: { "spec.nodeName": w.ne.spec.nodeName },
+      as: scheduledPodSchema(),
+    }),
+    cluster.list("poddisruptionbudgets"),
+  ]);
+  return keptAmong(views, pods, budgets);
 }
 
 /** Where all have the same class there is nothing to compare. */

@@ -20,7 +20,7 @@ import { aheadOf, placedFirst } from "./beside.ts";
 import { isCalm, isShutdownDue } from "./blockers.ts";
 import { isRestarting } from "./leaving.ts";
 import { returning } from "./returning.ts";
-import { goneOf, MOST_VMS, othersOf, prioritiesOf } from "./observe-vms.ts";
+import { goneOf, keptOf, MOST_VMS, othersOf, prioritiesOf } from "./observe-vms.ts";
 import { nextOfNode, NOT_READ } from "./rules.ts";
 import { heldUntil, inOrder, placesFree, viewOf, type VmView } from "./vms.ts";
 import { type Candidate, hasStarted, isDue, type NodeWorld, type VmFacts } from "./world.ts";
@@ -32,6 +32,19 @@ export interface Looking extends Observer {
   readonly isThorough: boolean;
 }
 
+const NOTHING = {
+  vmis: [],
+  evacuations: [],
+  others: [],
+  vms: new Map(),
+  obstacles: new Map(),
+  bound: new Map(),
+  kept: new Map(),
+  candidates: [],
+  returning: [],
+  gone: new Map(),
+} as const;
+
 export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Promise<NodeWorld> {
   const { cluster, settings, now, all } = looking;
   const before = all.find(({ name }) => name === ne.spec.schedule.after);
@@ -41,17 +54,7 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
     hasStarted(ne) ? ownEvacuations(ne, cluster) : [],
   ]);
   const rivals = all.filter(({ uid, spec }) => uid !== ne.uid && spec.nodeName === ne.spec.nodeName);
-  const nothing = {
-    vmis: [],
-    others: [],
-    vms: new Map(),
-    obstacles: new Map(),
-    bound: new Map(),
-    candidates: [],
-    returning: [],
-    gone: new Map(),
-  };
-  const world = { settings, now, ne, node, rivals, before: { ne: before, node: nodeBefore }, evacuations, ...nothing };
+  const world = { settings, now, ne, node, rivals, before: { ne: before, node: nodeBefore }, ...NOTHING, evacuations };
   if (node === undefined) return world;
   if (hasEnded(ne))
     return { ...world, returning: isOpen(ne) && !node.unschedulable ? await returning(world, cluster) : [] };
@@ -64,18 +67,8 @@ export async function observeForecast(
   ne: NodeEvacuationFacts,
   observer: Observer & Pick<Looking, "all">,
 ): Promise<NodeWorld> {
-  const own = {
-    vmis: [],
-    vms: new Map(),
-    obstacles: new Map(),
-    bound: new Map(),
-    candidates: [],
-    returning: [],
-    gone: new Map(),
-  };
-  const nothing = { ...own, evacuations: [], others: [] };
   const { settings, now } = observer;
-  const world = { settings, now, ne, node: undefined, rivals: [], before: {}, ...nothing };
+  const world = { settings, now, ne, node: undefined, rivals: [], before: {}, ...NOTHING };
   return await withPreflight(world, { ...observer, isThorough: true });
 }
 
@@ -141,7 +134,8 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const pinned = vmis.filter((vmi) => mayDepend(vmi, world)).toSorted(goingFirst(world));
   const known = isThorough ? [] : ne.status.blockers.filter(({ reason }) => reason === "NoRestart");
   const obstacles = new Map(known.map((blocker) => [keyOf(blocker), blocker.message]));
-  const seen = { ...world, vmis, vms: await readVms([...turnedOff(world, vmis), ...pinned], looking), obstacles };
+  const read = { ...world, vmis, vms: await readVms([...turnedOff(world, vmis), ...pinned], looking), obstacles };
+  const seen = { ...read, kept: await keptOf(read, cluster) };
   const isRunning = ne.spec.progress === "Running" && node?.unschedulable === true;
   const ready = isRunning ? await withCandidates(seen, looking) : seen;
   if (!isCalm(vmis.map((vmi) => viewOf(vmi, ready)))) return ready;

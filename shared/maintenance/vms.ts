@@ -31,7 +31,10 @@ export interface VmView {
 
 const IS_SENT = "it is being sent to another namespace or cluster";
 
-type Seen = Pick<NodeWorld, "ne" | "evacuations" | "others" | "vms" | "obstacles" | "bound" | "settings" | "now">;
+type Seen = Pick<
+  NodeWorld,
+  "ne" | "evacuations" | "others" | "vms" | "obstacles" | "bound" | "kept" | "settings" | "now"
+>;
 
 export function viewOf(vmi: VmiFacts, w: Seen): VmView {
   const active = [...w.evacuations, ...w.others].find((e) => isActive(e) && isOf(e, vmi));
@@ -138,10 +141,16 @@ function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlock
   if (why !== undefined) return { vmi, fate: "Blocked", blocker: stays };
   const obstacle = way === "Restart" ? w.obstacles.get(keyOf(vmi)) : undefined;
   if (obstacle !== undefined) return blocked(vmi, "NoRestart", obstacle, remedyOf("NoRoom"));
-  const held = heldByOwner(vmi, w);
+  const held = heldByOwner(vmi, w) ?? keptByBudget(vmi, w);
   if (held !== undefined) return held;
   const message = `${blocker.message}; Lifeboat ${way === "Restart" ? "restarts" : "stops"} it`;
   return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message } };
+}
+
+/** As its eviction would be. */
+function keptByBudget(vmi: VmiFacts, { kept }: Seen): VmView | undefined {
+  const refusal = kept.get(keyOf(vmi));
+  return refusal && blocked(vmi, refusal.reason, refusal.message);
 }
 
 function whyNot(vmi: VmiFacts, vm: VmFacts | "None" | "NotRead", w: Seen): string | undefined {

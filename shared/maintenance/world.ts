@@ -9,6 +9,7 @@ import {
   type NodeEvacuationStatus,
   type VirtualMachineFacts,
 } from "../kube/node-evacuation.ts";
+import type { Refusal } from "../budget/refusal.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
@@ -43,6 +44,8 @@ export interface NodeWorld extends Moment {
   readonly obstacles: ReadonlyMap<string, string>;
   /** Why no other node may take some, whatever room it has: by what their owners ask for. */
   readonly bound: ReadonlyMap<string, string>;
+  /** Which budgets keep some from being restarted or stopped. */
+  readonly kept: ReadonlyMap<string, Refusal>;
   /** Those that a place is free for, or whose restart is due. */
   readonly candidates: readonly Candidate[];
   /** Of the node and the room elsewhere. Absent: not read. */

@@ -5,6 +5,7 @@
  * which nodes they are reached. Requests that grow with the node: one for the migrations of a namespace's VMs that are being moved already
  * (of a few hundred VMs, by the length of their names), one for each VM that has come without being there yet.
  */
+import { budgetOf } from "../budget/refusal.ts";
 import type { Client } from "../kube/client.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -17,7 +18,6 @@ import type { DrainFlags, PreflightFacts, PreflightPod } from "./facts.ts";
 import { PersistentVolume, ResourceQuota } from "./kinds.ts";
 import { observeElsewhere } from "./observe-elsewhere.ts";
 import { neighbourPodSchema, preflightPodSchema } from "./preflight-pod.ts";
-import { budgetOf } from "./refusals.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
 type Elsewhere =

@@ -2,6 +2,7 @@
  * What a drain of its node does to one pod, why, and who can change that. Upstream: the pod filters of kubectl drain
  * (pkg/drain/filters.go).
  */
+import { type Refusal, refusedByBudget } from "../budget/refusal.ts";
 import { durationText } from "../settings/time.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
@@ -11,7 +12,7 @@ import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
 import type { Outcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { heldBy, isLeftOver, leftOverText } from "./held.ts";
-import { quotaFinding, refusedByBudget } from "./refusals.ts";
+import { quotaFinding } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { ofVmi } from "../evacuation/identity.ts";
 import { hasBegun } from "../evacuation/not-started.ts";
@@ -79,11 +80,12 @@ function evicted(pod: PreflightPod, [vmi, ruling]: Ruled, f: PreflightFacts): Fo
     return overQuota(pod, found, f) ?? found;
   }
   const refusal = refusedByBudget(pod, f.budgets);
-  if (refusal !== undefined) {
-    const isPassing = refusal.reason === "BudgetOfController";
-    return is(isPassing ? "Waits" : "Blocked", refusal.reason, refusal.message);
-  }
+  if (refusal !== undefined) return heldByBudget(refusal);
   return orphaned(pod, [vmi, ruling], f) ?? allowed(pod, ruling);
+}
+
+export function heldByBudget({ reason, message }: Refusal): Found {
+  return is(reason === "BudgetOfController" ? "Waits" : "Blocked", reason, message);
 }
 
 /** A VM whose target pod would not be created. */

@@ -1,84 +1,11 @@
 /** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
-import { isVmi } from "../budget/budget.ts";
-import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
-import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, matches, vmiNameOf } from "../kube/objects.ts";
+import { budgetOf } from "../budget/refusal.ts";
+import type { PodFacts } from "../kube/facts.ts";
+import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { strategyOf } from "../settings/strategy.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
 import { asItIs, placeInTurn } from "./place.ts";
-
-/** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
-function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
-  return managedByUs && owners.some(isVmi);
-}
-
-/** Those that an eviction of the pod asks. */
-function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly BudgetFacts[] {
-  if (isFinal(pod) || pod.phase === "Pending" || pod.deleting) return [];
-  return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
-}
-
-/** The one of whose disruptions an eviction of the pod takes one. */
-export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): BudgetFacts | undefined {
-  return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
-}
-
-interface Refusal {
-  /** `BudgetOfController`: its controller may let the pod go by itself. */
-  readonly reason: "BudgetExhausted" | "BudgetOfController" | "SeveralBudgets";
-  readonly message: string;
-}
-
-/** Undefined: no budget is in the way. Upstream: pkg/registry/core/pod/storage/eviction.go. */
-export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): Refusal | undefined {
-  const [budget, ...others] = budgetsFor(pod, budgets);
-  if (budget === undefined) return undefined;
-  if (others.length > 0) {
-    const names = [budget, ...others].map(({ name }) => name).join(", ");
-    const message = `more than one PodDisruptionBudget selects the pod (${names}): the API server evicts no such pod`;
-    return { reason: "SeveralBudgets", message };
-  }
-  if (isSparedAsUnhealthy(pod, budget)) return undefined;
-  const { observedGeneration, currentHealthy, desiredHealthy, disruptionsAllowed } = budget.status;
-  const isCounted = observedGeneration >= budget.generation;
-  if (isCounted && disruptionsAllowed > 0) return undefined;
-  const message = isCounted
-    ? `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`
-    : "has not been counted yet";
-  const controller = controllerOf(budget, pod);
-  if (controller === undefined)
-    return { reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
-  const waits = `its controller may let the pod go, for example when the node's volumes are detached`;
-  return {
-    reason: "BudgetOfController",
-    message: `PodDisruptionBudget ${budget.name} of ${controller} ${message}; ${waits}`,
-  };
-}
-
-/** Their pods have budgets of the pods' owners. */
-const WORKLOADS: ReadonlySet<string> = new Set([
-  "ReplicaSet",
-  "ReplicationController",
-  "StatefulSet",
-  "Job",
-  "DaemonSet",
-]);
-
-function isOperators({ controller, kind }: OwnerReference): boolean {
-  return controller && !WORKLOADS.has(kind);
-}
-
-/** The object whose controller makes the budget, as storage engines do: it owns the budget, or both the pod and the budget's name are its own. */
-function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
-  const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);
-  return owner && `${owner.kind} ${owner.name}`;
-}
-
-/** Its eviction takes no disruption: it counts as none of the healthy pods. */
-function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, status }: BudgetFacts): boolean {
-  const isMet = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
-  return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
-}
 
 /** A pod that its budget keeps on the node for good. */
 export interface Held {

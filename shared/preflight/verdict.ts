@@ -126,6 +126,12 @@ function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   );
 }
 
+/** Pods behind budgets of controllers. */
+export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
+  const held = pods.filter(({ reason }) => reason === "BudgetOfController");
+  return held.map((pod) => `when pod ${keyOf(pod)} goes: ${pod.message}`);
+}
+
 /** Pods that may never go, though nothing says so. */
 function mayStay(judged: readonly Judged[], held: ReadonlyMap<string, Held>, f: PreflightFacts): readonly string[] {
   const unreplaced = judged.flatMap(({ pod }) => {
@@ -134,9 +140,7 @@ function mayStay(judged: readonly Judged[], held: ReadonlyMap<string, Held>, f: 
     return [`when pod ${keyOf(pod)} goes: PodDisruptionBudget ${budget} waits for a pod that no controller replaces`];
   });
   const leaving = judged.filter(({ verdict: { outcome } }) => outcome !== "Blocked" && outcome !== "Stays");
-  const waiting = judged.flatMap(({ pod, verdict: { reason, message } }) =>
-    reason === "BudgetOfController" ? [`when pod ${keyOf(pod)} goes: ${message}`] : [],
-  );
+  const waiting = waitingForControllers(judged.map(({ verdict }) => verdict));
   const hanging = leaving.flatMap(({ pod }) => {
     const message = hangingIn(pod, f)?.message;
     return message === undefined ? [] : [`when pod ${keyOf(pod)} goes: ${message}`];

@@ -3,7 +3,7 @@ import { mayBeStuck } from "../evacuation/attempts.ts";
 import { isBudgetRead } from "../budget/budget.ts";
 import { readBudget } from "../budget/read.ts";
 import { readAsking } from "../evacuation/read-asking.ts";
-import { isShutdown, needsAsking } from "../evacuation/shutdown.ts";
+import { isOff, isShutdown, needsAsking } from "../evacuation/shutdown.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods, needsTarget } from "../evacuation/world.ts";
 import type { MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
@@ -84,7 +84,8 @@ async function observe(key: NamespacedName, observer: Observer, given: Known): P
 /** Of restarts and stops that KubeVirt has not taken up, and of VMs that are to start again. */
 async function readAllAsking(all: readonly EvacuationFacts[], vmi: VmiFacts | undefined, { cluster, now }: Observer) {
   const asking = all.filter((e) => isShutdown(e) && needsAsking(e, vmi, now));
-  return new Map(await Promise.all(asking.map(async (e) => [e.uid, await readAsking(e, cluster)] as const)));
+  const uid = isOff(vmi) ? undefined : vmi?.uid;
+  return new Map(await Promise.all(asking.map(async (e) => [e.uid, await readAsking(e, uid, cluster)] as const)));
 }
 
 /** What is to be taken back is read anew: another evacuation may continue by now. */

@@ -20,12 +20,18 @@ export interface Stage {
   readonly asked: string[];
 }
 
-/** `code`: KubeVirt's answer to a request; a virt-controller that is away does nothing about it. */
-export function stage(spec: object, code: (what: string) => number = () => 202, isController = () => true): Stage {
+/** `code`: KubeVirt's answer to a request; a virt-controller that is away does nothing about it. `onWrite`: before each patch, of what. */
+export function stage(
+  spec: object,
+  code: (what: string) => number = () => 202,
+  isController = () => true,
+  onWrite: (resource: string) => void = () => {},
+): Stage {
   const fake = created({ virtualMachines: spec }, VMS);
   const asked: string[] = [];
   const doors = openFakeDoors(fake, (_, request) => {
-    const { subresource = "" } = request ?? {};
+    const { subresource = "", verb, resource = "" } = request ?? {};
+    if (verb === "patch") onWrite(resource);
     if (!["restart", "stop", "start"].includes(subresource)) return undefined;
     asked.push(subresource);
     const answer = code(subresource);

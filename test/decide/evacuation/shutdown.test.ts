@@ -55,6 +55,7 @@ describe("a restart", () => {
     ["… of a VM that can migrate now",          IN_VAIN,                                      vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
     ["… which is paused",                       IN_VAIN,                                      web,                                    "Restarting Held",             { ne: started({ spec: { progress: "Paused" } }) }],
     ["… of a node that is uncordoned",          IN_VAIN,                                      web,                                    "Restarting Held",             { node: node() }],
+    ["… whose pod a budget keeps",              IN_VAIN,                                      web,                                    "Restarting Held",             { refusal: { reason: "BudgetExhausted", message: "m" } }],
     ["… for one that has ended",                IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: started({ status: { phase: "Expired" } }) }],
     ["… for one that is gone",                  IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: undefined }],
     ["… of one that has moved by then",         { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { aheadOf, placedFirst } from "../../../shared/maintenance/beside.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
-import { NOW, time } from "../../support/fixtures.ts";
-import { facts, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
+import { NOW, owner, time } from "../../support/fixtures.ts";
+import { facts, foreignBudget, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 import { asked, nodeWorld, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 
 const GIB = 1024 ** 3;
@@ -83,4 +83,18 @@ test("a VM whose disk is a file of its node is not restarted: elsewhere it would
     { outcome: "Blocked", message: expect.stringContaining("/data/a.img is a file of this node") },
   ]);
   expect(found.verdict).toBe("WillBlock");
+});
+
+// prettier-ignore
+test.each([
+  ["of its owner",    {},                                                                               "Blocked BudgetExhausted",  "WillBlock"],
+  ["of a controller", { owners: [owner({ kind: "Cluster", name: "b", uid: "c", controller: true })] }, "Waits BudgetOfController", "Unknown"],
+])("a restart that a budget %s keeps: %s", (_, tweak, outcome, verdict) => {
+  const pod = launcher("a", { labels: { ...launcher("a").labels, app: "db" } });
+  const f = facts({ pods: [pod], vmis: [pinnedVm("a")], budgets: [foreignBudget("b", "db", tweak)] });
+  const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
+  const vms = new Map([["apps/a", { runStrategy: "Always" }]]);
+  const { found } = forecastOf(f, nodeWorld({ ne, vms }));
+  expect(found.pods.map((one) => `${one.outcome} ${one.reason}`)).toEqual([outcome]);
+  expect(found.verdict).toBe(verdict);
 });

@@ -71,6 +71,7 @@ export function nodeWorld(tweak: Partial<NodeWorld> = {}): NodeWorld {
     vms: new Map(),
     obstacles: new Map(),
     bound: new Map(),
+    kept: new Map(),
     candidates: [],
     returning: [],
     gone: new Map(),

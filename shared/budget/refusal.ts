@@ -1,0 +1,109 @@
+/** What budgets of others refuse: an eviction, and what ends a guest as an eviction would. Upstream: pkg/registry/core/pod/storage/eviction.go. */
+import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
+import { isFinal, matches } from "../kube/objects.ts";
+import { isVmi } from "./budget.ts";
+
+/** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
+function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
+  return managedByUs && owners.some(isVmi);
+}
+
+/** Those that an eviction of the pod asks. */
+function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly BudgetFacts[] {
+  if (isFinal(pod) || pod.phase === "Pending" || pod.deleting) return [];
+  return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
+}
+
+/** The one of whose disruptions an eviction of the pod takes one. */
+export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): BudgetFacts | undefined {
+  return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
+}
+
+export interface Refusal {
+  /** `BudgetOfController`: its controller may let the pod go by itself. */
+  readonly reason: "BudgetExhausted" | "BudgetOfController" | "SeveralBudgets";
+  readonly message: string;
+}
+
+/** Undefined: no budget is in the way. */
+export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): Refusal | undefined {
+  const [budget, ...others] = budgetsFor(pod, budgets);
+  if (budget === undefined) return undefined;
+  if (others.length > 0) {
+    const names = [budget, ...others].map(({ name }) => name).join(", ");
+    const message = `more than one PodDisruptionBudget selects the pod (${names}): the API server evicts no such pod`;
+    return { reason: "SeveralBudgets", message };
+  }
+  if (isSparedAsUnhealthy(pod, budget)) return undefined;
+  const { observedGeneration, currentHealthy, desiredHealthy, disruptionsAllowed } = budget.status;
+  const isCounted = observedGeneration >= budget.generation;
+  if (isCounted && disruptionsAllowed > 0) return undefined;
+  const message = isCounted
+    ? `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`
+    : "has not been counted yet";
+  const controller = controllerOf(budget, pod);
+  if (controller === undefined)
+    return { reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
+  const waits = `its controller may let the pod go, for example when the node's volumes are detached`;
+  return {
+    reason: "BudgetOfController",
+    message: `PodDisruptionBudget ${budget.name} of ${controller} ${message}; ${waits}`,
+  };
+}
+
+/** Their pods have budgets of the pods' owners, or of people. */
+const WORKLOADS: ReadonlySet<string> = new Set([
+  "ReplicaSet",
+  "ReplicationController",
+  "StatefulSet",
+  "Job",
+  "DaemonSet",
+  "VirtualMachineInstance",
+]);
+
+function isOperators({ controller, kind }: OwnerReference): boolean {
+  return controller && !WORKLOADS.has(kind);
+}
+
+/** The object whose controller makes the budget, as storage engines do: it owns the budget, or both the pod and the budget's name are its own. */
+function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
+  const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);
+  return owner && `${owner.kind} ${owner.name}`;
+}
+
+/** Its eviction takes no disruption: it counts as none of the healthy pods. */
+function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, status }: BudgetFacts): boolean {
+  const isMet = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
+  return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
+}
+
+/** A launcher pod whose VM is to be restarted or stopped. */
+export interface Ending {
+  readonly pod: PodFacts;
+  /** A VM that is stopped does not run again for now, so that its budget has one disruption less for the others. */
+  readonly isBack: boolean;
+}
+
+/** Why some are not restarted or stopped, by the UIDs of their pods: their evictions would be refused. A budget of the VMI itself is about evictions alone. */
+export function keptByBudgets(
+  ending: readonly Ending[],
+  budgets: readonly BudgetFacts[],
+): ReadonlyMap<string, Refusal> {
+  let left: readonly BudgetFacts[] = budgets.filter(({ owners }) => !owners.some(isVmi));
+  const kept = new Map<string, Refusal>();
+  for (const { pod, isBack } of ending.toSorted((a, b) => Number(a.isBack) - Number(b.isBack))) {
+    const refusal = refusedByBudget(pod, left);
+    if (refusal !== undefined) kept.set(pod.uid, refusal);
+    else if (!isBack) left = withoutOne(left, budgetOf(pod, left));
+  }
+  return kept;
+}
+
+function withoutOne(budgets: readonly BudgetFacts[], used: BudgetFacts | undefined): readonly BudgetFacts[] {
+  return budgets.map((budget) => {
+    if (budget !== used) return budget;
+    const { disruptionsAllowed, currentHealthy } = budget.status;
+    const status = { ...budget.status, disruptionsAllowed: disruptionsAllowed - 1, currentHealthy: currentHealthy - 1 };
+    return { ...budget, status };
+  });
+}
