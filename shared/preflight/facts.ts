@@ -4,6 +4,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NodeSelectorTerm, Resources } from "../kube/scheduled-pod.ts";
 import type { Moment } from "../settings/time.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";
+import type { QuotaMarks } from "./quota-controllers.ts";
 
 /** A pod that is bound to a node, as far as it concerns whether others fit beside it. */
 export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
@@ -45,6 +46,8 @@ export interface QuotaFacts extends NamespacedName {
   readonly used: Resources;
   /** Those of `scopeSelector` included. */
   readonly scopes: readonly string[];
+  /** Its labels, annotations and writers. */
+  readonly marks: QuotaMarks;
   /** Whether its controller has counted what it is about. The API server refuses until then. */
   readonly counted: boolean;
 }

@@ -1,7 +1,16 @@
 /** Volumes and quotas, as far as they say where a pod may be. */
 import * as z from "zod/mini";
 import type { Resources } from "../kube/scheduled-pod.ts";
-import { listOf, NodeTerm, ObjectName, ObjectNamespace, part, Quantities, Text } from "../kube/schemas/fields.ts";
+import {
+  listOf,
+  NodeTerm,
+  ObjectName,
+  ObjectNamespace,
+  part,
+  Quantities,
+  Text,
+  TextsOrNone,
+} from "../kube/schemas/fields.ts";
 import { resourcesOf } from "../kube/schemas/pod-requirements.ts";
 import type { QuotaFacts, Volume } from "./facts.ts";
 import { resourceOf } from "./refusals.ts";
@@ -27,7 +36,13 @@ export const PersistentVolume = z.lazy(() =>
 export const ResourceQuota = z.lazy(() =>
   z.pipe(
     z.object({
-      metadata: z.object({ namespace: ObjectNamespace, name: ObjectName }),
+      metadata: z.object({
+        namespace: ObjectNamespace,
+        name: ObjectName,
+        labels: TextsOrNone,
+        annotations: TextsOrNone,
+        managedFields: listOf(z.object({ manager: Text })),
+      }),
       spec: part({
         hard: Quantities,
         scopes: listOf(z.string()),
@@ -35,10 +50,12 @@ export const ResourceQuota = z.lazy(() =>
       }),
       status: part({ hard: Quantities, used: Quantities }),
     }),
-    z.transform(({ metadata: { namespace, name }, spec, status: { hard, used } }): QuotaFacts => {
+    z.transform(({ metadata, spec, status: { hard, used } }): QuotaFacts => {
+      const { namespace, name, labels, annotations, managedFields } = metadata;
+      const marks = { labels, annotations, managers: managedFields.flatMap(({ manager }) => manager ?? []) };
       const scopes = [...spec.scopes, ...spec.scopeSelector.matchExpressions.map(({ scopeName }) => scopeName)];
       const counted = Object.keys(spec.hard).every((key) => Object.hasOwn(hard, key) && Object.hasOwn(used, key));
-      return { namespace, name, hard: amountsOf(hard), used: amountsOf(used), scopes, counted };
+      return { namespace, name, hard: amountsOf(hard), used: amountsOf(used), scopes, marks, counted };
     }),
   ),
 );

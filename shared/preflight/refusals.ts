@@ -5,7 +5,9 @@ import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "../kub
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { strategyOf } from "../settings/strategy.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
+import type { FitNode } from "./fit.ts";
 import { asItIs, placeInTurn } from "./place.ts";
+import { raisedBy } from "./quota-controllers.ts";
 
 /** A pod that its budget keeps on the node for good. */
 export interface Held {
@@ -62,7 +64,10 @@ interface QuotaFinding {
   readonly unknown: readonly string[];
 }
 
-type World = Pick<PreflightFacts, "quotas" | "pods" | "vmis" | "migrations" | "migratingElsewhere" | "settings">;
+type World = Pick<
+  PreflightFacts,
+  "node" | "otherNodes" | "quotas" | "pods" | "vmis" | "migrations" | "migratingElsewhere" | "settings"
+>;
 
 /**
  * The source pod counts until it has ended. Upstream: `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go),
@@ -84,7 +89,8 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
     : isEnding
       ? "other pods of the namespace end in the drain"
       : undefined;
-  const found = quotas.map((quota) => judged(quota, added, why));
+  const nodes = [w.node, ...w.otherNodes];
+  const found = quotas.map((quota) => judged(quota, added, { why, nodes }));
   const [refusal] = found.flatMap((one) => one.refusal ?? []);
   return { ...(refusal !== undefined && { refusal }), unknown: found.flatMap((one) => one.unknown) };
 }
@@ -120,29 +126,38 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
   return usage;
 }
 
-/** `moves`: why what is left may be more in a moment. */
-function judged(quota: QuotaFacts, added: Amounts, moves: string | undefined): QuotaFinding {
-  const whether = (why: string) => `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`;
+interface Around {
+  /** What is left may be more in a moment. */
+  readonly why: string | undefined;
+  readonly nodes: readonly FitNode[];
+}
+
+function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): QuotaFinding {
+  const whether = (text: string) => `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${text}`;
   if (!quota.counted) return { unknown: [whether("it has not been counted yet")] };
   // KubeVirt may add a limit to the target pod that the source pod has not.
   const unsaid = Object.keys(quota.hard).filter((key) => key.startsWith("limits.") && !added.has(key));
   const unknown = unsaid.map((key) => whether(`the VM's pod has no ${key}`));
-  const shortage = shortageOf(quota, added);
+  const shortages = shortagesOf(quota, added).map((one) => ({
+    ...one,
+    by: raisedBy(one.resource, quota.marks, nodes),
+  }));
+  const { by, shortage } = shortages.find((one) => one.by === undefined) ?? shortages[0] ?? {};
   if (shortage === undefined) return { unknown };
   const scope = quota.scopes.find((one) => !FOR_ALL_LAUNCHERS.includes(one));
-  if (scope !== undefined) return { unknown: [...unknown, whether(`scope ${scope}; ${shortage}`)] };
-  if (moves !== undefined) return { unknown: [...unknown, whether(`${moves}; ${shortage}`)] };
+  const raised = by && `${by} may raise it while the VM moves`;
+  const doubt = scope === undefined ? (why ?? raised) : `scope ${scope}`;
+  if (doubt !== undefined) return { unknown: [...unknown, whether(`${doubt}; ${shortage}`)] };
   return { refusal: `ResourceQuota ${quota.name} refuses its target pod: ${shortage}`, unknown };
 }
 
-/** The first of what is too little. */
-function shortageOf({ hard, used }: QuotaFacts, added: Amounts): string | undefined {
-  for (const [key, most] of Object.entries(hard)) {
-    const [needed, left] = [added.get(key) ?? 0, Math.max(0, most - (used[key] ?? 0))];
-    const words = (amount: number) => inWords(resourceOf(key), amount);
-    if (needed > left) return `${key}: ${words(needed)} needed, ${words(left)} left`;
-  }
-  return undefined;
+/** What is too little. */
+function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
+  return Object.entries(hard).flatMap(([resource, most]) => {
+    const [needed, left] = [added.get(resource) ?? 0, Math.max(0, most - (used[resource] ?? 0))];
+    const words = (amount: number) => inWords(resourceOf(resource), amount);
+    return needed > left ? [{ resource, shortage: `${resource}: ${words(needed)} needed, ${words(left)} left` }] : [];
+  });
 }
 
 /** `requests.memory` is about memory. */

@@ -77,3 +77,10 @@ test.each<[string, object, object]>([
 ])("a ResourceQuota, %s", (_, quota, expected) => {
   expect(ResourceQuota.parse({ metadata: { namespace: "apps", name: "team" }, ...quota })).toMatchObject({ namespace: "apps", name: "team", ...expected });
 });
+
+test("a ResourceQuota says who has written it", () => {
+  const own = { labels: { "aaq.kubevirt.io": "true" }, annotations: { a: "b" } };
+  const managedFields = [{ manager: "kubectl", operation: "Update" }, { manager: "mtq-controller" }, {}];
+  const { marks } = ResourceQuota.parse({ metadata: { namespace: "apps", name: "team", ...own, managedFields } });
+  expect(marks).toEqual({ ...own, managers: ["kubectl", "mtq-controller"] });
+});

@@ -89,7 +89,7 @@ test("a VM whose disk is a file of its node is not restarted: elsewhere it would
 test.each([
   ["of its owner",    {},                                                                               "Blocked BudgetExhausted",  "WillBlock"],
   ["of a controller", { owners: [owner({ kind: "Cluster", name: "b", uid: "c", controller: true })] }, "Waits BudgetOfController", "Unknown"],
-])("a restart that a budget %s keeps: %s", (_, tweak, outcome, verdict) => {
+])("a restart that a budget %s keeps", (_, tweak, outcome, verdict) => {
   const pod = launcher("a", { labels: { ...launcher("a").labels, app: "db" } });
   const f = facts({ pods: [pod], vmis: [pinnedVm("a")], budgets: [foreignBudget("b", "db", tweak)] });
   const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });

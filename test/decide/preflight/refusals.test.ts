@@ -21,6 +21,7 @@ const quota = (hard: QuotaFacts["hard"], used: QuotaFacts["used"], tweak: Partia
   hard,
   used,
   scopes: [],
+  marks: { labels: {}, annotations: {}, managers: [] },
   counted: true,
   ...tweak,
 });
@@ -30,6 +31,31 @@ const hotplug = plainPod("hp", {
   labels: { "kubevirt.io": "hotplug-disk" },
   owners: [owner({ kind: "Pod", name: launcher("web").name, uid: "pod-web" })],
   requests: { cpu: 100 },
+});
+
+const RANCHERS = { "resourcequota.management.cattle.io/default-resource-quota": "true" };
+const UID = "harvesterhci.io/migratingUID-1";
+const SKIPS = { "harvesterhci.io/skipResourceQuotaAutoScaling": "true" };
+const marked = (marks: Partial<QuotaFacts["marks"]>, hard: QuotaFacts["hard"] = { "limits.memory": 3 * GIB }) =>
+  quota(hard, hard, { marks: { ...FULL.marks, ...marks } });
+const onHarvester = { ...limited, otherNodes: [node("node02", { labels: { "harvesterhci.io/managed": "true" } })] };
+
+// prettier-ignore
+test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string, controller: string]>([
+  ["of Rancher's, on Harvester's nodes",        marked({ labels: RANCHERS }),                                                 onHarvester, "Unknown", "Harvester"],
+  ["… which Harvester has written",             marked({ labels: RANCHERS, managers: ["rancher", "harvester"] }),             limited,     "Unknown", "Harvester"],
+  ["… which it has raised for a move",          marked({ labels: RANCHERS, annotations: { [UID]: "{}" } }),                   limited,     "Unknown", "Harvester"],
+  ["… which it is to leave alone",              marked({ labels: RANCHERS, annotations: SKIPS }),                             onHarvester, "WillBlock", ""],
+  ["… of pods, which it does not raise",        marked({ labels: RANCHERS }, { pods: 1, "limits.memory": 3 * GIB }),          onHarvester, "WillBlock", ""],
+  ["of Rancher's, without Harvester",           marked({ labels: RANCHERS }),                                                 limited,     "WillBlock", ""],
+  ["of a person's, on Harvester's nodes",       marked({}),                                                                   onHarvester, "WillBlock", ""],
+  ["that Managed Tenant Quota has raised once", marked({ managers: ["kubectl", "mtq-controller"] }),                          limited,     "Unknown", "managed-tenant-quota"],
+  ["of Application-Aware Quota",                marked({ labels: { "aaq.kubevirt.io": "true" } }, { "count/pods": 1 }),       {},          "Unknown", "application-aware-quota"],
+  ["that only people have written",             marked({ managers: ["kubectl", "kube-controller-manager"] }),                 limited,     "WillBlock", ""],
+])("a used-up quota %s", (...[, one, more, verdict, controller]) => {
+  const answer = preflight(facts({ quotas: [one], ...more }));
+  expect(answer.verdict).toBe(verdict);
+  expect(answer.unknown.join()).toContain(controller === "" ? "" : `${controller} may raise it`);
 });
 
 // prettier-ignore
