@@ -28,6 +28,9 @@ export interface GuestAsks {
   readonly requestedCpu?: number;
 }
 
+/** Conditions of a VMI: a hotplug is in progress. */
+export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
+
 /** Of a VMI. */
 export interface GuestFacts {
   /** What its next launcher pod is rendered from. */
@@ -35,6 +38,8 @@ export interface GuestFacts {
   /** While a hotplug is in progress it has less than it asks for. Memory in bytes. */
   readonly currentVcpus?: number;
   readonly currentMemory?: number;
+  /** Those that are True. Absent: none. */
+  readonly hotplugs?: readonly (typeof HOTPLUGS)[number][];
 }
 
 /** Of a VirtualMachine: what its next start is rendered from. */

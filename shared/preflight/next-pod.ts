@@ -32,12 +32,14 @@ export interface NextPod<P extends LauncherPod> {
   readonly cpu: Labels;
   /** What it asks for at least, and the fields that decide. Absent: the same. */
   readonly least?: { readonly pod: P; readonly fields: readonly string[] };
+  /** Fields of which it is not known what they make of it. Absent: none. */
+  readonly unknown?: readonly string[];
 }
 
 const OBSOLETE_MODEL = "node-labeller.kubevirt.io/obsolete-host-model";
 const HOSTNAME = "kubernetes.io/hostname";
 
-type Source = Pick<VmiFacts, "asks" | "currentVcpus" | "currentMemory">;
+type Source = Pick<VmiFacts, "asks" | "currentVcpus" | "currentMemory" | "hotplugs">;
 
 /** The target of a migration off `source`. KubeVirt also keeps it off the nodes of the VM's other launcher pods, which is for the caller to see to. */
 export function renderTarget<P extends LauncherPod>(
@@ -48,7 +50,27 @@ export function renderTarget<P extends LauncherPod>(
 ): NextPod<P> {
   const next = rendered(pod, { asks: vmi.asks, had: hadOf(vmi), rendering, isOwn: () => true });
   const cpu = source === undefined ? {} : cpuOnMigration(pod.placement, vmi.asks.cpuModel, source);
-  return { ...next, cpu };
+  return withUnknown({ ...next, cpu }, hotpluggedIn(vmi));
+}
+
+function withUnknown<N extends object>(
+  next: N,
+  unknown: readonly string[],
+): N & { readonly unknown?: readonly string[] } {
+  return unknown.length === 0 ? next : { ...next, unknown };
+}
+
+/** What KubeVirt plugs in, where the VMI does not show the difference between what the guest has and what it asks for. */
+function hotpluggedIn({ asks, currentVcpus, currentMemory, hotplugs = [] }: Source): readonly string[] {
+  const fields = {
+    HotMemoryChange: isDifferent(currentMemory, asks.guestMemory) ? undefined : "spec.domain.memory",
+    HotVCPUChange: isDifferent(currentVcpus, asks.vcpus) ? undefined : "spec.domain.cpu",
+  };
+  return hotplugs.flatMap((type) => (fields[type] === undefined ? [] : [`${fields[type]} (${type})`]));
+}
+
+function isDifferent(has: number | undefined, wanted: number | undefined): boolean {
+  return has !== undefined && wanted !== undefined && has !== wanted;
 }
 
 /** A new start. If an instance type is part of it, the size is that of the VMI, as long as KubeVirt asks for no restart. */
@@ -57,7 +79,7 @@ export function renderStart<P extends LauncherPod>(
   vmi: Source,
   vm: StartFacts | undefined,
   { rendering }: Pick<Settings, "rendering">,
-): NextPod<P> & { readonly unknown?: readonly string[] } {
+): NextPod<P> {
   const isFromVmi = vm?.template === undefined || vm.hasInstancetype;
   const asks = isFromVmi
     ? { ...vmi.asks, ...placedAs(vm?.template) }
@@ -65,8 +87,9 @@ export function renderStart<P extends LauncherPod>(
   const added = [VENDOR, ...(vmi.asks.cpuModel === HOST_MODEL ? [FEATURE, MIGRATION_MODEL] : [])];
   const isOwn = (key: string) => !added.some((prefix) => key.startsWith(prefix)) && !isOtherModel(key, asks);
   const next = { ...rendered(pod, { asks, had: hadOf(vmi), rendering, isOwn }), cpu: {} };
-  const unknown = isFromVmi && vm?.restartRequired === true ? ["spec.instancetype (RestartRequired)"] : undefined;
-  return unknown === undefined ? next : { ...next, unknown };
+  if (!isFromVmi) return next;
+  const isOld = vm?.restartRequired === true;
+  return withUnknown(next, [...(isOld ? ["spec.instancetype (RestartRequired)"] : []), ...hotpluggedIn(vmi)]);
 }
 
 /** What an instance type or a preference does not set. */

@@ -109,12 +109,15 @@ function notJudged(
   const unchecked = [...targets.map(({ pod }) => pod), ...replaced].flatMap((pod) =>
     pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
   );
+  const notRendered = targets.flatMap(({ pod, unknown = [] }) =>
+    unknown.map((field) => `what the next pod of VM ${pod.namespace}/${vmiNameOf(pod) ?? ""} asks for: ${field}`),
+  );
   const vmis = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const doubts = moving.flatMap((pod) => {
     const vmi = vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
     return vmi === undefined ? [] : doubtsAbout(vmi, f);
   });
-  return [...unchecked, ...doubts, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
+  return [...unchecked, ...notRendered, ...doubts, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
 }
 
 /** VMs for whose next pods there is room only if KubeVirt renders them in one of two ways. */

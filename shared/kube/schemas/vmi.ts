@@ -1,6 +1,7 @@
 /** A VirtualMachineInstance: the fields that policy reads, as facts. */
 import * as z from "zod/mini";
 import type { VmiFacts } from "../facts.ts";
+import { HOTPLUGS } from "../guest.ts";
 import * as names from "../names.ts";
 import { identityOf, kind, listOf, Meta, part, Phase, present, Text, TextsOrNone } from "./fields.ts";
 import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
@@ -70,21 +71,25 @@ function movedInSeconds(state: Ended): number | undefined {
 
 const LIVE_MIGRATABLE = "LiveMigratable";
 
-/** The only one that is read of a VMI's conditions, which are a third of what its status has. */
-const LiveMigratable = z.lazy(() =>
+/** Few are read of a VMI's conditions, which are a third of what its status has. */
+const VmiConditions = z.lazy(() =>
   z.pipe(
     z.pipe(
       listOf(z.unknown()),
-      z.transform((conditions) => conditions.find(isLiveMigratable)),
+      z.transform((all): { readonly migratable?: unknown; readonly hotplugs: unknown } => ({
+        migratable: all.find((one) => isOf(one, LIVE_MIGRATABLE)),
+        hotplugs: HOTPLUGS.filter((type) => all.some((one) => isOf(one, type) && one.status === "True")),
+      })),
     ),
-    z.optional(z.object({ status: z.string(), reason: Text, message: Text })),
+    z.object({
+      migratable: z.optional(z.object({ status: z.string(), reason: Text, message: Text })),
+      hotplugs: z.array(z.enum(HOTPLUGS)),
+    }),
   ),
 );
 
-function isLiveMigratable(condition: unknown): boolean {
-  return (
-    typeof condition === "object" && condition !== null && "type" in condition && condition.type === LIVE_MIGRATABLE
-  );
+function isOf(condition: unknown, type: string): condition is { readonly status?: unknown } {
+  return typeof condition === "object" && condition !== null && "type" in condition && condition.type === type;
 }
 
 const Some = z.pipe(
@@ -115,7 +120,7 @@ export const Vmi = kind(
       nodeName: Text,
       evacuationNodeName: Text,
       activePods: TextsOrNone,
-      conditions: LiveMigratable,
+      conditions: VmiConditions,
       migrationState: z.nullish(MigrationState),
       changedBlockTracking: part({ backupStatus: BackupStatus }),
       currentCPUTopology: CurrentCpu,
@@ -123,10 +128,11 @@ export const Vmi = kind(
     }),
   }),
   ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...seen } }): VmiFacts => {
-    const { currentCPUTopology: currentVcpus, memory: currentMemory, ...status } = seen;
+    const { currentCPUTopology, memory: currentMemory, ...status } = seen;
     const asks = asksOf(spec);
+    const threads = spec.domain.ioThreads.supplementalPoolThreadCount ?? 0;
     const { labels, annotations } = metadata;
-    const { status: migratable, reason, message } = conditions ?? {};
+    const { status: migratable, reason, message } = conditions.migratable ?? {};
     const { isSending, ...migration } = migrationState ?? {
       isMigrating: false,
       isSending: false,
@@ -141,8 +147,9 @@ export const Vmi = kind(
       hasAnnotations: Boolean(annotations),
       guestMemory: asks.guestMemory ?? 0,
       asks,
-      currentVcpus,
+      currentVcpus: currentCPUTopology === undefined ? undefined : currentCPUTopology + threads,
       currentMemory,
+      hotplugs: conditions.hotplugs.length === 0 ? undefined : conditions.hotplugs,
       priorityClass: spec.priorityClassName,
       backup: changedBlockTracking.backupStatus,
       hasUtilityVolumes: spec.utilityVolumes,

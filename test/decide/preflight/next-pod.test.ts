@@ -129,6 +129,11 @@ describe("the next pod", () => {
     ["… half of which is requested",                  { vmi: { asks: asks({ guestMemory: 5 * GIB }), currentMemory: 2 * GIB }, node: to({}, 4 * GIB), settings: rendering({ memoryOvercommit: 200 }) }, "WillSucceed"],
     ["CPUs that are being plugged in",                { vmi: { asks: asks({ vcpus: 24 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 2000) },                               "NoRoom"],
     ["… with room for them",                          { vmi: { asks: asks({ vcpus: 8 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 2000) },                                "WillSucceed"],
+    ["memory of which the VMI does not say how much is missing", { vmi: { asks: asks({ guestMemory: 2 * GIB }), hotplugs: ["HotMemoryChange"] }, node: to({}) }, "Unknown", "spec.domain.memory (HotMemoryChange)"],
+    ["… or says that nothing is",                     { vmi: { asks: asks({ guestMemory: 2 * GIB }), currentMemory: 2 * GIB, hotplugs: ["HotMemoryChange"] }, node: to({}) }, "Unknown", "spec.domain.memory (HotMemoryChange)"],
+    ["… of which it does",                            { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: 2 * GIB, hotplugs: ["HotMemoryChange"] }, node: to({}, 4 * GIB) }, "WillSucceed"],
+    ["CPUs of which it does not say how many",        { vmi: { asks: asks({ vcpus: 2 }), hotplugs: ["HotVCPUChange"] }, node: to({}) },                                  "Unknown", "spec.domain.cpu (HotVCPUChange)"],
+    ["… of which it does",                            { vmi: { asks: asks({ vcpus: 4 }), currentVcpus: 2, hotplugs: ["HotVCPUChange"] }, node: to({}, 8 * GIB) },        "WillSucceed"],
     ["CPUs at another ratio than its pod was given",  { vmi: { asks: asks({ vcpus: 4 }) }, node: to({}, 8 * GIB, 2000), settings: rendering({ cpuAllocationRatio: 1 }) }, "NoRoom"],
     ["an overhead that the KubeVirt CR multiplies",   { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 2.5 * GIB), settings: rendering({ overheadRatio: 2 }) },  "Unknown", "additionalGuestMemoryOverheadRatio of the KubeVirt CR"],
     ["… with room for the most",                      { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 4 * GIB), settings: rendering({ overheadRatio: 2 }) },    "WillSucceed"],
@@ -148,16 +153,18 @@ describe("the next pod", () => {
   });
 
   // prettier-ignore
-  test.each<[string, Partial<StartFacts>, obstacle: string | undefined]>([
+  test.each<[string, Partial<StartFacts>, obstacle: string | undefined, VmiFacts["hotplugs"]?]>([
     ["from a template that has not changed",               { template: asks({ guestMemory: 2 * GIB }) },                         undefined],
     ["with more memory than a node has",                   { template: asks({ guestMemory: 300 * GIB }) },                       "Resources"],
     ["with less memory",                                   { template: asks({ guestMemory: GIB }) },                             undefined],
     ["in a pool without nodes",                            { template: asks({ guestMemory: 2 * GIB, nodeSelector: POOL_B }) },   "NodeAffinity"],
     ["with a host port's equal, a required pod affinity",  { template: asks({ guestMemory: 2 * GIB, unchecked: ["podAffinity"] }) }, "cannot be judged: podAffinity"],
     ["by an instance type that has not changed",           { template: PLAIN, hasInstancetype: true },                           undefined],
+    ["by an instance type, while memory is plugged in",  { template: PLAIN, hasInstancetype: true },                           "spec.domain.memory (HotMemoryChange)", ["HotMemoryChange"]],
+    ["from a template, while memory is plugged in",        { template: asks({ guestMemory: 2 * GIB }) },                         undefined, ["HotMemoryChange"]],
     ["by an instance type, and KubeVirt asks for a restart", { template: PLAIN, hasInstancetype: true, restartRequired: true }, "spec.instancetype (RestartRequired)"],
-  ])("of a start: %s", (_, start, obstacle) => {
-    const vmi = vmiOf("a", { asks: asks({ guestMemory: 2 * GIB }) });
+  ])("of a start: %s", (...[, start, obstacle, hotplugs]) => {
+    const vmi = vmiOf("a", { asks: asks({ guestMemory: 2 * GIB }), ...(hotplugs && { hotplugs }) });
     const f = facts({ pods: [launcher("a")], vmis: [vmi], otherNodes: [to({})] });
     const vm = { runStrategy: "Always", start: { template: undefined, hasInstancetype: false, restartRequired: false, ...start } };
     const why = restartObstacle(vmi, f, new Map([["apps/a", vm]]));
