@@ -92,6 +92,18 @@ function isOf(condition: unknown, type: string): condition is { readonly status?
   return typeof condition === "object" && condition !== null && "type" in condition && condition.type === type;
 }
 
+/** As the spec's own number. */
+function withIoThreads(
+  vcpus: number | undefined,
+  ioThreads: { readonly supplementalPoolThreadCount?: number | null | undefined },
+): number | undefined {
+  return vcpus === undefined ? undefined : vcpus + (ioThreads.supplementalPoolThreadCount ?? 0);
+}
+
+function orAbsent<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
 const Some = z.pipe(
   listOf(z.unknown()),
   z.transform(({ length }) => length > 0 || undefined),
@@ -130,7 +142,6 @@ export const Vmi = kind(
   ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...seen } }): VmiFacts => {
     const { currentCPUTopology, memory: currentMemory, ...status } = seen;
     const asks = asksOf(spec);
-    const threads = spec.domain.ioThreads.supplementalPoolThreadCount ?? 0;
     const { labels, annotations } = metadata;
     const { status: migratable, reason, message } = conditions.migratable ?? {};
     const { isSending, ...migration } = migrationState ?? {
@@ -147,9 +158,9 @@ export const Vmi = kind(
       hasAnnotations: Boolean(annotations),
       guestMemory: asks.guestMemory ?? 0,
       asks,
-      currentVcpus: currentCPUTopology === undefined ? undefined : currentCPUTopology + threads,
+      currentVcpus: withIoThreads(currentCPUTopology, spec.domain.ioThreads),
       currentMemory,
-      hotplugs: conditions.hotplugs.length === 0 ? undefined : conditions.hotplugs,
+      hotplugs: orAbsent(conditions.hotplugs),
       priorityClass: spec.priorityClassName,
       backup: changedBlockTracking.backupStatus,
       hasUtilityVolumes: spec.utilityVolumes,
