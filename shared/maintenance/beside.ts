@@ -8,7 +8,7 @@ import { placeAll } from "../preflight/place.ts";
 import { canMigrate, isLive } from "../settings/strategy.ts";
 import { hasStarted, isDue } from "./world.ts";
 
-/** NodeEvacuations of other nodes that have started, or start before this one: of two that are due the older one starts first. */
+/** NodeEvacuations of other nodes that start before this one: of two that are due the older one starts first. The preflight itself reads those that have started. */
 export function aheadOf(
   ne: NodeEvacuationFacts,
   all: readonly NodeEvacuationFacts[],
@@ -20,7 +20,7 @@ export function aheadOf(
     isDue(one, now) && isOlder(one) && one.spec.progress === "Running" && one.spec.schedule.after === undefined;
   return all.filter((one) => {
     const isOther = one.uid !== ne.uid && one.spec.nodeName !== ne.spec.nodeName;
-    return isOther && !hasEnded(one) && one.spec.intent !== "Withdrawn" && (hasStarted(one) || startsFirst(one));
+    return isOther && !hasEnded(one) && !hasStarted(one) && one.spec.intent !== "Withdrawn" && startsFirst(one);
   });
 }
 

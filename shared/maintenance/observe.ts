@@ -107,9 +107,7 @@ async function withPreflight(world: NodeWorld, looking: Looking): Promise<NodeWo
 const MOST_AHEAD = 5;
 
 async function observeBeside({ ne }: NodeWorld, looking: Looking): Promise<PreflightFacts | undefined> {
-  // The preflight itself reads those that are being emptied now.
-  const waiting = aheadOf(ne, looking.all, looking.now).filter((one) => !hasStarted(one));
-  const ahead = waiting.slice(0, MOST_AHEAD);
+  const ahead = aheadOf(ne, looking.all, looking.now).slice(0, MOST_AHEAD);
   const [found, ...others] = await Promise.all([
     observePreflight(ne.spec.nodeName, flagsOf(ne.spec), looking),
     ...ahead.map(async (one) => ({

@@ -32,7 +32,8 @@ export async function observeElsewhere(
   { cluster, settings }: Pick<Observer, "cluster" | "settings">,
   unread: string[],
 ): Promise<readonly Leaving[]> {
-  const wanted = await wantedIn(evacuations, cluster);
+  const closed = new Set(nodes.filter(({ unschedulable }) => unschedulable).map((node) => node.name));
+  const wanted = await wantedIn(evacuations, closed, cluster);
   const leaving = nodes.filter((node) => node.name !== name && wanted.has(node.name));
   if (leaving.length > MOST_NODES) unread.push(`VMs that leave ${leaving.length - MOST_NODES} other nodes`);
   const found: Leaving[] = [];
@@ -47,8 +48,10 @@ function isIn(wanted: Wanted) {
   return (vmi: VmiFacts) => wanted === "Everything" || wanted.has(keyOf(vmi));
 }
 
+/** While a NodeEvacuation is paused, or its node is uncordoned, VMs that have an Evacuation continue, and the others stay. */
 async function wantedIn(
   evacuations: readonly EvacuationFacts[],
+  closed: ReadonlySet<string>,
   cluster: Client,
 ): Promise<ReadonlyMap<string, Wanted>> {
   const active = evacuations.filter((e) => isActive(e) && e.status.sourceNode !== undefined);
@@ -58,7 +61,9 @@ async function wantedIn(
   });
   const all = await cluster.list("nodeevacuations").catch(requests.noneUnlessServed);
   const running = all.filter((ne) => {
-    return !hasEnded(ne) && ne.status.startTime !== undefined && ne.spec.progress === "Running";
+    const { progress, intent, nodeName } = ne.spec;
+    const isWanted = progress === "Running" && intent !== "Withdrawn" && closed.has(nodeName);
+    return isWanted && !hasEnded(ne) && ne.status.startTime !== undefined;
   });
   return new Map([...byEvacuation, ...running.map(({ spec }): [string, Wanted] => [spec.nodeName, "Everything"])]);
 }

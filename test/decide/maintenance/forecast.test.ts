@@ -43,8 +43,8 @@ describe("two nodes that are emptied at the same time", () => {
 
   // prettier-ignore
   test.each([
-    ["one that has started is ahead",        started1, ["bios"]],
-    ["… an older one that is due",           due,      ["bios"]],
+    ["an older one that is due is ahead",    due,      ["bios"]],
+    ["… not one that has started: the preflight reads its VMs", started1, []],
     ["… not a younger one",                  later,    []],
     ["… not one that is paused",             asked({ ...due, spec: { nodeName: "node02", progress: "Paused" } }), []],
     ["… not one that waits for another",     asked({ ...due, spec: { nodeName: "node02", schedule: { after: "x" } } }), []],

@@ -1,0 +1,45 @@
+/** The forecast of a node counts the VMs that leave another node at the same time: all of them, or those that are on their way. */
+import { expect, test } from "vitest";
+import type { NodeFacts } from "../../../shared/kube/facts.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { evacuation, NODE } from "../../support/fixtures.ts";
+import { object } from "../../support/objects.ts";
+import { GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
+
+interface Other {
+  readonly spec: object;
+  readonly node?: Partial<NodeFacts>;
+  /** Whether its VM is on its way. */
+  readonly isMoving?: boolean;
+}
+
+/** VM a on node01, VM b on node02, which is being emptied, and node03, with room for one of them. */
+function cluster({ spec, node: tweak, isMoving }: Other): FakeCluster {
+  const fake = new FakeCluster();
+  fake.nodes.put(node(NODE), node("node02", { unschedulable: true, ...tweak }));
+  fake.nodes.put(node("node03", { allocatable: { memory: 3 * GIB } }));
+  const onOther = { nodeName: "node02", activePods: { "pod-b": "node02" } };
+  fake.vmis.put(vmiOf("a"), vmiOf("b", onOther));
+  fake.pods.put(launcher("a"), launcher("b", { nodeName: "node02" }));
+  const metadata = { name: "kernel", uid: "u", resourceVersion: "1", creationTimestamp: "2026-03-01T11:00:00Z" };
+  const status = { phase: "Evacuating", startTime: "2026-03-01T11:00:00Z" };
+  fake.api.put("nodeevacuations", { metadata, spec: object({ nodeName: "node02", ...spec }), status });
+  if (isMoving === true) {
+    const about = { virtualMachineInstanceUID: "vmi-b", podUID: "pod-b", sourceNode: "node02" };
+    fake.evacuations.put(evacuation({ spec: { vmiName: "b" }, status: { phase: "Pending", ...about } }));
+  }
+  return fake;
+}
+
+// prettier-ignore
+test.each<[string, Other, verdict: string]>([
+  ["is being emptied",                           { spec: {} },                                                       "NoRoom"],
+  ["… and is paused: its VMs stay",              { spec: { progress: "Paused" } },                                   "WillSucceed"],
+  ["… and is paused, with a VM on its way",      { spec: { progress: "Paused" }, isMoving: true },                   "NoRoom"],
+  ["… and is uncordoned: its VMs stay",          { spec: {}, node: { unschedulable: false, ready: false } },         "WillSucceed"],
+  ["… and is about to be cancelled",             { spec: { intent: "Withdrawn" } },                                  "WillSucceed"],
+])("given another node that %s", async (_, other, verdict) => {
+  const { explainNode } = openFakeDoors(cluster(other));
+  expect((await explainNode(NODE)).verdict).toBe(verdict);
+});
