@@ -40,6 +40,6 @@ test.each<[string, Other, verdict: string]>([
   ["… and is uncordoned: its VMs stay",          { spec: {}, node: { unschedulable: false, ready: false } },         "WillSucceed"],
   ["… and is about to be cancelled",             { spec: { intent: "Withdrawn" } },                                  "WillSucceed"],
 ])("given another node that %s", async (_, other, verdict) => {
-  const { explainNode } = openFakeDoors(cluster(other));
-  expect((await explainNode(NODE)).verdict).toBe(verdict);
+  const doors = openFakeDoors(cluster(other));
+  expect((await doors.explainNode(NODE)).verdict).toBe(verdict);
 });
