@@ -6,7 +6,7 @@ import { restartObstacle } from "../../../shared/maintenance/forecast.ts";
 import { isShutdownDue } from "../../../shared/maintenance/blockers.ts";
 import { inOrder, placesFree, viewOf } from "../../../shared/maintenance/vms.ts";
 import type { NodeWorld, VmFacts } from "../../../shared/maintenance/world.ts";
-import { marked, NODE, settings, time } from "../../support/fixtures.ts";
+import { marked, NODE, owner, settings, time } from "../../support/fixtures.ts";
 import { facts, foreignBudget, launcher, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import { subjectsOf } from "../../../shared/preflight/progress.ts";
 import { inShort, nextOf, nodeWorld, own, pinnedVm, started } from "../../support/maintenance/worlds.ts";
@@ -161,6 +161,8 @@ const subjects = (f: Parameters<typeof facts>[0]) => subjectsOf(facts({ pods: []
 
 describe("other pods", () => {
   const cart = plainPod("cart");
+  const owners = [owner({ kind: "InstanceManager", name: "im-1", uid: "im" })];
+  const engine = plainPod("im-1", { owners, labels: { app: "im" } });
   const lone = plainPod("lone", { owners: [] });
   const done = plainPod("done", { owners: [], phase: "Failed", localStorage: true });
   const left = launcher("moved", { phase: "Succeeded" });
@@ -179,6 +181,7 @@ describe("other pods", () => {
     ["… beside VMs that cannot",         { vmis: [pinned], subjects: subjects({ pods: [cart, launcher("web")], vmis: [pinned] }) }, "Evacuating EvictPod", ["NotMigratable"]],
     ["without a controller block",       { subjects: subjects({ pods: [lone] }) },                                "Blocked",             ["Unmanaged"]],
     ["behind a budget wait",             { subjects: subjects({ pods: [guarded], budgets }) },                    "Evacuating",          ["BudgetExhausted"]],
+    ["behind a storage engine's budget, too", { subjects: subjects({ pods: [engine], budgets: [foreignBudget("im-1", "im")] }) }, "Evacuating",          ["BudgetOfController"]],
     ["that end are waited for",          { subjects: subjects({ pods: [{ ...cart, deleting: true }] }) },         "Evacuating",          []],
     ["that have ended are evicted",      { subjects: subjects({ pods: [done] }) },             "Evacuating EvictPod", []],
     ["… a launcher left by a migration", { subjects: subjects({ pods: [left] }) },                                "Evacuating EvictPod", []],

@@ -2,6 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../../shared/descheduling/cycle/nominations.ts";
+import { nodeFit } from "../../../../shared/descheduling/plugins/node-fit.ts";
+import { type GuestAsks, PLAIN } from "../../../../shared/kube/guest.ts";
 import type { ScheduledNode, ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { labelled, evictorWorld, node } from "../../../support/descheduling/fixtures.ts";
@@ -24,14 +26,21 @@ interface Given {
   readonly nodes?: readonly ScheduledNode[];
   readonly vmis?: readonly VmiFacts[];
   readonly policy?: Partial<DeschedulerPolicy>;
+  readonly plugin?: EnabledPlugin;
 }
 
 const TWO = [node("node01"), node("node02")];
 
-function nominated({ pods, nodes = TWO, vmis = [], policy: tweak = {} }: Given): readonly string[] {
+function nominated({
+  pods,
+  nodes = TWO,
+  vmis = [],
+  policy: tweak = {},
+  plugin = everything("Everything"),
+}: Given): readonly string[] {
   const vmisByKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
   const world = { ...evictorWorld({ nodes, pods }), pods, settings: settings(), vmis: vmisByKey };
-  const nominations = nominate(policy([everything("Everything")], tweak), world);
+  const nominations = nominate(policy([plugin], tweak), world);
   const found: string[] = [];
   for (let next = nominations.next(); next.done !== true; next = nominations.next("Accepted")) {
     const { profile, plugin, pod } = next.value;
@@ -78,4 +87,25 @@ test("all deschedule plugins of all profiles come before the first balance plugi
   const profiles = ["p", "q"].map((name) => ({ ...profile, name, plugins }));
   const found = nominated({ pods: [plainPod("a")], policy: { profiles } });
   expect(found.map((one) => one.split(" ")[0])).toEqual(["p/D1", "p/D2", "q/D1", "q/D2", "p/B", "q/B"]);
+});
+
+/** Nominates pods that fit on another node. */
+const fitting: EnabledPlugin = {
+  name: "Fitting",
+  extensionPoint: "deschedule",
+  *nominate(world) {
+    const { fitsAnyOther } = nodeFit(world.nodes, world);
+    for (const pod of world.nodes.flatMap(({ name }) => world.podsOn(name))) if (fitsAnyOther(pod)) yield { pod };
+  },
+};
+
+// prettier-ignore
+test.each<[string, asks: Partial<GuestAsks>, expected: readonly string[]]>([
+  ["the VM asks for it, too",            { nodeSelector: { "kubernetes.io/hostname": "node01" } }, []],
+  ["its last migration has asked for it", {},                                                      ["vms/Fitting node01/pod-web"]],
+])("a launcher pod selects the name of its node: %s", (_, asks, expected) => {
+  const nodes = TWO.map((one) => ({ ...one, labels: { "kubernetes.io/hostname": one.name } }));
+  const pod = vmPod("web", { placement: { nodeSelector: { "kubernetes.io/hostname": "node01" } } });
+  const vmis = [vmiOf(pod, { asks: { ...PLAIN, cpuModel: "host-passthrough", ...asks } })];
+  expect(nominated({ pods: [pod], nodes, vmis, plugin: fitting })).toEqual(expected);
 });

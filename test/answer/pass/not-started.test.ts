@@ -1,0 +1,54 @@
+/** Why a migration has not begun, or was refused: in the API server's words, and by Events that are read when they matter. */
+import { expect, test } from "vitest";
+import { FakeCluster } from "../../support/fake-cluster.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { at, evacuation, marked, migration, NODE, node, pod, time, vmi } from "../../support/fixtures.ts";
+
+const RULING = 'admission webhook "policy.example.com" denied the request: no migration on a Sunday';
+
+/** A marked VM whose Evacuation waits since a minute; `migrations`: of the VM. */
+function cluster(migrations: readonly Parameters<typeof migration>[0][] = []): FakeCluster {
+  const fake = new FakeCluster();
+  fake.nodes.put(node());
+  fake.pods.put(pod());
+  fake.vmis.put(marked(vmi()));
+  fake.migrations.put(...migrations.map((one) => migration(one)));
+  const own = { phase: "Pending", attempts: 0, startTime: time(-60), sourceNode: NODE } as const;
+  fake.evacuations.put(evacuation({ createdAt: at(-60).getTime(), status: { ...own } }));
+  return fake;
+}
+
+const messageOf = (fake: FakeCluster) => fake.evacuations.list()[0]?.status.message;
+
+test("given a policy that refuses a migration, the Evacuation and its Event say so in the policy's words", async () => {
+  const fake = cluster();
+  const doors = openFakeDoors(fake, (_, asked) =>
+    asked?.verb === "create" && asked.resource === "virtualmachineinstancemigrations"
+      ? Response.json({ kind: "Status", code: 400, reason: "BadRequest", message: RULING }, { status: 400 })
+      : undefined,
+  );
+  await doors.reconcile();
+  await doors.settle();
+  expect(messageOf(fake)).toContain(`the migration was refused when it was created: ${RULING}`);
+  expect(fake.story.find(({ reason }) => reason === "MigrationRefused")?.message).toContain(RULING);
+});
+
+// prettier-ignore
+test.each<[string, Parameters<typeof migration>[0], asked: readonly string[]]>([
+  ["that starts since 19 s",             { phase: "Scheduling", createdAt: at(-19).getTime() },  []],
+  ["that starts since 20 s",             { phase: "Scheduling", createdAt: at(-20).getTime() },  ["50"]],
+  ["that waits since 10 s",              { phase: "Pending", createdAt: at(-10).getTime() },                                         []],
+  ["that waits for too long",            { phase: "Pending", createdAt: at(-900).getTime() },                                        ["50"]],
+  ["that runs for long",                 { phase: "Running", createdAt: at(-900).getTime() },                                        []],
+  ["that has failed",                    { phase: "Failed", failedAt: at(-5).getTime(), createdAt: at(-900).getTime() },             []],
+])("of a migration %s Events are read when they matter, fifty at most", async (...[, one, asked]) => {
+  const fake = cluster([one]);
+  const limits: (string | null)[] = [];
+  const doors = openFakeDoors(fake, (_, request) => {
+    if (request?.verb === "list" && request.resource === "events") limits.push(request.query.get("limit"));
+    return undefined;
+  });
+  await doors.reconcile();
+  await doors.settle();
+  expect([...new Set(limits)]).toEqual(asked);
+});
