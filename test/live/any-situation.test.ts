@@ -1,17 +1,20 @@
 /**
  * What `lifeboat explain node` foretells comes true in odd situations, too: hotplug, selectors that have changed, launcher pods that are left
- * over, migrations that are in progress, with budgets, quotas and CPUs of every kind. Fifty of them at night.
+ * over, migrations and maintenance that are in progress, scheduling gates, with budgets, quotas and CPUs of every kind. Fifty of them at night.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type * as z from "zod/mini";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
+import { nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { KUBEVIRT, kubevirt, kubeVirts, nodes, pods, waitFor } from "../../infra/sandbox/index.ts";
 import { lifeboat } from "../support/cli/lifeboat.ts";
 import { NodePreflight } from "../support/cli/node-preflight.ts";
 import { PATIENCE, SIMULATED_ONLY } from "../support/setup/simulated-only.ts";
 import { type AnyDrain, anyDrain, setUp, tearDown } from "./any-drain.ts";
+import { type Gatekeeper, startGatekeeper } from "./gates.ts";
+import { MAINTENANCE } from "./maintenance-stage.ts";
 import { type Stage, startStage } from "./stage.ts";
 
 const SIDE_BY_SIDE = 5;
@@ -29,13 +32,23 @@ const anyOddity = fc.constantFrom(
   "SelectsItsNode",
   "LeftOver",
   "Migrating",
+  "Gated",
+  "GatedForAMoment",
 );
 type Oddity = typeof anyOddity extends fc.Arbitrary<infer T> ? T : never;
 
+/** NodeEvacuations that have started. */
+const anyMaintenance = fc.constantFrom("None", "None", "OfTheNode", "OfTheNodePaused", "OfATarget");
+
 /** A quota would refuse what is left over. */
 const anySituation = fc
-  .record({ drain: anyDrain, odd: fc.array(anyOddity, { minLength: 3, maxLength: 3 }) })
-  .map(({ drain, odd }) => ({ odd, drain: odd.includes("LeftOver") ? { ...drain, quota: undefined } : drain }));
+  .record({ drain: anyDrain, odd: fc.array(anyOddity, { minLength: 3, maxLength: 3 }), maintenance: anyMaintenance })
+  .map(({ drain, odd, ...more }) => ({
+    ...more,
+    odd,
+    drain: odd.includes("LeftOver") ? { ...drain, quota: undefined } : drain,
+  }));
+type Situation = typeof anySituation extends fc.Arbitrary<infer T> ? T : never;
 const rounds = fc.sample(fc.array(anySituation, { minLength: SIDE_BY_SIDE, maxLength: SIDE_BY_SIDE }), {
   seed: 20_261_128,
   numRuns: ROUNDS,
@@ -44,13 +57,18 @@ const rounds = fc.sample(fc.array(anySituation, { minLength: SIDE_BY_SIDE, maxLe
 type Foretold = z.output<typeof NodePreflight>;
 
 let stage: Stage;
+let gatekeeper: Gatekeeper;
 beforeAll(async () => {
-  const options = { migrationSeconds: 1, configuration: {}, workloads: true } as const;
+  const options = { migrationSeconds: 1, configuration: {}, workloads: true, optional: MAINTENANCE } as const;
   stage = await startStage({ nodes: ["node01"], relay: true, ...options });
+  gatekeeper = await startGatekeeper(stage.client);
   const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster: 50 } } } };
   await stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
 }, 120_000 * PATIENCE);
-afterAll(() => stage.stop());
+afterAll(async () => {
+  await stage.stop();
+  await gatekeeper.stop();
+});
 
 const CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";
 const POOL = "example.com/pool";
@@ -99,7 +117,33 @@ const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) =>
     // KubeVirt refuses one of a VM that cannot migrate.
     await stage.client.create(kubevirt.migrations, migration).catch(() => undefined);
   },
+  Gated: async (vmi) => void (await gatekeeper.migrate(vmi)),
+  GatedForAMoment: openLater,
 };
+
+/** After the forecast. */
+const OPENS_MS = 2000;
+
+async function openLater(vmi: Vmi): Promise<void> {
+  const gated = await gatekeeper.migrate(vmi);
+  void delay(OPENS_MS).then(async () => await gated?.open());
+}
+
+const STARTED: readonly unknown[] = ["Evacuating", "Blocked", "Evacuated"];
+
+async function maintain(name: string, { maintenance }: Situation): Promise<void> {
+  if (maintenance === "None") return;
+  const nodeName = maintenance === "OfATarget" ? `${name}-to-0` : name;
+  await stage.client.create(nodeEvacuations, { metadata: { name }, spec: { nodeName } });
+  const started = { resource: nodeEvacuations, key: { name }, what: "started" };
+  await waitFor(stage.client, { ...started, until: ({ status }) => STARTED.includes(status?.phase) });
+  if (maintenance !== "OfTheNodePaused") return;
+  await stage.client.patch(nodeEvacuations, { name }, { type: "merge", body: { spec: { progress: "Paused" } } });
+}
+
+async function withdraw(name: string): Promise<void> {
+  await stage.client.patch(nodeEvacuations, { name }, { type: "merge", body: { spec: { intent: "Withdrawn" } } });
+}
 
 function hasTwoPods({ status }: Vmi): boolean {
   return Object.keys(status?.activePods ?? {}).length > 1;
@@ -133,6 +177,7 @@ test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) =>
     const { items } = await stage.client.list(kubevirt.virtualMachineInstances, name);
     for (const [i, vmi] of items.entries()) await MAKE_ODD[odd[i] ?? "Nothing"](vmi, name, drain);
   }
+  for (const one of named) await maintain(one.name, one);
   const foreseen = await Promise.all(named.map(async (one) => ({ ...one, said: await foretold(one.name) })));
   const over = new AbortController();
   const running = foreseen.map(({ said, ...one }) => {
@@ -141,15 +186,18 @@ test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) =>
   });
   await Promise.all([delay(STAYS_MS), ...running.filter(({ said }) => willSucceed(said)).map(({ done }) => done)]);
   over.abort();
-  for (const { name, done, said, drain, odd } of running) {
+  for (const { name, done, said, drain, odd, maintenance } of running) {
     await done;
     seen[said.verdict] = (seen[said.verdict] ?? 0) + 1;
     const { items } = await stage.client.list(pods, undefined, { fieldSelector: `spec.nodeName=${name}` });
-    const context = JSON.stringify({ said, drain, odd });
+    const context = JSON.stringify({ said, drain, odd, maintenance });
     // Nothing is promised.
     if (said.verdict !== "Unknown") expect(items.length === 0, context).toBe(willSucceed(said));
   }
-  for (const { name, drain } of named) await tearDown(stage, name, drain);
+  for (const { name, maintenance, drain } of named) {
+    if (maintenance !== "None") await withdraw(name);
+    await tearDown(stage, name, drain);
+  }
 });
 
 test("most of them are foretold", () => {
