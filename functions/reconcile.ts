@@ -114,10 +114,13 @@ export async function scanAll(target: Target): Promise<Result> {
   }
 }
 
-/** Where budgets have become necessary, because a webhook does not fail closed any more, they come back with this tick. */
+/**
+ * By settings that are read now: a gate counts within a minute. Where budgets have become necessary, because a webhook does not fail closed
+ * any more, they come back with this tick.
+ */
 export async function scanActive(target: Target): Promise<Result> {
   const cluster = target.connect(TICK_SECONDS);
-  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
+  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS), true);
   const [budget] = areBudgetsWanted(settings)
     ? await cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1, as: z.unknown() })
     : [{}];

@@ -43,7 +43,7 @@ export function storeOf<Noted, View extends Versioned>(watched: Watched<Noted, V
       return seen === undefined ? watched.isOdd(namespace, name) : isOdd(seen);
     },
     hasOddIn: (namespace) => {
-      const isThere = ({ namespace: its = "" }: Identity) => its === namespace;
+      const isThere = ({ namespace: its = "" }: Identity) => namespace === undefined || its === namespace;
       return watched.odd().some(isThere) || [...watched.all()].some((seen) => isOdd(seen) && isThere(seen.metadata));
     },
     note: (view) => void written.set(keyOf(view), view),

@@ -16,6 +16,7 @@ import { resolveStrategy } from "../settings/strategy.ts";
 import type { Moment } from "../settings/time.ts";
 import { armFor } from "../shield/shield.ts";
 import {
+  causeOf,
   type DeletionTerms,
   type Disruption,
   disruptionOf,
@@ -51,17 +52,17 @@ export const ALLOW_REASONS = [
 
 export type AllowReason = (typeof ALLOW_REASONS)[number];
 
-export type DeletionDecision =
-  | {
-      readonly verdict: "Allow";
-      readonly reason: AllowReason;
-      /** Done before the answer, which brings SIGTERM; all are optional. */
-      readonly actions: readonly Action[];
-      readonly events: readonly Action[];
-      /** A policy of the API server may hold this deletion: Lifeboat deletes the pod itself, and the requester finds it ending. */
-      readonly isByLifeboat?: true;
-    }
-  | Refusal;
+interface Allowal {
+  readonly verdict: "Allow";
+  readonly reason: AllowReason;
+  /** Done before the answer, which brings SIGTERM; all are optional. */
+  readonly actions: readonly Action[];
+  readonly events: readonly Action[];
+  /** A policy of the API server may hold this deletion: Lifeboat deletes the pod itself, and the requester finds it ending. */
+  readonly isByLifeboat?: true;
+}
+
+export type DeletionDecision = Allowal | Refusal;
 
 export interface DeletionFacts extends Moment, DeletionTerms {
   readonly pod: PodFacts;
@@ -82,19 +83,25 @@ export function allow(
   return { verdict: "Allow", reason, actions, events };
 }
 
-/** Causes for which a policy of the API server holds deletions while Lifeboat is away. */
+/** Causes for which a policy of the API server holds deletions while Lifeboat is away, and as long as it is there, whatever the gates say. */
 const HELD: readonly GuardCause[] = ["Preemption", "NodeTermination"];
 
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
   const { pod, launcher = pod, settings } = f;
   if (!isRequester(f.requester, settings)) return allow("OtherRequester");
   const disruption = disruptionOf({ ...f, vmi: f.vmi, podUID: launcher.uid }, f, f);
-  if (disruption === undefined) return allow("NotADisruption");
-  const decision = decideDisruption(f, disruption);
-  const isHeld = HELD.includes(disruption.cause) && !pod.deleting && !kube.isFinal(pod);
-  if (decision.verdict === "Refuse" || !isHeld) return decision;
-  const deletePod: Action = { verb: "DeletePod", pod, graceSeconds: f.graceSeconds };
-  return { ...decision, actions: [...decision.actions, deletePod], isByLifeboat: true };
+  const decision = disruption === undefined ? allow("NotADisruption") : decideDisruption(f, disruption);
+  return decision.verdict === "Refuse" || !mayBeHeld(f) ? decision : byLifeboat(decision, f);
+}
+
+function mayBeHeld(f: DeletionFacts): boolean {
+  const cause = causeOf(f.pod, f.requester, f);
+  return cause !== undefined && HELD.includes(cause) && !f.pod.deleting && !kube.isFinal(f.pod);
+}
+
+function byLifeboat(allowed: Allowal, { pod, graceSeconds }: DeletionFacts): DeletionDecision {
+  const deletePod: Action = { verb: "DeletePod", pod, graceSeconds };
+  return { ...allowed, actions: [...allowed.actions, deletePod], isByLifeboat: true };
 }
 
 function decideDisruption(f: DeletionFacts, disruption: Disruption): DeletionDecision {

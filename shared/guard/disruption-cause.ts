@@ -67,7 +67,12 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
   return guarded === undefined || Number.isNaN(time) ? undefined : { cause: guarded, deadline: time, evacuation };
 }
 
-/** Who ends nodes names the cause; of others the True condition does. An Evacuation for it may name an earlier deadline, which counts. */
+/** Who ends nodes names the cause; of others the True condition does. The gates do not matter. */
+export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
+  return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
+}
+
+/** An Evacuation for it may name an earlier deadline, which counts. */
 export function disruptionOf(subject: Subject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);

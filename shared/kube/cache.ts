@@ -8,7 +8,7 @@ import type { Action } from "./action.ts";
 import type { Answer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { Phase } from "./evacuation.ts";
 import type { NamespacedName } from "./facts.ts";
-import { CREATED_BY_LABEL, VMI_NAME_LABEL } from "./names.ts";
+import { COMPONENT_LABEL, CREATED_BY_LABEL, NODE_NAME_LABEL, VMI_NAME_LABEL } from "./names.ts";
 import type { Facts, Resource } from "./resources.ts";
 
 /** Deletions are reviewed live: an allow of theirs ends a VM, and no other webhook stands beside it. */
@@ -39,14 +39,15 @@ export interface Store<T> {
   all(): Iterable<T>;
   /** The object is there, but the watch does not show what it is: only a live read tells, or says why it cannot. */
   isOdd(key: NamespacedName): boolean;
-  hasOddIn(namespace: string): boolean;
+  /** Without a namespace: anywhere. */
+  hasOddIn(namespace?: string): boolean;
   /** As it is after a write of this process, until the watch shows it. */
   note(facts: T): void;
 }
 
 export type Stores = { readonly [R in CachedResource]: Store<Facts<R>> };
 
-/** Another implementation of the client's reads: of single objects, and of what belongs to one VMI. */
+/** Another implementation of the client's reads: of single objects, of what belongs to one VMI, of nodes, and of what is on one. */
 export function readsFrom(stores: Stores, client: Client): Client {
   function get<R extends Resource, T = Facts<R>>(
     resource: R,
@@ -64,7 +65,11 @@ export function readsFrom(stores: Stores, client: Client): Client {
     listing?: Listing & Reading<T>,
   ): Promise<readonly NoInfer<T>[]>;
   async function list(resource: Resource, listing: Listing & Reading<unknown> = {}) {
-    return belongings(stores, resource, listing) ?? (await client.list(resource, listing));
+    return (
+      belongings(stores, resource, listing) ??
+      onNode(stores, resource, listing) ??
+      (await client.list(resource, listing))
+    );
   }
 
   return { ...client, get, list };
@@ -109,6 +114,30 @@ function belongings(stores: Stores, resource: Resource, listing: Listing & Readi
       return from(stores.virtualmachineinstancemigrations, ({ vmiName }) => vmiName);
     case "evacuations by spec.virtualMachineInstance.name":
       return from(stores.evacuations, ({ spec }) => spec.vmiName);
+    default:
+      return undefined;
+  }
+}
+
+/** Undefined: another list than of all nodes, or of what is on one. */
+function onNode(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
+  const { labels = {}, fields = {}, ...others } = listing;
+  if (Object.keys(others).length > 0) return undefined;
+  const criteria = { ...labels, ...fields };
+  const from = <T>(store: Store<T>, valuesOf: (facts: T) => readonly (string | undefined)[]) => {
+    if (!store.isCurrent() || store.hasOddIn()) return undefined;
+    const wanted = Object.values(criteria);
+    return [...store.all()].filter((one) => valuesOf(one).every((value, at) => value === wanted[at]));
+  };
+  switch ([resource, ...Object.keys(criteria)].join(" ")) {
+    case "nodes":
+      return from(stores.nodes, () => []);
+    case `pods ${COMPONENT_LABEL} spec.nodeName`:
+      return from(stores.pods, ({ labels: own, nodeName }) => [own[COMPONENT_LABEL], nodeName]);
+    case `virtualmachineinstances ${NODE_NAME_LABEL}`:
+      return from(stores.virtualmachineinstances, ({ nodeName }) => [nodeName]);
+    case "evacuations status.sourceNode":
+      return from(stores.evacuations, ({ status }) => [status.sourceNode]);
     default:
       return undefined;
   }

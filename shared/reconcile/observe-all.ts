@@ -3,10 +3,8 @@ import { ClusterError } from "../kube/failures.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
 import { isOpen } from "../kube/node-evacuation.ts";
-import { named } from "../kube/client.ts";
-import { HOLD_TAINTS } from "../kube/names.ts";
-import { isGateOn } from "../settings/guarded.ts";
-import { observePressure, observeTaints } from "./observe-nodes.ts";
+import { observePressure } from "./observe-nodes.ts";
+import { areTaintsConcern, observeTaints, withHold } from "./observe-taints.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import { LAUNCHER, OURS } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
@@ -35,15 +33,14 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
       : [],
     observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
-  const isHoldingTaints = !isGateOn("NoExecuteTaint", settings) && (await isPolicyThere(observer));
-  const isGuarding = isHoldingTaints || isGateOn("NoExecuteTaint", settings);
+  const holding = await withHold(settings, cluster);
   // All Evacuations have been read.
-  const { pods } = isGuarding ? await observeTaints(nodes, cluster) : NO_WORLD;
+  const { pods } = areTaintsConcern(holding) ? await observeTaints(nodes, cluster) : NO_WORLD;
   const areVmisKnown = complete;
   const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete, openNodeEvacuations };
   const world = {
     ...NO_WORLD,
-    settings: { ...settings, isHoldingTaints },
+    settings: holding,
     now,
     ...seen,
     ...pressure,
@@ -51,12 +48,6 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
     areVmisKnown,
   };
   return { world, unread };
-}
-
-/** Whether the API server refuses deletions for taints. One that may not be read is not known to be there. */
-async function isPolicyThere({ cluster }: Observer): Promise<boolean> {
-  const binding = await cluster.get("validatingadmissionpolicybindings", named(HOLD_TAINTS), { expect: [403] });
-  return binding !== undefined;
 }
 
 /** Undefined: the manifests in the cluster are of an older version. */

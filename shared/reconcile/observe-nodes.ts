@@ -9,6 +9,7 @@ import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { renderTarget } from "../preflight/next-pod.ts";
 import { preflightPodSchema } from "../preflight/preflight-pod.ts";
 import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
+import { hasNoExecuteTaint, launchersOn, ofEach } from "./observe-taints.ts";
 import { readNodes } from "./observe-vmi.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
 import { carriesDrainTaint, isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
@@ -45,44 +46,6 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
   const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
   const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
   return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods, evacuations };
-}
-
-function hasNoExecuteTaint({ taints }: NodeFacts): boolean {
-  return taints.some(({ effect }) => effect === "NoExecute");
-}
-
-function launchersOn({ name }: NodeFacts, cluster: Client): Promise<readonly PodFacts[]> {
-  return cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": name } });
-}
-
-/** Launcher pods of nodes with a NoExecute taint, and Evacuations of their VMs: what an event has not shown. */
-export async function observeTaints(
-  nodes: readonly NodeFacts[],
-  cluster: Client,
-): Promise<Pick<World, "pods" | "evacuations">> {
-  const tainted = nodes.filter(hasNoExecuteTaint);
-  const [pods, evacuations] = await Promise.all([
-    ofEach(tainted, (node) => launchersOn(node, cluster)),
-    ofEach(tainted, ({ name }) => evacuationsFrom(name, cluster)),
-  ]);
-  return { pods, evacuations };
-}
-
-/** Nodes with a NoExecute taint, and who lives there. */
-export async function observeTaintedNodes({ cluster, settings, now }: Observer): Promise<World> {
-  const nodes = (await cluster.list("nodes")).filter(hasNoExecuteTaint);
-  const [seen, vmis] = await Promise.all([
-    observeTaints(nodes, cluster),
-    ofEach(nodes, ({ name }) => vmisOn(name, cluster)),
-  ]);
-  return { ...NO_WORLD, settings, now, ...seen, nodes, vmis };
-}
-
-async function ofEach<T>(
-  nodes: readonly NodeFacts[],
-  list: (node: NodeFacts) => Promise<readonly T[]>,
-): Promise<readonly T[]> {
-  return (await Promise.all(nodes.map(list))).flat();
 }
 
 function onceEach<T extends { readonly uid: string }>(objects: readonly T[]): readonly T[] {

@@ -1,18 +1,26 @@
 /** What a tick finds of NoExecute taints. */
-import { isGateOn } from "../settings/guarded.ts";
+import { planDisruptions } from "../guard/disruption.ts";
 import { attempt, carryOut, type Deps, NOTHING, type Result, sum, type World } from "./carry-out.ts";
-import { observeTaintedNodes } from "./observe-nodes.ts";
+import { areTaintsConcern, observeTaintedNodes, withHold } from "./observe-taints.ts";
 
 type Requeue = (before: World, started: Result, deps: Deps) => Promise<Result>;
 
-/** Events show what a NoExecute taint drives away, where they are watched; the full scan finds the rest. */
+/** Also what was there before a gate was switched. Where nodes and pods are watched, nothing is read unless the watches show something to do. */
 export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Result> {
-  if (deps.cached !== undefined || !isGateOn("NoExecuteTaint", deps.settings)) return NOTHING;
-  const { cluster, settings, clock, onFailure } = deps;
+  const { cluster, clock, onFailure, cached } = deps;
   const { found, result } = await attempt("reconciling tainted nodes", deps, async () => {
-    const world = await observeTaintedNodes({ cluster, settings, now: clock(), onFailure });
+    const settings = await withHold(deps.settings, cluster);
+    if (!areTaintsConcern(settings)) return NOTHING;
+    const observe = (from: Deps["cluster"]) =>
+      observeTaintedNodes({ cluster: from, settings, now: clock(), onFailure });
+    if (cached !== undefined && !isAnythingToDo(await observe(cached(cluster)))) return NOTHING;
+    const world = await observe(cluster);
     const started = await carryOut(["disruption"], world, deps);
     return sum([started, await requeue(world, started, deps)]);
   });
   return sum([found ?? NOTHING, result]);
+}
+
+function isAnythingToDo(world: World): boolean {
+  return planDisruptions(world).chains.length > 0;
 }

@@ -2,12 +2,13 @@
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileRequested } from "../../shared/reconcile/reconcile.ts";
-import type { Store, Stores } from "../../shared/kube/cache.ts";
-import type { NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import type { Stores } from "../../shared/kube/cache.ts";
+import type { PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { FakeCluster } from "../support/fake-cluster.ts";
 import { openFakeDoors } from "../support/fake-doors.ts";
 import { endedEvacuation, evacuation, marked, MOBILITY, newborn, pod, vmi } from "../support/fixtures.ts";
 import { evictionOf, refusal } from "../support/reviews.ts";
+import { storesOf } from "../support/stores.ts";
 import { FLOWS, run, WEB } from "./adversity.ts";
 import type { Snapshot, Watching } from "./disturbance.ts";
 
@@ -47,27 +48,6 @@ const AGES: readonly (readonly [string, Age])[] = [
   ["only the VMIs are new",                only("pods", "nodes", "evacuations", "virtualmachineinstancemigrations")],
   ...Array.from({ length: DRAWN }, (_, i) => [`they jump, to and fro: ${i + 1}`, drawn(i + 1)] as const),
 ];
-
-interface Shelf<T> {
-  get(key: NamespacedName): T | undefined;
-  list(): readonly T[];
-}
-
-function storesOf(fake: FakeCluster, stateOf: (kind: Kind) => Snapshot | undefined, isCurrent = true): Stores {
-  const store = <T>(kind: Kind, shelf: Shelf<T>): Store<T> => {
-    const at = <R>(work: () => R) => fake.api.at(stateOf(kind) ?? fake.api.snapshot(), work);
-    const [get, all] = [(key: NamespacedName) => at(() => shelf.get(key)), () => at(() => shelf.list())];
-    return { isCurrent: () => isCurrent, get, all, note: () => undefined, isOdd: () => false, hasOddIn: () => false };
-  };
-  return {
-    pods: store("pods", fake.pods),
-    nodes: store("nodes", fake.nodes),
-    poddisruptionbudgets: store("poddisruptionbudgets", fake.budgets),
-    virtualmachineinstances: store("virtualmachineinstances", fake.vmis),
-    virtualmachineinstancemigrations: store("virtualmachineinstancemigrations", fake.migrations),
-    evacuations: store("evacuations", fake.evacuations),
-  };
-}
 
 const watching =
   (age: Age): Watching =>

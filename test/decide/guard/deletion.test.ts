@@ -133,6 +133,8 @@ describe("a deletion that a policy may hold, and that may go: Lifeboat deletes t
     ["a device's taint: no policy holds it",  { ...askedFor("DeviceTaint"), vmi: vmi(PINNED) },                 false],
     ["a pod that ends already",               { pod: target("Preemption", 0, { deleting: true }), vmi: vmi(PINNED) }, false],
     ["a pod that has ended",                  { pod: target("Preemption", 0, { phase: "Succeeded" }) },         false],
+    ["a preemption whose gate is off",        { settings: guarded({}, { featureGates: [] }) },                  true],
+    ["the end of a node whose gate is off",   { ...termination(100), settings: guarded({}, { featureGates: [] }) }, true],
     ["no disruption",                         { pod: pod() },                                                   false],
     ["another requester",                     { requester: "admin" },                                           false],
   ])("%s", (_, tweak, deleted) => {

@@ -1,0 +1,104 @@
+/** What a tick does about what a NoExecute taint drives away, and what it asks for that. */
+import { describe, expect, test } from "vitest";
+import { scanActive } from "../../../functions/reconcile.ts";
+import type { Stores } from "../../../shared/kube/cache.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
+import { HOLD_TAINTS } from "../../../shared/kube/names.ts";
+import { VirtualClock } from "../../support/clock.ts";
+import { FakeCluster, FORBIDDEN } from "../../support/fake-cluster.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { NODE, node, NOW, pod, time, vmi } from "../../support/fixtures.ts";
+import { storesOf } from "../../support/stores.ts";
+
+const TAINTED = node({ taints: [{ key: "maintenance", effect: "NoExecute", timeAdded: time(-60) }] });
+const BINDING = { metadata: { name: HOLD_TAINTS } };
+const ofTaints = (isOn: boolean) => ({
+  featureGates: { NoExecuteTaintEvictionLiveMigration: isOn },
+  disruptionBudgets: "Never",
+});
+
+function given(isOn: boolean, { isHeld = true, tainted = true } = {}): FakeCluster {
+  const fake = new FakeCluster();
+  fake.configure(ofTaints(isOn));
+  fake.nodes.put(tainted ? TAINTED : node(), node({ name: "node02" }));
+  fake.vmis.put(vmi());
+  fake.pods.put(pod());
+  if (isHeld) fake.api.put("validatingadmissionpolicybindings", BINDING);
+  return fake;
+}
+
+/** The requests of a tick that are about taints. */
+async function tick(fake: FakeCluster, stores?: Stores, refuse: (label: string) => boolean = () => false) {
+  const requests: string[] = [];
+  const before = (label: string) => {
+    requests.push(label);
+    if (refuse(label)) throw new ClusterError(FORBIDDEN);
+  };
+  const { target } = openFakeDoors(fake, before, stores && { stores: () => stores });
+  await scanActive(target);
+  return requests.filter((label) => /^(list (nodes|pods|virtualmachineinstances)|get validatingadmission)/.test(label));
+}
+
+const begun = (fake: FakeCluster) => fake.evacuations.list().map(({ spec }) => spec.cause);
+
+describe("the gate is off", () => {
+  // prettier-ignore
+  test.each<[string, FakeCluster, refused: RegExp, left: number]>([
+    ["the policy is there: what it holds is deleted", given(false),                       /^$/,                    0],
+    ["it is not: nothing is held",                    given(false, { isHeld: false }),    /^$/,                    1],
+    ["it may not be read: it is not known to be there", given(false),                     /^get validatingadmission/, 1],
+    ["no node has a taint",                           given(false, { tainted: false }),   /^$/,                    1],
+  ])("%s", async (_, fake, refused, left) => {
+    await tick(fake, undefined, (label) => refused.test(label));
+    expect([fake.pods.list().length, begun(fake)]).toEqual([left, []]);
+  });
+
+  test("as the tick finds it, though another look has just read it as on", async () => {
+    const fake = given(true);
+    const clock = new VirtualClock(NOW);
+    const { target } = openFakeDoors(fake, undefined, { clock });
+    const reading = target.settings(target.connect(10));
+    await clock.outcome(reading);
+    fake.configure(ofTaints(false));
+    await clock.outcome(scanActive(target));
+    expect(fake.pods.list()).toEqual([]);
+  });
+});
+
+const now = (fake: FakeCluster) => storesOf(fake, () => undefined);
+
+describe("in the cluster, where nodes and pods are watched", () => {
+  test("a tick finds what no event has shown, and decides on what it reads", async () => {
+    const fake = given(true);
+    expect((await tick(fake, now(fake))).slice(0, 2)).toEqual([
+      "list nodes",
+      `list pods kubevirt.io=virt-launcher spec.nodeName=${NODE}`,
+    ]);
+    expect(begun(fake)).toEqual(["NoExecuteTaint"]);
+  });
+
+  test("nothing is read as long as the watches show nothing to do", async () => {
+    expect(await tick(given(true, { tainted: false }), now(given(true, { tainted: false })))).toEqual([]);
+    const fake = given(true);
+    await tick(fake, now(fake));
+    expect(await tick(fake, now(fake))).toEqual([]);
+  });
+
+  test("watches that are not connected are not asked", async () => {
+    const [fake, shown] = [given(true), given(true, { tainted: false })];
+    await tick(
+      fake,
+      storesOf(fake, () => shown.api.snapshot(), false),
+    );
+    expect(begun(fake)).toEqual(["NoExecuteTaint"]);
+  });
+
+  test("what an old watch shows begins nothing", async () => {
+    const [fake, shown] = [given(true, { tainted: false }), given(true)];
+    await tick(
+      fake,
+      storesOf(fake, () => shown.api.snapshot()),
+    );
+    expect(begun(fake)).toEqual([]);
+  });
+});
