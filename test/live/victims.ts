@@ -64,7 +64,7 @@ interface SceneOptions {
  * At the world's pace at first, so that a cluster is not ahead of Lifeboat by the time that its start took; then as much faster. It stands still
  * while this process, and so the cluster in it, does not get to run.
  */
-function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
+export function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
   const clock = createSteppedClock(new Date());
   let pace = 1;
   const stepping = setInterval(() => clock.advance(STEP_MS * pace), STEP_MS);

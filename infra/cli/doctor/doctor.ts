@@ -9,6 +9,7 @@ import { certificateValid, identity } from "./identity.ts";
 import * as kubevirt from "./kubevirt.ts";
 import * as installation from "./installation.ts";
 import { permissions } from "./permissions.ts";
+import { launchers, policies } from "./policies.ts";
 import { type Reads, readsOf } from "./reads.ts";
 
 type Check = (reads: Reads) => Promise<readonly Finding[] | Finding>;
@@ -22,6 +23,8 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
     installation.conditions,
     permissions,
     installation.guard,
+    policies,
+    launchers,
     installation.maintenance,
     installation.deschedulingPolicy,
     evictionAnswered,

@@ -2,7 +2,8 @@
 import { saysUndecided } from "../../../shared/settings/failure-posture.ts";
 import { DRY_RUN_WORDS } from "../../../shared/eviction/messages.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
-import { type EvictionTrial, GONE, isInCluster, type Reads } from "./reads.ts";
+import { isInCluster, type Reads } from "./reads.ts";
+import { type EvictionTrial, GONE } from "./trial.ts";
 
 const NAME = "evictions.lifeboat.dev";
 const DENIED = /^admission webhook "([^"]+)" denied the request: /;

@@ -9,7 +9,6 @@ import { isAllowed } from "../../../shared/kube/reviews.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
 import { loadPolicy } from "../../../shared/descheduling/policy-file.ts";
-import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { Settings } from "../../../shared/settings/settings.ts";
 import {
@@ -23,13 +22,14 @@ import { ServerSecret } from "../../server/secret.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";
-import { quoted } from "../print.ts";
 import { ifThere, readObject } from "../install/apply.ts";
+import { findClock } from "../install/hold-clock.ts";
 import { listTokens } from "../install/token.ts";
 import { readable, Unread } from "./check.ts";
+import { idOf, type Installed, SHIPPED } from "./policies.ts";
 import granted from "./permissions.json" with { type: "json" };
+import { tryEviction } from "./trial.ts";
 import { HOLD_POLICIES } from "../../../shared/settings/holds.ts";
-import { LAUNCHER } from "../../../shared/kube/requests.ts";
 
 const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
 const RELAY = { ...INSIDE, name: "lifeboat-relay" };
@@ -49,6 +49,9 @@ export function readsOf(connection: Connection, now: Date) {
     return () => (asked ??= attempt(connection, about, () => ask(cluster())));
   };
   const kubevirt = once("the KubeVirt object", readKubeVirt);
+  const configuration = once("the LifeboatConfiguration", (to) =>
+    to.get("lifeboatconfigurations", named(names.CONFIGURATION)),
+  );
   return {
     now,
     context,
@@ -61,9 +64,7 @@ export function readsOf(connection: Connection, now: Date) {
     reviewers: once(KUBEVIRT_WEBHOOK, async (to) => {
       return (await to.get(WEBHOOKS, named(names.KUBEVIRT_WEBHOOKS)))?.webhooks;
     }),
-    configuration: once("the LifeboatConfiguration", (to) =>
-      to.get("lifeboatconfigurations", named(names.CONFIGURATION)),
-    ),
+    configuration,
     evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, "evictions")),
     guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, "deletions")),
     /** Those whose bindings are there. */
@@ -72,6 +73,24 @@ export function readsOf(connection: Connection, now: Date) {
         HOLD_POLICIES.map((name) => to.get("validatingadmissionpolicybindings", named(name))),
       );
       return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
+    }),
+    policyObjects: once("the guard's policies", () => readPolicies(send())),
+    /** By which the policies are to be fitted: settings that could not be read are not the defaults. */
+    guardSite: once("what the guard's policies depend on", async () => {
+      const [{ facts } = {}] = [await kubevirt()];
+      const { guard, featureGates } = mergeSettings(
+        facts,
+        parseConfiguration((await configuration())?.spec ?? {}).value,
+      );
+      const { requesters, nodeTerminators } = guard;
+      const clock = await findClock(() => withoutForbidden(send()), { now: () => now });
+      return { kubevirtNamespace: facts?.namespace ?? "kubevirt", featureGates, requesters, nodeTerminators, clock };
+    }),
+    /** One after another: a pod that is among them KubeVirt has listed by the time its VMI is read. */
+    launcherPods: once("launcher pods and their VMIs", async (to) => {
+      const labels = { [names.COMPONENT_LABEL]: [names.LAUNCHER_COMPONENT, names.HOTPLUG_COMPONENT] };
+      const pods = await to.list("pods", { labels });
+      return { pods, vmis: await to.list("virtualmachineinstances") };
     }),
     /** None where the kind is not served, which another check says. */
     nodeEvacuations: once("NodeEvacuations", async (to) => {
@@ -112,6 +131,16 @@ export async function settingsOf({ kubevirt, configuration }: Reads): Promise<Se
 export async function isInCluster({ inside, evictionWebhook }: Reads): Promise<boolean> {
   const isThere = (await readable(inside)) !== undefined;
   return isThere && (await readable(evictionWebhook))?.base === undefined;
+}
+
+async function readPolicies(send: Send): Promise<Installed> {
+  const found = await Promise.all(SHIPPED.map(async (one) => [idOf(one), await readObject(one, send)] as const));
+  return new Map(found);
+}
+
+/** A Lease that may not be read is not known to be absent. */
+function withoutForbidden(send: Send): Send {
+  return (request) => send({ ...request, expect: (request.expect ?? []).filter((code) => code !== 403) });
 }
 
 const FullVersion = z.object({ gitVersion: z.string(), minor: z.string() });
@@ -206,43 +235,4 @@ async function readGranted(cluster: Client) {
     const username = `system:serviceaccount:${names.LIFEBOAT_NAMESPACE}:${account}`;
     return { ...one, allowed: await isAllowed({ username, groups: GROUPS }, right, cluster) };
   });
-}
-
-export type EvictionTrial =
-  | { readonly pod: undefined; readonly why: string }
-  | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
-
-/** The code of an eviction whose pod is gone. */
-export const GONE = 404;
-/** Enough VMIs that one of them can move. */
-const SAMPLE = 100;
-/** Every code with which an API server, a webhook or a budget may answer; 403 and 401 are the reader's. */
-const ANSWERS = [400, 429, 500, 503, 504];
-
-export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {
-  const found = await findPod(connection, clusterStrategy);
-  if (found === undefined)
-    return { pod: undefined, why: "there is no running VM that can migrate and is not about to" };
-  const metadata = { namespace: found.namespace, name: found.name };
-  const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { dryRun: ["All"] } };
-  const how = { subresource: "eviction", dryRun: true, expect: ANSWERS } as const;
-  const { code, message, request } = await connection.cluster().create("pods", eviction, how);
-  const warnings = connection.warnings.get(request) ?? "";
-  return { pod: `${found.namespace}/${found.name}`, code, message: quoted(message), warnings };
-}
-
-async function findPod({ cluster }: Connection, clusterStrategy: string | undefined) {
-  const vmis = await cluster().list("virtualmachineinstances", { limit: SAMPLE });
-  const vmi = vmis.find((one) => isFit(one, clusterStrategy));
-  if (vmi === undefined) return undefined;
-  const { namespace, uid, nodeName } = vmi;
-  const pods = await cluster().list("pods", { namespace, labels: { ...LAUNCHER, [names.CREATED_BY_LABEL]: uid } });
-  return pods.find((pod) => pod.nodeName === nodeName && pod.phase === "Running" && !pod.deleting);
-}
-
-function isFit(vmi: VmiFacts, clusterStrategy: string | undefined): boolean {
-  const { phase, nodeName, evacuationNodeName, isMigrating, deleting, liveMigratable, evictionStrategy } = vmi;
-  const isQuiet = phase === "Running" && evacuationNodeName === undefined && !isMigrating && !deleting;
-  const strategy = evictionStrategy ?? clusterStrategy ?? "None";
-  return isQuiet && nodeName !== undefined && liveMigratable.migratable && strategy !== "None";
 }

@@ -27,7 +27,7 @@ const RENEWALS = 5;
 const API_SERVER_SECONDS = 10;
 
 /** kube-controller-manager's Lease, else that of the only API server; undefined: there is none that is renewed often enough. */
-export async function findClock(send: () => Send, host: Host): Promise<HoldClock | undefined> {
+export async function findClock(send: () => Send, host: Pick<Host, "now">): Promise<HoldClock | undefined> {
   const answer = await send()({ method: "GET", path: `${LEASES}/${MANAGER}`, expect: [403, 404] });
   const lease = Lease.safeParse(answer.body).data;
   if (lease !== undefined && isRenewed(lease, host)) {
@@ -40,7 +40,7 @@ export async function findClock(send: () => Send, host: Host): Promise<HoldClock
 }
 
 /** One that nobody has renewed for as long as it lasts is left from a leader that is gone. */
-function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, host: Host): boolean {
+function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, host: Pick<Host, "now">): boolean {
   return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;
 }
 

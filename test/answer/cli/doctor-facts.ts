@@ -3,6 +3,9 @@ import { Unread } from "../../../infra/cli/doctor/check.ts";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { GRANTED, type Reads } from "../../../infra/cli/doctor/reads.ts";
 import { makeCertificate, validityFrom } from "../../../infra/cli/install/make-certificate.ts";
+import { fitPolicy, type GuardSite } from "../../../infra/cli/install/guard.ts";
+import { idOf, type Installed, SHIPPED } from "../../../infra/cli/doctor/policies.ts";
+import { pod, vmi } from "../../support/fixtures.ts";
 import { HOST } from "../../../infra/server/names.ts";
 import { ServerSecret } from "../../../infra/server/secret.ts";
 import type { TokenSecret } from "../../../infra/cli/install/token.ts";
@@ -91,6 +94,21 @@ const REVIEWERS = WebhookConfiguration.parse({
   webhooks: [{ name: "any", rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }] }],
 });
 
+const CLOCK = { namespace: "kube-system", name: "kube-controller-manager", holdSeconds: 90 };
+const PREEMPTIONS = ["PreemptionEvictionLiveMigration"] as const;
+export const SITE: GuardSite = {
+  kubevirtNamespace: "kubevirt",
+  featureGates: PREEMPTIONS,
+  requesters: ["system:kube-scheduler"],
+  nodeTerminators: [],
+  clock: CLOCK,
+};
+
+/** The guard's policies as they are in a cluster that they fit. */
+export function objectsOf(site = SITE): Installed {
+  return new Map(SHIPPED.map((one) => [idOf(one), fitPolicy(one, site)]));
+}
+
 const NOTHING = { value: undefined };
 const TRIAL = { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' };
 
@@ -109,6 +127,9 @@ export function reads(tweak: Tweak = {}): Reads {
     evictionWebhook: read({ value: WORKER }, tweak.evictionWebhook),
     guardWebhook: read(NOTHING, tweak.guardWebhook),
     holdPolicies: read({ value: new Set() }, tweak.holdPolicies),
+    guardSite: read({ value: SITE }, tweak.guardSite),
+    policyObjects: read({ value: objectsOf() }, tweak.policyObjects),
+    launcherPods: read({ value: { pods: [pod()], vmis: [vmi()] } }, tweak.launcherPods),
     nodeEvacuations: read({ value: [] }, tweak.nodeEvacuations),
     granted: read({ value: GRANTED.map((one) => ({ ...one, allowed: true })) }, tweak.granted),
     trial: read({ value: TRIAL }, tweak.trial),

@@ -6,6 +6,7 @@ import { GRANTED } from "../../../infra/cli/doctor/reads.ts";
 import { makeCertificate } from "../../../infra/cli/install/make-certificate.ts";
 import { createAuthority } from "../../../infra/sandbox/index.ts";
 import { HOST } from "../../../infra/server/names.ts";
+import { hotplug, owner, pod, vmi } from "../../support/fixtures.ts";
 import * as facts from "./doctor-facts.ts";
 
 const { base64, configuration, fitting, kubevirt, reads, token, UNREAD, WORKER } = facts;
@@ -39,6 +40,7 @@ const RELAY = { value: { wanted: 2, available: 2, message: "" } };
 const SITE = { value: { LIFEBOAT_URL: "https://lifeboat.test/", LIFEBOAT_CLUSTER: "prod" } };
 const GUARD = { guardWebhook: { value: WORKER } };
 const holdPolicies = { value: new Set(["lifeboat-hold-preemption", "lifeboat-launchers"] as const) };
+const GUARDED = { ...GUARD, holdPolicies, configuration: GUARDING, relay: RELAY, site: SITE };
 const SERVICE = { value: { base: undefined, cluster: undefined } };
 const lacking = (resource: string) => ({
   value: GRANTED.map((one) => ({ ...one, allowed: one.resource !== resource })),
@@ -79,7 +81,25 @@ const LIFEBOAT: readonly Row[] = [
   ["descheduling, no policy",  { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
   ["the guard without policies", { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers are not there/)]],
   ["policies without the guard", { holdPolicies }, [expect.stringMatching(/^× a policy has no gate: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
-  ["the guard in order",       { ...GUARD, holdPolicies, configuration: GUARDING, relay: RELAY, site: SITE }, []],
+  ["the guard in order",       GUARDED, []],
+  ["another scheduler",        { ...GUARDED, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
+    expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit .*deletions-that-do-not-ask.expression is .*'system:kube-scheduler'\], and should be .*'scheduler'\]$/),
+  ]],
+  ["KubeVirt elsewhere",       { ...GUARDED, guardSite: { value: { ...facts.SITE, kubevirtNamespace: "cnv" } } }, [expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers does not fit .*not-kubevirt.* should be .*:cnv:kubevirt-controller'$/)]],
+  ["another Lease and hold",   { ...GUARDED, guardSite: { value: { ...facts.SITE, clock: { namespace: "kube-system", name: "apiserver-x", holdSeconds: 80 } } } }, [
+    expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit .*duration\('80s'\)\)$/),
+    expect.stringMatching(/^× ValidatingAdmissionPolicyBinding lifeboat-hold-preemption does not fit .*paramRef.name is kube-controller-manager, and should be apiserver-x$/),
+  ]],
+  ["a Lease that is gone",     { ...GUARDED, guardSite: { value: { ...facts.SITE, clock: undefined } } }, [
+    expect.stringMatching(/^‼ ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit this cluster: no Lease/),
+    expect.stringMatching(/^‼ ValidatingAdmissionPolicyBinding lifeboat-hold-preemption does not fit this cluster: no Lease/),
+  ]],
+  ["a Lease that may not be read", { ...GUARDED, guardSite: UNREAD }, ["? something could not be read: it is forbidden"]],
+  ["a binding of a policy that is gone", { ...GUARDED, policyObjects: { value: new Map() } }, expect.arrayContaining([expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers is missing/)])],
+  ["a forged launcher",        { ...GUARDED, launcherPods: { value: { pods: [pod(), pod({ name: "forged", uid: "other" })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes for a launcher: .*apps\/forged$/)]],
+  ["… of another namespace",   { ...GUARDED, launcherPods: { value: { pods: [pod({ namespace: "other" })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes .*other\/virt-launcher/)]],
+  ["… that has ended",         { ...GUARDED, launcherPods: { value: { pods: [pod({ uid: "other", phase: "Succeeded" })], vmis: [vmi()] } } }, []],
+  ["hotplug pods, one forged", { ...GUARDED, launcherPods: { value: { pods: [hotplug(), hotplug({ name: "forged", owners: [owner({ uid: "other" })] })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes .*apps\/forged$/)]],
 ];
 
 const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid", "CertificateValid"];

@@ -1,0 +1,107 @@
+/** Whether the guard's policies fit the cluster, and pods that they would hold though KubeVirt does not know them. */
+import * as z from "zod";
+import type { PodFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import { isFinal, launcherOfHotplug } from "../../../shared/kube/objects.ts";
+import type { HoldPolicy } from "../../../shared/settings/holds.ts";
+import { fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "../install/guard.ts";
+import { type Manifest, manifestsIn, PARTS } from "../install/manifests.ts";
+import { failed, type Finding, ok, warning } from "./check.ts";
+import type { Reads } from "./reads.ts";
+
+const FIX = "lifeboat install --with guard";
+
+/** The guard's policies and bindings, as shipped. */
+export const SHIPPED: readonly Manifest[] = PARTS.filter(({ name }) => name === "guard")
+  .flatMap(({ files }) => files.flatMap(manifestsIn))
+  .filter(isGuardPolicy);
+
+/** By kind and name, which are those of the policy: what is in the cluster. */
+export type Installed = ReadonlyMap<string, unknown>;
+
+export function idOf({ kind, metadata: { name } }: Manifest): string {
+  return `${kind} ${name}`;
+}
+
+/** Usernames, KubeVirt's account, Lease and hold, and all else that is shipped. What is missing, and what has no gate, another check says. */
+export async function policies({ holdPolicies, guardSite, policyObjects }: Reads): Promise<readonly Finding[]> {
+  const there = await holdPolicies();
+  if (there.size === 0) return [];
+  const [site, objects] = [await guardSite(), await policyObjects()];
+  const isThere = ({ metadata: { name } }: Manifest) => [...there].some((policy) => policy === name);
+  const wrong = SHIPPED.filter(isThere).flatMap((manifest) => findingOf(manifest, site, objects));
+  return wrong.length > 0 ? wrong : [ok("the guard's policies fit the settings and this cluster")];
+}
+
+function findingOf(manifest: Manifest, site: GuardSite, objects: Installed): readonly Finding[] {
+  if (!isPolicyPlanned(manifest, { ...site, clock: site.clock ?? ANY_CLOCK })) return [];
+  if (!isPolicyPlanned(manifest, site)) {
+    const why = "no Lease in kube-system tells the time: preemptions are not held while Lifeboat is away";
+    return [warning(`${idOf(manifest)} does not fit this cluster`, why, FIX)];
+  }
+  const found = objects.get(idOf(manifest));
+  if (found === undefined) return [failed(`${idOf(manifest)} is missing`, "its binding does nothing", FIX)];
+  const { spec } = z.object({ spec: z.unknown() }).parse(found);
+  const differences = differencesOf(fitPolicy(manifest, site)["spec"], spec, "spec");
+  if (differences.length === 0) return [];
+  return [failed(`${idOf(manifest)} does not fit the settings and this cluster`, differences, FIX)];
+}
+
+const ANY_CLOCK = { namespace: "", name: "", holdSeconds: 0 };
+
+const List = z.array(z.unknown());
+const Fields = z.record(z.string(), z.unknown());
+
+/** One line each. What only the API server's object has are defaults. */
+export function differencesOf(wanted: unknown, found: unknown, path: string): readonly string[] {
+  const [list, other] = [List.safeParse(wanted).data, List.safeParse(found).data];
+  if (list !== undefined && other?.length === list.length) {
+    return list.flatMap((one, at) => differencesOf(one, other[at], `${path}.${nameIn(one) ?? at}`));
+  }
+  const [fields, others] = [Fields.safeParse(wanted).data, Fields.safeParse(found).data];
+  if (list === undefined && fields !== undefined && others !== undefined) {
+    return Object.entries(fields).flatMap(([key, value]) => differencesOf(value, others[key], `${path}.${key}`));
+  }
+  const [is, shouldBe] = [textOf(found), textOf(wanted)];
+  return is === shouldBe ? [] : [`${path} is ${is}, and should be ${shouldBe}`];
+}
+
+function nameIn(value: unknown): string | undefined {
+  return z.object({ name: z.string() }).safeParse(value).data?.name;
+}
+
+/** Expressions may be broken into lines in another way. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value.replaceAll(/\s+/g, " ").trim() : (JSON.stringify(value) ?? "absent");
+}
+
+/** So many are named. */
+const MOST = 10;
+const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
+
+/** A pod with the labels of a launcher that KubeVirt has not made: it would survive taints. */
+export async function launchers({ holdPolicies, launcherPods }: Reads): Promise<readonly Finding[]> {
+  const there = await holdPolicies();
+  if (!HOLDING.some((policy) => there.has(policy))) return [];
+  const { pods, vmis } = await launcherPods();
+  const forged = forgedAmong(pods, vmis);
+  if (forged.length === 0) return [ok("KubeVirt knows every pod that the guard's policies would hold")];
+  const said = forged.length === 1 ? "1 pod passes for a launcher" : `${forged.length} pods pass for launchers`;
+  const names = forged.slice(0, MOST).map(({ namespace, name }) => `${namespace}/${name}`);
+  const reasons = [
+    "no VMI lists them in status.activePods, and the guard's policies would hold them:",
+    ...names,
+    ...(forged.length > MOST ? [`and ${forged.length - MOST} more`] : []),
+  ];
+  const [first] = forged;
+  return [warning(said, reasons, `kubectl -n ${first?.namespace} delete pod ${first?.name}`)];
+}
+
+/** The pods were read before the VMIs: KubeVirt has listed by then what it had made. */
+export function forgedAmong(pods: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly PodFacts[] {
+  const known = new Set(
+    vmis.flatMap(({ namespace, activePods }) => Object.keys(activePods).map((uid) => `${namespace}/${uid}`)),
+  );
+  return pods
+    .filter((pod) => !isFinal(pod) && !pod.deleting)
+    .filter((pod) => !known.has(`${pod.namespace}/${(launcherOfHotplug(pod) ?? pod).uid}`));
+}

@@ -1,0 +1,72 @@
+/**
+ * A node that is lost, with the guard on: its VMs start elsewhere as fast as without Lifeboat, for nothing can leave it. Seconds are those of
+ * the cluster, whose clock runs fast. A pod that was unready before for a reason of its own looks to a policy as if its node were alive.
+ */
+import { expect, test, type TestContext } from "vitest";
+import { createNode, createVirtualMachine, kubevirt, nodes, pods } from "../../infra/sandbox/index.ts";
+import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
+import { NAMESPACE, type SimulatedStage, startSimulatedStage } from "./stage.ts";
+import { createClockToHurry } from "./victims.ts";
+
+const LOST = "lost";
+const NAME = "web";
+const FASTER = 30;
+const TIMEOUT_MS = 240_000;
+/** Five minutes of toleration, and what it takes to notice that a kubelet is silent. */
+const MOST_SECONDS = 300 + 75;
+/** A busy machine lets controllers wait while the clock goes on. */
+const BUSY_SECONDS = 60;
+const OUT_OF_SERVICE = { key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" };
+
+interface Lifeboat {
+  readonly isGuarding: boolean;
+  readonly isAway: boolean;
+}
+
+async function loseNode(context: TestContext, { isGuarding, isAway }: Lifeboat) {
+  const clock = createClockToHurry(FASTER, context.onTestFinished);
+  const configuration = { featureGates: { NoExecuteTaintEvictionLiveMigration: isGuarding } };
+  const optional = isGuarding ? GUARD_FILES : [];
+  const stage = await startSimulatedStage({ nodes: [LOST], optional, configuration, clock, relay: true });
+  context.onTestFinished(() => stage.stop());
+  await createVirtualMachine(stage.client, "Always", { namespace: NAMESPACE, name: NAME, node: LOST });
+  await createNode(stage.client, "empty");
+  if (isAway) await stage.stopWorker();
+  clock.hurry();
+  const since = clock.now().getTime();
+  stage.sandbox.kubelets.stop(LOST);
+  const seconds = () => (clock.now().getTime() - since) / 1000;
+  await until(async () => (await launcherOn(stage))?.metadata.deletionTimestamp !== undefined);
+  const deleted = seconds();
+  // Whoever knows that the machine is off says so, as an administrator or a health check does.
+  const lost = await stage.client.get(nodes, { name: LOST });
+  const taints = [...(lost?.spec?.taints ?? []), OUT_OF_SERVICE];
+  await stage.client.patch(nodes, { name: LOST }, { type: "merge", body: { spec: { taints } } });
+  await until(async () => {
+    const { status } = (await stage.client.get(kubevirt.virtualMachineInstances, KEY)) ?? {};
+    return status?.phase === "Running" && status.nodeName === "empty";
+  });
+  const started = seconds();
+  if (isAway) await stage.restartWorker();
+  return { deleted, started };
+}
+
+const KEY = { namespace: NAMESPACE, name: NAME };
+const until = (condition: () => Promise<boolean>) =>
+  expect.poll(condition, { timeout: TIMEOUT_MS, interval: 50 }).toBe(true);
+
+async function launcherOn({ client }: SimulatedStage) {
+  const { items } = await client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${LOST}` });
+  return items[0];
+}
+
+// prettier-ignore
+test.for<readonly [string, Lifeboat]>([
+  ["without Lifeboat's guard",    { isGuarding: false, isAway: false }],
+  ["with it, Lifeboat alive",     { isGuarding: true,  isAway: false }],
+  ["with it, Lifeboat away",      { isGuarding: true,  isAway: true  }],
+])("%s", { timeout: TIMEOUT_MS, tags: ["nightly"] }, async ([, lifeboat], context) => {
+  const { deleted, started } = await loseNode(context, lifeboat);
+  expect(deleted).toBeLessThanOrEqual(MOST_SECONDS + BUSY_SECONDS);
+  expect(started - deleted).toBeLessThanOrEqual(BUSY_SECONDS);
+});
