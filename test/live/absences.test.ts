@@ -61,6 +61,9 @@ const ROWS: readonly (readonly [Cause, Trouble, seconds: number, Begin, ("nightl
   ["taint",      "is away",     60,  "in the middle", "nightly"],
   ["taint",      "is away",     130, "just before",   "nightly"],
   ["taint",      "cannot read", 40,  "just before",   "nightly"],
+  ["preemption", "is away",     5,   "in the middle", "nightly"],
+  ["taint",      "is away",     20,  "in the middle", "nightly"],
+  ["taint",      "cannot read", 40,  "in the middle", "nightly"],
 ];
 
 describe("no VM is lost", { timeout: TIMEOUT_MS }, () => {

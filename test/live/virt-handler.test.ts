@@ -1,8 +1,19 @@
-/** A NoExecute taint that ends virt-handler, too, as KubeVirt's own DaemonSet has it; and where the KubeVirt object says otherwise. */
+/**
+ * The disruptions of infra/sandbox/test/disruptions/naive.test.ts with Lifeboat, virt-handlers being pods of KubeVirt's own DaemonSet: a taint that
+ * it tolerates, a preemption as the scheduler does it, and a taint that ends virt-handler, too.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createNode, KUBEVIRT, kubeVirts, nodes, pods } from "../../infra/sandbox/index.ts";
+import {
+  createNode,
+  createPod,
+  createPriorityClass,
+  KUBEVIRT,
+  kubeVirts,
+  nodes,
+  pods,
+} from "../../infra/sandbox/index.ts";
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
-import { startSimulatedStage, type SimulatedStage } from "./stage.ts";
+import { NAMESPACE, startSimulatedStage, type SimulatedStage } from "./stage.ts";
 import { createVm } from "./vm.ts";
 
 const TAINT = [{ key: "maintenance", effect: "NoExecute" }];
@@ -16,7 +27,7 @@ beforeAll(async () => {
     optional: GUARD_FILES,
     virtHandlerPods: true,
     configuration: {
-      featureGates: { NoExecuteTaintEvictionLiveMigration: true },
+      featureGates: { NoExecuteTaintEvictionLiveMigration: true, PreemptionEvictionLiveMigration: true },
       guard: { deadlineSeconds: { NoExecuteTaint: DEADLINE_SECONDS } },
     },
   });
@@ -36,6 +47,28 @@ async function createVmOn(node: string) {
   await expect.poll(() => handlersOn(node)).toBe(1);
   return await createVm(stage, `vm-of-${node}`, { node });
 }
+
+const CRITICAL_ADDONS = [{ key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" }];
+
+test("a taint that KubeVirt's own virt-handler tolerates: the VM moves, and virt-handler stays", async () => {
+  const vm = await createVmOn("critical");
+  await taint("critical", CRITICAL_ADDONS);
+  expect((await vm.untilMoved()).status?.phase).toBe("Running");
+  expect(await handlersOn("critical")).toBe(1);
+});
+
+test("a pod of a higher PriorityClass takes the place of the VM's launcher: the VM moves, and the pod runs", async () => {
+  const { client } = stage;
+  await createPriorityClass(client, "urgent", 100_000);
+  const vm = await createVmOn("wanted");
+  const nodeSelector = { "kubernetes.io/hostname": "wanted" };
+  const preemptor = { namespace: NAMESPACE, name: "preemptor" };
+  await createPod(client, { ...preemptor, priorityClassName: "urgent", requests: { memory: "16Gi" }, nodeSelector });
+  expect((await vm.untilMoved()).status?.phase).toBe("Running");
+  const phase = async () => (await client.get(pods, preemptor))?.status?.phase;
+  await expect.poll(phase, { timeout: TIMEOUT_MS }).toBe("Running");
+  expect(await handlersOn("wanted")).toBe(1);
+});
 
 test(
   "without virt-handler the VM cannot leave, and stays past the deadline; it moves when virt-handler is back",

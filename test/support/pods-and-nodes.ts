@@ -103,7 +103,7 @@ interface AnyNode extends NodeFacts {
 
 /** With room for 110 pods, unless it says otherwise. */
 export function nodeObject(node: AnyNode): JsonObject {
-  const { name, ready, unschedulable, taints, pressures, endsAt, labels } = node;
+  const { name, ready, unschedulable, taints, pressures, endsAt, labels, virtHandler } = node;
   const { allocatable = { memory: 64 * 2 ** 30, pods: 110 } } = node;
   return object({
     kind: "Node",
@@ -111,8 +111,8 @@ export function nodeObject(node: AnyNode): JsonObject {
       name,
       uid: `uid-of-${name}`,
       resourceVersion: "1",
-      labels,
-      annotations: { [names.TERMINATION_ANNOTATION]: endsAt },
+      labels: { ...labels, ...(virtHandler && { [names.SCHEDULABLE_LABEL]: String(virtHandler.isSchedulable) }) },
+      annotations: { [names.TERMINATION_ANNOTATION]: endsAt, [names.HEARTBEAT_ANNOTATION]: virtHandler?.saidAt },
     },
     spec: { unschedulable, taints },
     status: {

@@ -164,6 +164,33 @@ describe("a deletion that a policy may hold, and that may go", () => {
   });
 });
 
+describe("a preemption on a node without virt-handler", () => {
+  const gone = refused("may go (HandlerNeedsRoom)", 1);
+  const waits = refused("waits until VMI", 10);
+  /** A pod for which the scheduler makes room there. */
+  const nominate = (component: string, nominatedNodeName: string) => {
+    const labels = { "kubevirt.io": component };
+    const object = objectOf(
+      pod({ namespace: "kubevirt", name: "nominated", uid: "nominated", phase: "Pending", labels }),
+    );
+    const status = { phase: "Pending", nominatedNodeName };
+    fake.api.put("pods", { ...object, status });
+  };
+
+  // prettier-ignore
+  test.each<[string, isSchedulable: boolean, component: string, nominated: string, expected: object, left: readonly string[]]>([
+    ["which needs the room: it is allowed at once", false, "virt-handler", "node01", gone,  ["nominated"]],
+    ["which is to start elsewhere",                 false, "virt-handler", "node02", waits, [pod().name, "nominated"]],
+    ["for another pod",                             false, "web",          "node01", waits, [pod().name, "nominated"]],
+    ["… that is at work",                           true,  "virt-handler", "node01", waits, [pod().name, "nominated"]],
+  ])("%s", async (_, isSchedulable, component, nominated, expected, left) => {
+    fake.nodes.put(node({ virtHandler: { isSchedulable, saidAt: time(-1) } }));
+    nominate(component, nominated);
+    expect(await ask()).toMatchObject(expected);
+    expect(fake.pods.list().map(({ name }) => name).toSorted()).toEqual(left.toSorted());
+  });
+});
+
 describe("no cluster to ask", () => {
   const outage = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
 

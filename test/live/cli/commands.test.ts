@@ -1,6 +1,9 @@
 /** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import { configureLifeboat } from "../../../infra/lab/stage/apply.ts";
+import { KUBEVIRT, kubeVirts } from "../../../infra/sandbox/index.ts";
 import { type Stage, startStage } from "../stage.ts";
 import { createVm, launcherOf, type Vm } from "../vm.ts";
 import { NodePreflight } from "../../support/cli/node-preflight.ts";
@@ -30,6 +33,30 @@ describe("explain node", () => {
     });
     expect(out[1]).toMatch(/^ {2}about \d+s to \d+s for 1 VM \(/);
     expect(out.at(-1)).toMatch(/^vms +web +Moves +node0[23] +EvacuationTriggered$/);
+  });
+
+  test("whether virt-handler outlives a NoExecute taint, where VMs are to leave for one", async () => {
+    const advised = async () => (await call("explain node node01")).err.join("\n");
+    const gated = (isOn: boolean) =>
+      configureLifeboat(stage.client, { featureGates: { NoExecuteTaintEvictionLiveMigration: isOn } });
+    const place = (nodePlacement: object | null) =>
+      stage.client.patch(kubeVirts, KUBEVIRT.metadata, {
+        type: "merge",
+        body: { spec: { workloads: { nodePlacement } } },
+      });
+    await gated(true);
+    expect(await advised()).toMatch(
+      /^‼ virt-handler does not tolerate NoExecute taints[^]*\n +kubectl -n kubevirt patch kubevirt kubevirt --type merge -p '\{"spec":\{"workloads":[^]*HyperConverged/,
+    );
+    const [, change = "{}"] = /-p '(.*)'/.exec(await advised()) ?? [];
+    await stage.client.patch(kubeVirts, KUBEVIRT.metadata, {
+      type: "merge",
+      body: z.looseObject({}).parse(JSON.parse(change)),
+    });
+    expect(await advised()).toBe("");
+    await place(null);
+    await gated(false);
+    expect(await advised()).toBe("");
   });
 
   test("what blocks, and who can change it: exit code 3", async () => {

@@ -15,6 +15,7 @@ import {
   nodes,
   ownerReferenceTo,
   pods,
+  priorityClasses,
   type DaemonSet,
   type Draft,
   type Node,
@@ -22,6 +23,8 @@ import {
 } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE, kubeVirts } from "../resources.ts";
 
+/** The operator's: a kubelet short of memory ends every launcher before it. */
+const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000_000_000 };
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };
 
@@ -76,6 +79,9 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     const stays = (pod: Pod) => node !== undefined && !isFinished(pod) && isAsWanted(pod, wanted) && mayStay(pod, node);
     for (const pod of here) if (!stays(pod)) await client.delete(pods, pod.metadata);
     if (node !== undefined && there.length === 0 && mayStart(wanted, node)) {
+      if ((await client.get(priorityClasses, PRIORITY.metadata)) === undefined) {
+        await client.create(priorityClasses, PRIORITY);
+      }
       const ownerReferences = [ownerReferenceTo(await daemonSet(), daemonSets)];
       await client.create(pods, { ...wanted, metadata: { ...wanted.metadata, ownerReferences } });
     }
@@ -124,6 +130,7 @@ function podOn(name: string, tolerations: Toleration[]): Draft<Pod> {
     },
     spec: {
       containers: [{ name: "virt-handler", image: "quay.io/kubevirt/virt-handler:v1.9.0" }],
+      priorityClassName: PRIORITY.metadata.name,
       tolerations,
       affinity: {
         nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } },

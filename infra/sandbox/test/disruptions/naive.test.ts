@@ -1,6 +1,6 @@
 /**
  * Virtual machines without protection: each of these disruptions ends them, whatever their eviction strategy is.
- * KubeVirt does not prevent it.
+ * KubeVirt does not prevent it, also where its virt-handler is still there.
  */
 import { beforeAll, expect, test } from "vitest";
 import { events, nodes, pods, type Pod } from "../../actors/resources.ts";
@@ -12,7 +12,12 @@ import { disruptionTarget } from "./gate.ts";
 
 const namespace = "guests";
 const MIGRATION = 600;
-const world = useSandbox({ terminationSeconds: 5, migrationSeconds: MIGRATION, evacuationController: true });
+const world = useSandbox({
+  terminationSeconds: 5,
+  migrationSeconds: MIGRATION,
+  evacuationController: true,
+  virtHandlerPods: true,
+});
 
 beforeAll(async () => {
   await createPriorityClass(world.sandbox.client, "important", 1_000);
@@ -73,6 +78,7 @@ test.each(ALL)("%s ends VMs of every strategy", async (reason) => {
   const node = reason.toLowerCase();
   const guests = await createGuests(node, ...STRATEGIES);
   await DISRUPTIONS[reason](node, "12Gi");
+  expect(await handlersOn(node)).toBe(1);
   for (const { name, launcher } of guests) {
     await world.pass(async () => isFinal(await vmiOf(name)));
     const pod = () => world.sandbox.client.get(pods, launcher.metadata);
@@ -83,6 +89,25 @@ test.each(ALL)("%s ends VMs of every strategy", async (reason) => {
       expect(status).toMatchObject({ reason: "Evicted" });
       expect(disruptionTarget(await pod())).toMatchObject({ status: "True", reason });
     }
+  }
+});
+
+async function handlersOn(node: string): Promise<number> {
+  const { items } = await world.sandbox.client.list(pods, "kubevirt", { labelSelector: "kubevirt.io=virt-handler" });
+  return items.filter(({ spec, metadata }) => spec?.nodeName === node && metadata.deletionTimestamp === undefined)
+    .length;
+}
+
+test("a taint that virt-handler does not tolerate ends it, too, and VMs of every strategy with it", async () => {
+  const node = "maintained";
+  const guests = await createGuests(node, ...STRATEGIES);
+  await world.pass(async () => (await handlersOn(node)) === 1);
+  const taints = [{ key: "maintenance", effect: "NoExecute" }];
+  await world.sandbox.client.patch(nodes, { name: node }, { type: "merge", body: { spec: { taints } } });
+  await world.pass(async () => (await handlersOn(node)) === 0);
+  for (const { name, launcher } of guests) {
+    await world.pass(async () => (await world.sandbox.client.get(pods, launcher.metadata)) === undefined);
+    await world.pass(async () => isFinal(await vmiOf(name)));
   }
 });
 
