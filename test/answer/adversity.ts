@@ -9,7 +9,8 @@ import { retryVm } from "../../shared/evacuation/api.ts";
 import { type Disturbance, Disturbed, type Watching } from "./disturbance.ts";
 import { budget, node, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
 import { FakeCluster } from "../support/fake-cluster.ts";
-import { type FakeDoors, objectOf } from "../support/fake-doors.ts";
+import type { App } from "../support/app.ts";
+import { podObject } from "../support/pods-and-nodes.ts";
 import { KubeVirt, type Moves } from "../support/kubevirt.ts";
 import { reviewBeside } from "../support/parties.ts";
 import { deletionOf, evictionOf } from "../support/reviews.ts";
@@ -109,10 +110,10 @@ function isAlive(fake: FakeCluster): boolean {
 }
 
 /** As the API server asks its webhooks. One that fails, or dies, does not count: that is what their failurePolicy is for. */
-async function ask({ asks }: Flow, app: FakeDoors, fake: FakeCluster): Promise<void> {
+async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   if (fake.pods.get(POD)?.phase !== "Running") return;
   const isEviction = asks === "evicts";
-  const review = isEviction ? evictionOf(POD) : deletionOf(objectOf(POD));
+  const review = isEviction ? evictionOf(POD) : deletionOf(podObject(POD));
   // KubeVirt's own webhook is asked at the same time.
   if (isEviction) reviewBeside(fake, review);
   const { code, text } = await (isEviction ? app.evict(review) : app.delete(review));
@@ -122,7 +123,7 @@ async function ask({ asks }: Flow, app: FakeDoors, fake: FakeCluster): Promise<v
 }
 
 /** Whether it has been done. */
-async function personally({ person }: Flow, app: FakeDoors): Promise<boolean> {
+async function personally({ person }: Flow, app: App): Promise<boolean> {
   if (person?.does === "cancels") return (await app.cancel(WEB)).result !== "DrainTaint";
   const cluster = app.target.connect(10);
   const { result } = await retryVm(WEB, { requestedBy: "jane", cluster, now: app.now() });

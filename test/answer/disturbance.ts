@@ -9,7 +9,7 @@ import { reconcileActive, reconcileAll, reconcileRequested } from "../../shared/
 import type { Asked } from "../support/asked.ts";
 import { type Before, failure } from "../support/fake-api.ts";
 import type { FakeCluster } from "../support/fake-cluster.ts";
-import { type FakeDoors, openFakeDoors } from "../support/fake-doors.ts";
+import { type App, openApp } from "../support/app.ts";
 import { NOW } from "../support/fixtures.ts";
 
 /** What becomes of one request; it may have had its effect all the same. */
@@ -112,7 +112,7 @@ export class Disturbed {
     this.#history.push(this.#fake.api.snapshot());
   }
 
-  async isolate(work: (app: FakeDoors) => Promise<unknown>): Promise<void> {
+  async isolate(work: (app: App) => Promise<unknown>): Promise<void> {
     const death = Promise.withResolvers<void>();
     let isDead = false;
     const die = () => {
@@ -128,7 +128,7 @@ export class Disturbed {
     };
     const watching = this.#watching;
     const stores = watching && (() => watching(this.#fake, [...this.#history, this.#fake.api.snapshot()]));
-    const app = openFakeDoors(this.#fake, disturb, stores && { stores });
+    const app = openApp(this.#fake, disturb, stores && { stores });
     app.pass(this.seconds);
     await Promise.race([work(app).then(() => app.settle()), death.promise]);
     expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);

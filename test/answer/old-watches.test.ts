@@ -5,7 +5,7 @@ import { reconcileRequested } from "../../shared/reconcile/reconcile.ts";
 import type { Stores } from "../../shared/kube/cache.ts";
 import type { PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { FakeCluster } from "../support/fake-cluster.ts";
-import { openFakeDoors } from "../support/fake-doors.ts";
+import { openApp } from "../support/app.ts";
 import { endedEvacuation, evacuation, marked, MOBILITY, newborn, pod, vmi } from "../support/fixtures.ts";
 import { evictionOf, refusal } from "../support/reviews.ts";
 import { storesOf } from "../support/stores.ts";
@@ -78,7 +78,7 @@ const REPORTED = { kind: "VirtualMachineInstance", ...WEB } as const;
 /** The requests of a reconcile that the relay has done. */
 async function report(fake: FakeCluster, stores: Stores): Promise<readonly string[]> {
   const requests: string[] = [];
-  const { target } = openFakeDoors(fake, (label) => void requests.push(label), { stores: () => stores });
+  const { target } = openApp(fake, (label) => void requests.push(label), { stores: () => stores });
   await target.settings(target.connect(10));
   requests.length = 0;
   await reconcileWithin(target, 20, (deps) => reconcileRequested([REPORTED], deps), { watched: true });
@@ -89,12 +89,12 @@ async function report(fake: FakeCluster, stores: Stores): Promise<readonly strin
 async function evict(fake: FakeCluster, stores: Stores) {
   const requests: string[] = [];
   const noteRequest = (label: string) => void requests.push(label);
-  const doors = openFakeDoors(fake, noteRequest, { stores: () => stores });
+  const app = openApp(fake, noteRequest, { stores: () => stores });
   // They are read every thirty seconds.
-  await doors.target.settings(doors.target.connect(10));
+  await app.target.settings(app.target.connect(10));
   requests.length = 0;
-  const { body } = await doors.evict(evictionOf(pod()));
-  await doors.settle();
+  const { body } = await app.evict(evictionOf(pod()));
+  await app.settle();
   return { body, requests };
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { type Authority, createAuthority } from "../../infra/sandbox/index.ts";
 import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
-import { asWebhook, entry, TOKENS } from "../support/doors.ts";
+import { asWebhook, entry, TOKENS } from "../support/app.ts";
 import { evictionReview } from "../support/reviews.ts";
 
 interface Impostor {

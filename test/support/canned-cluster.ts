@@ -1,7 +1,7 @@
 /** The few answers of a Kubernetes API server that reviewing one eviction needs, each of which a test may replace; and the app before it. */
 import * as z from "zod/mini";
 import type { Platform } from "../../functions/env.ts";
-import { type Doors, entry, openDoors } from "./doors.ts";
+import { type App, entry, openApp } from "./app.ts";
 import { type Behaviour, json, startStub, status, type Stub, type StubRequest } from "./answers.ts";
 
 export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
@@ -145,7 +145,7 @@ export function questionOf({ method, path }: Pick<StubRequest, "method" | "path"
   return QUESTIONS.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? "other";
 }
 
-export function openCanned(answers?: CannedAnswers | Behaviour, instead?: Partial<Platform>): [Stub, Doors] {
+export function openCanned(answers?: CannedAnswers | Behaviour, instead?: Partial<Platform>): [Stub, App] {
   const server = startCannedCluster(answers);
-  return [server, openDoors({ CLUSTERS: { prod: entry(server.url) } }, undefined, instead)];
+  return [server, openApp({ CLUSTERS: { prod: entry(server.url) } }, undefined, instead)];
 }

@@ -1,6 +1,6 @@
 /** AdmissionReviews of evictions: a minimal valid one, plus a tweak. */
 import { POD } from "./canned-cluster.ts";
-import { type Answer, asWebhook, type Doors } from "./doors.ts";
+import { type Answer, asWebhook, type App } from "./app.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -58,10 +58,10 @@ export interface Asked {
 }
 
 /** What an API server sends. */
-export async function review(doors: Doors, body: Json = evictionReview(), asked: Asked = {}): Promise<Answer> {
+export async function review(app: App, body: Json = evictionReview(), asked: Asked = {}): Promise<Answer> {
   const { cluster = "prod", timeout = "10s" } = asked;
   const path = `/clusters/${cluster}/admission/evictions?timeout=${timeout}`;
-  return await doors.request(path, { method: "POST", headers: asWebhook, body: JSON.stringify(body) });
+  return await app.request(path, { method: "POST", headers: asWebhook, body: JSON.stringify(body) });
 }
 
 /** The review that denies, as the API server reads it. */

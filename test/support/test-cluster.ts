@@ -21,10 +21,10 @@ import {
   type VirtApi,
 } from "../../infra/sandbox/index.ts";
 import { applyLifeboat, configureLifeboat } from "../../infra/lab/stage/apply.ts";
-import { entry, TOKENS } from "./doors.ts";
+import { entry, TOKENS } from "./app.ts";
 
 export const NAMESPACE = "apps";
-/** Nothing but the doors: no budget, no migration. */
+/** Nothing but what is asked for: no budget, no migration. */
 export const QUIET = { disruptionBudgets: "Never" };
 
 export type Vmi = kubevirt.VirtualMachineInstance;

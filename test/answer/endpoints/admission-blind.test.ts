@@ -3,10 +3,16 @@
  * without Retry-After; in time, nothing written, and nothing told of the other side.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { CANNED_POD, type CannedAnswers, questionOf } from "../../support/canned-cluster.ts";
-import { openCanned, startCannedCluster } from "../../support/canned-cluster.ts";
+import {
+  CANNED_POD,
+  type CannedAnswers,
+  openCanned,
+  questionOf,
+  startCannedCluster,
+} from "../../support/canned-cluster.ts";
+import { NOW } from "../../support/fixtures.ts";
 import { VirtualClock } from "../../support/clock.ts";
-import { type Doors, NOW, TOKENS } from "../../support/doors.ts";
+import { type App, TOKENS } from "../../support/app.ts";
 import { allowance, refusal, review } from "../../support/reviews.ts";
 import * as stub from "../../support/answers.ts";
 
@@ -16,19 +22,19 @@ const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const LARGE = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`label-${i}`, "x".repeat(90)]));
 
 let server: stub.Stub | undefined;
-let doors: Doors | undefined;
+let app: App | undefined;
 afterEach(async () => {
-  await doors?.settle();
+  await app?.settle();
   // Whatever has happened: no token in the log, and nothing that the other side has said.
-  const log = JSON.stringify(doors?.log);
+  const log = JSON.stringify(app?.log);
   for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
 });
 
 async function ask(answers: CannedAnswers | stub.Behaviour) {
   const clock = new VirtualClock(NOW);
-  [server, doors] = openCanned(answers, clock.platform);
-  const answer = await clock.outcome(review(doors));
-  await clock.outcome(doors.settle());
+  [server, app] = openCanned(answers, clock.platform);
+  const answer = await clock.outcome(review(app));
+  await clock.outcome(app.settle());
   return answer;
 }
 
@@ -55,7 +61,7 @@ const MISBEHAVIOURS: readonly (readonly [string, stub.Behaviour, string])[] = [
 test.each(MISBEHAVIOURS)("whatever the API server is asked: %s", async (_, behaviour) => {
   const answer = await ask(behaviour);
   expect(answer).toMatchObject(FAILS);
-  expect(doors?.log).toContainEqual(expect.objectContaining({ level: "error", doing: "reviewing an eviction" }));
+  expect(app?.log).toContainEqual(expect.objectContaining({ level: "error", doing: "reviewing an eviction" }));
   expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
   expect(asked().filter((question) => question === "mark" || question === "event")).toEqual([]);
 });
@@ -69,7 +75,7 @@ test.each<[string, object, string]>([
     code: 200,
     body: refusal(expect.stringContaining(`${BLIND}Lifeboat cannot read the object of GET `)),
   });
-  expect(JSON.stringify(doors?.log)).toContain(why);
+  expect(JSON.stringify(app?.log)).toContain(why);
   expect(asked().filter((question) => question === "mark" || question === "event")).toEqual([]);
 });
 

@@ -1,17 +1,17 @@
 /** What may be sent to the admission door, and what each bad input is answered. */
 import { describe, expect, test } from "vitest";
 import { openCanned } from "../../support/canned-cluster.ts";
-import { asWebhook } from "../../support/doors.ts";
+import { asWebhook } from "../../support/app.ts";
 import { evictionReview, refusal, review } from "../../support/reviews.ts";
 
 const MB = 1024 * 1024;
 const PATH = "/clusters/prod/admission/evictions";
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
-const [, doors] = openCanned();
+const [, app] = openCanned();
 
 const send = (body: string, headers: Record<string, string> = {}) =>
-  doors.request(PATH, { method: "POST", headers: { ...asWebhook, ...headers }, body });
+  app.request(PATH, { method: "POST", headers: { ...asWebhook, ...headers }, body });
 
 const { request: _, ...withoutRequest } = evictionReview();
 // prettier-ignore
@@ -40,7 +40,7 @@ test.each([
   ["delete options of a kind", { eviction: { deleteOptions: { dryRun: "All" } } },  "request.object.deleteOptions.dryRun"],
 ])("a review of anything but a pod's eviction is refused, and says why: %s", async (_, tweak, why) => {
   const said = expect.stringContaining(`not a review of pods/eviction CREATE: ${why}`);
-  expect(await review(doors, evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(said) });
+  expect(await review(app, evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(said) });
 });
 
 // prettier-ignore
@@ -50,13 +50,13 @@ test.each([
   ["without dryRun",                  { request: { dryRun: undefined } }],
   ["fields that are new to us",       { request: { requestKind: { kind: "Eviction" }, future: [1] } }],
 ])("what API servers send is understood: %s", async (_, tweak) => {
-  expect(await review(doors, evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
+  expect(await review(app, evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
 });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const padded = (length: number) => JSON.stringify(evictionReview({ request: { padding: "x".repeat(length) } }));
 const stream = (body: ReadableStream, headers: Record<string, string>) =>
-  doors.request(PATH, { method: "POST", headers, body, duplex: "half" });
+  app.request(PATH, { method: "POST", headers, body, duplex: "half" });
 
 describe("a body", () => {
   const error = { reason: "PayloadTooLarge", field: "body", message: `expected a body of at most ${7 * MB} bytes` };

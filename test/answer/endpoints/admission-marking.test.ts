@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster, once } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi } from "../../support/fixtures.ts";
 import { allowance, evictionOf, evictionReview, refusal, type Tweaks } from "../../support/reviews.ts";
 
@@ -30,9 +30,9 @@ const world = () => {
 };
 
 async function evict(review: unknown = evictionOf(POD), before?: (request: string) => unknown) {
-  const doors = openFakeDoors(fake, before);
-  const answer = await doors.evict(review);
-  await doors.settle();
+  const app = openApp(fake, before);
+  const answer = await app.evict(review);
+  await app.settle();
   return answer;
 }
 

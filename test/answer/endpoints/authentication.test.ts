@@ -1,7 +1,7 @@
 /** Who may open which door, with which token. */
 import { describe, expect, test } from "vitest";
 import { startCannedCluster } from "../../support/canned-cluster.ts";
-import { entry, openDoors, TOKENS } from "../../support/doors.ts";
+import { entry, openApp, TOKENS } from "../../support/app.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
 const EXPECTED = {
@@ -16,13 +16,13 @@ const rotated = entry(server.url, {
   webhookToken: ["the-next-webhook-token", TOKENS.webhookToken],
   operatorToken: ["the-next-operator-token", TOKENS.operatorToken],
 });
-const doors = openDoors({ CLUSTERS: { prod: entry(server.url), simple, rotated } });
+const app = openApp({ CLUSTERS: { prod: entry(server.url), simple, rotated } });
 
 async function ask(method: string, path: string, authorization?: string) {
   const headers = authorization === undefined ? {} : { authorization };
   const body = method === "POST" ? { body: JSON.stringify(evictionReview()) } : {};
-  const answer = await doors.request(`/clusters/${path}`, { method, headers, ...body });
-  await doors.settle();
+  const answer = await app.request(`/clusters/${path}`, { method, headers, ...body });
+  await app.settle();
   return answer;
 }
 

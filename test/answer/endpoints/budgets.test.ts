@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { budgetName } from "../../../shared/budget/budget.ts";
 import { failure } from "../../support/fake-api.ts";
 import { type Before, failing, FakeCluster, once } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { budget, marked, migration, owner, PINNED, pod, vmi } from "../../support/fixtures.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
 
@@ -25,15 +25,15 @@ function forbidding(request: string): Before {
 const sizes = () => fake.budgets.list().map(({ minAvailable }) => minAvailable);
 
 async function scan(before?: Before) {
-  const doors = openFakeDoors(fake, before);
-  await doors.reconcile();
-  await doors.settle();
+  const app = openApp(fake, before);
+  await app.reconcile();
+  await app.settle();
 }
 
 async function evict(before?: Before) {
-  const doors = openFakeDoors(fake, before);
-  const { body } = await doors.evict(evictionOf(pod()));
-  await doors.settle();
+  const app = openApp(fake, before);
+  const { body } = await app.evict(evictionOf(pod()));
+  await app.settle();
   return body;
 }
 

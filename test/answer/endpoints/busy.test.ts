@@ -1,12 +1,13 @@
 /** As much as fits at a time, and one review more: what it is answered, and that it fits again afterwards. */
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
-import { pod } from "../../support/fixtures.ts";
+import { NOW, pod } from "../../support/fixtures.ts";
+import { podObject } from "../../support/pods-and-nodes.ts";
 import { CANNED_VMI, configured, startCannedCluster } from "../../support/canned-cluster.ts";
-import { type Answer, asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
-import { objectOf } from "../../support/fake-doors.ts";
+import { type Answer, type App, asWebhook, entry, openApp } from "../../support/app.ts";
 import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
-import { json } from "../../support/answers.ts";
+import { json, reach } from "../../support/answers.ts";
+import type { Platform } from "../../../functions/env.ts";
 import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/transport.ts";
 
 const MB = 1024 * 1024;
@@ -16,7 +17,7 @@ const WAITING = { namespace: "apps", name: "waiting" };
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const TRY_AGAIN = "try again: Lifeboat is reviewing as much as it can at a time";
 
-let doors: Doors;
+let app: App;
 let gate: PromiseWithResolvers<void>;
 let waiting: Promise<Answer>[];
 beforeEach(async () => {
@@ -27,11 +28,13 @@ beforeEach(async () => {
   });
   gate = Promise.withResolvers<void>();
   gate.promise.catch(() => undefined);
-  doors = openDoors({ CLUSTERS: { prod: entry(server.url) } }, async (request) => {
-    if (request.endsWith("/pods/waiting")) await gate.promise;
-  });
+  const fetch: Platform["fetch"] = async (url, init) => {
+    if (url.endsWith("/pods/waiting")) await gate.promise;
+    return await reach(url, init);
+  };
+  app = openApp({ CLUSTERS: { prod: entry(server.url) } }, undefined, { fetch });
   // Reads the settings.
-  await review(doors, evictionReview({ request: { dryRun: true } }));
+  await review(app, evictionReview({ request: { dryRun: true } }));
   // They end without reading a VMI, which is large.
   return () => gate.reject(new TypeError("the connection broke"));
 });
@@ -41,17 +44,17 @@ async function fill(count: number, bytes = 0): Promise<void> {
   const request = { ...WAITING, padding: "", dryRun: true };
   const least = JSON.stringify(evictionReview({ request })).length;
   const padding = "x".repeat(Math.max(0, Math.floor(bytes / count) - least));
-  waiting = Array.from({ length: count }, () => review(doors, evictionReview({ request: { ...request, padding } })));
+  waiting = Array.from({ length: count }, () => review(app, evictionReview({ request: { ...request, padding } })));
   for (let turn = 0; turn < 20; turn++) await setImmediate();
 }
 
-const drain = () => review(doors, evictionReview());
+const drain = () => review(app, evictionReview());
 const preempt = (secondsAgo: number) => {
   const since = new Date(NOW.getTime() - secondsAgo * 1000).toISOString();
   const victim = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since } });
-  const body = JSON.stringify(deletionOf(objectOf(victim)));
+  const body = JSON.stringify(deletionOf(podObject(victim)));
   const path = "/clusters/prod/admission/deletions?timeout=30s";
-  return doors.request(path, { method: "POST", headers: asWebhook, body });
+  return app.request(path, { method: "POST", headers: asWebhook, body });
 };
 
 const kubectlSees = (what: string) => refusal(`cannot decide on the eviction of ${what}, ${TRY_AGAIN}`);
@@ -74,7 +77,7 @@ test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Reco
   await fill(count, bytes);
   expect(await ask()).toMatchObject({ code: 200, retryAfter: null, body: expected });
   // Nothing was held.
-  expect(doors.now()).toEqual(NOW);
+  expect(app.now()).toEqual(NOW);
 });
 
 test("a preemption that there is no room to learn about fails: the policies of the API server decide", async () => {
@@ -86,7 +89,7 @@ test("a stranger's review takes no room", async () => {
   await fill(MOST_REVIEWS - 1);
   const headers = { authorization: "Bearer wrong" };
   const path = "/clusters/prod/admission/evictions";
-  const strangers = Array.from({ length: 10 }, () => doors.request(path, { method: "POST", headers, body: "{}" }));
+  const strangers = Array.from({ length: 10 }, () => app.request(path, { method: "POST", headers, body: "{}" }));
   expect(new Set((await Promise.all(strangers)).map(({ code }) => code))).toEqual(new Set([401]));
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
@@ -96,7 +99,7 @@ test("there is room again once they are answered", async () => {
   expect((await drain()).body).toEqual(kubectlSees("a pod"));
   gate.resolve();
   await Promise.all(waiting);
-  await doors.settle();
+  await app.settle();
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
 

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, time, vmi } from "../../support/fixtures.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 
@@ -16,7 +16,7 @@ beforeEach(() => {
   fake.evacuations.put(evacuation());
 });
 
-const cancel = () => openFakeDoors(fake).cancel(WEB);
+const cancel = () => openApp(fake).cancel(WEB);
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
 
 test("withdraws every Evacuation of the VM, clears the mark, deletes the pending migration, and says so", async () => {

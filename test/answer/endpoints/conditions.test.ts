@@ -2,21 +2,20 @@
 import { beforeEach, expect, test } from "vitest";
 import { missingRights } from "../../../functions/conditions.ts";
 import { DEFAULT_SETTINGS, type FeatureGate } from "../../../shared/settings/settings.ts";
-import { asWebhook, type Doors } from "../../support/doors.ts";
+import { type App, asWebhook, openApp } from "../../support/app.ts";
 import { type Before, connectTo, FakeCluster } from "../../support/fake-cluster.ts";
-import { openDoorsOf } from "../../support/fake-doors.ts";
 import { asJson, at, textOf } from "../../support/json.ts";
 
 let fake: FakeCluster;
-let doors: Doors;
+let app: App;
 beforeEach(() => {
   fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never" });
-  doors = openDoorsOf(fake);
+  app = openApp(fake);
 });
 
 /** The status after a full scan. */
-async function scanned(by = doors): Promise<unknown> {
+async function scanned(by = app): Promise<unknown> {
   await by.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
   await by.settle();
   return at(fake.api.object("lifeboatconfigurations", { name: "lifeboat" }), "status");
@@ -47,14 +46,14 @@ test("a valid one is in force and permitted; looked at again, nothing is written
       condition("ReviewsDecided", "True", "Decided"),
     ],
   });
-  doors.pass(600);
+  app.pass(600);
   expect(await scanned()).toBe(status);
 });
 
 test("a missing permission is named", async () => {
   const message = "the service account may not list kubevirt.io/kubevirts";
   const permitted = condition("Permitted", "False", "Forbidden", message);
-  expect(await scanned(openDoorsOf(fake, without("kubevirts")))).toEqual(saying(permitted));
+  expect(await scanned(openApp(fake, without("kubevirts")))).toEqual(saying(permitted));
 });
 
 const MIGRATIONS = "kubevirt.io/virtualmachineinstancemigrations";
@@ -75,14 +74,14 @@ test("a webhook that does not ask Lifeboat is said to be wrong, and logged", asy
   const metadata = { name: "lifeboat", uid: "webhook", resourceVersion: "1" };
   fake.api.put("validatingwebhookconfigurations", { metadata, webhooks: [] });
   expect(await scanned()).toEqual(saying(condition("WebhookCalled", "False", "WebhookMisconfigured")));
-  expect(doors.log).toContainEqual(expect.objectContaining({ level: "error", reason: "WebhookNotCalled" }));
+  expect(app.log).toContainEqual(expect.objectContaining({ level: "error", reason: "WebhookNotCalled" }));
 });
 
 const NAMED = { kind: "APIGroupList", groups: [{ name: "lifeboat.dev" }] };
 const SERVED = { kind: "APIResourceList", resources: [{ name: "evacuations" }] };
 
 test("a definition that is gone, as discovery shows: the defaults, and no failure", async () => {
-  const gone = openDoorsOf(fake, (label) => {
+  const gone = openApp(fake, (label) => {
     if (label === "list apis") return Response.json(NAMED);
     if (label === "list apis/lifeboat.dev/v1alpha1") return Response.json(SERVED);
     return label.endsWith("lifeboatconfigurations") ? new Response("404 page not found\n", { status: 404 }) : undefined;

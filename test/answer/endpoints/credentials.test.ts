@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import type { Fetch } from "../../../shared/kube/transport.ts";
 import { tokenOf } from "../../support/canned-cluster.ts";
-import { asOperator, asWebhook, type Doors, entry as entryOf, openDoors } from "../../support/doors.ts";
+import { asOperator, asWebhook, type App, entry as entryOf, openApp } from "../../support/app.ts";
 import { failure } from "../../support/fake-api.ts";
 import { FakeCluster, SERVER } from "../../support/fake-cluster.ts";
 import { asJson, at } from "../../support/json.ts";
@@ -15,7 +15,7 @@ const HOUR = 3600;
 const WEEK = 7 * 24 * HOUR;
 
 let fake: FakeCluster;
-let doors: Doors;
+let app: App;
 /** Tokens that are no more, though they have not ended. */
 let revoked: Set<string>;
 let entry: Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ const asAuthenticated: Fetch = async (url, init) => {
   const token = new Headers(init.headers).get("authorization")?.slice("Bearer ".length) ?? "";
   const claims = Buffer.from(token.split(".")[1] ?? "", "base64url").toString() || "{}";
   const end = Number(at(asJson(JSON.parse(claims)), "exp") ?? Infinity);
-  if (revoked.has(token) || doors.now().getTime() >= end * 1000)
+  if (revoked.has(token) || app.now().getTime() >= end * 1000)
     return Response.json(failure(401, "Unauthorized").body, { status: 401 });
   return await fake.api.fetch()(url, init);
 };
@@ -41,39 +41,39 @@ beforeEach(() => {
   putVm(fake, "web");
   revoked = new Set();
   entry = entryOf(SERVER);
-  doors = openDoors({ CLUSTER_REGISTRY }, undefined, { fetch: asAuthenticated });
-  fake.now = () => doors.now();
+  app = openApp({ CLUSTER_REGISTRY }, undefined, { fetch: asAuthenticated });
+  fake.now = () => app.now();
 });
 
 /** As `kubectl create token lifeboat --duration` does, and `npm run cluster -- add`. */
 function replace(seconds: number): string {
-  const token = tokenOf({ exp: Math.floor(doors.now().getTime() / 1000) + seconds });
+  const token = tokenOf({ exp: Math.floor(app.now().getTime() / 1000) + seconds });
   entry = { ...entry, token };
-  doors.pass(31);
+  app.pass(31);
   return token;
 }
 
-const eviction = () => review(doors, evictionOf({ namespace: "apps", name: "virt-launcher-web-abcde" }));
-const ask = (path: string) => doors.request(`/clusters/prod/${path}`, { headers: asOperator });
+const eviction = () => review(app, evictionOf({ namespace: "apps", name: "virt-launcher-web-abcde" }));
+const ask = (path: string) => app.request(`/clusters/prod/${path}`, { headers: asOperator });
 
 async function scanned() {
-  await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
-  await doors.settle();
+  await app.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
+  await app.settle();
   const conditions = at(fake.api.object("lifeboatconfigurations", { name: "lifeboat" }), "status", "conditions");
   return Array.isArray(conditions) ? conditions.find((one) => at(one, "type") === "CredentialsValid") : undefined;
 }
 
-const logged = (reason: string) => doors.log.filter((line) => line["reason"] === reason);
+const logged = (reason: string) => app.log.filter((line) => line["reason"] === reason);
 
 async function expectServed(): Promise<void> {
   expect(await eviction()).toMatchObject({ code: 200, body: { response: { allowed: false, status: { code: 429 } } } });
-  await doors.settle();
+  await app.settle();
   expect(await ask("readyz")).toMatchObject({ code: 200 });
 }
 
 test("given a token near its end, the status, /readyz and, once for each full scan, the log say so", async () => {
   replace(2 * WEEK);
-  doors.pass(WEEK + HOUR);
+  app.pass(WEEK + HOUR);
   const message = expect.stringMatching(/ends at 20\S+Z, in less than 7 days/);
   for (const count of [1, 2]) {
     expect(await scanned()).toMatchObject({ status: "True", reason: "ExpiresSoon", message });
@@ -86,7 +86,7 @@ test("given a token near its end, the status, /readyz and, once for each full sc
 test("given a token past its end, what needs no cluster says so; the next one serves at once, until it is revoked", async () => {
   replace(2 * HOUR);
   await expectServed();
-  doors.pass(2 * HOUR + 1);
+  app.pass(2 * HOUR + 1);
   expect(await eviction()).toMatchObject({ code: 503, body: { error: { reason: "Undecided" } } });
   const message = expect.stringMatching(/token of this cluster ended at 20\S+Z: replace it/);
   expect(await ask("readyz")).toMatchObject({ code: 503, body: { ready: false, message } });
@@ -94,7 +94,7 @@ test("given a token past its end, what needs no cluster says so; the next one se
   expect([code, text]).toEqual([200, expect.stringContaining("\nlifeboat_credential_accepted 0\n")]);
   await scanned();
   expect(logged("Expired")).toMatchObject([{ level: "error", cluster: "prod", message }]);
-  expect(doors.log.filter(({ doing }) => String(doing).includes("LifeboatConfiguration"))).toEqual([]);
+  expect(app.log.filter(({ doing }) => String(doing).includes("LifeboatConfiguration"))).toEqual([]);
 
   const next = replace(2 * WEEK);
   await expectServed();

@@ -7,9 +7,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { hash8 } from "../../../shared/kube/objects.ts";
 import { VirtualClock } from "../../support/clock.ts";
-import { asWebhook, entry, NOW as DOORS_NOW, openDoors, type TestEnv } from "../../support/doors.ts";
+import { type App, asWebhook, entry, openApp, type TestEnv } from "../../support/app.ts";
+import { podObject } from "../../support/pods-and-nodes.ts";
 import { type Before, FakeCluster, FORBIDDEN, UNREACHABLE } from "../../support/fake-cluster.ts";
-import { type FakeDoors, objectOf, openFakeDoors } from "../../support/fake-doors.ts";
 import { newborn, node, NOW, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
 import { deletionOf } from "../../support/reviews.ts";
 
@@ -17,10 +17,10 @@ const TIMEOUT_SECONDS = 10;
 const WEB = { namespace: "apps", name: "web" };
 const preempted = (since: string) =>
   pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since } });
-const PREEMPTION = deletionOf(objectOf(preempted(time(0))));
+const PREEMPTION = deletionOf(podObject(preempted(time(0))));
 
 let fake: FakeCluster;
-let doors: FakeDoors | undefined;
+let app: App | undefined;
 beforeEach(() => {
   fake = new FakeCluster();
   fake.configure({
@@ -31,14 +31,14 @@ beforeEach(() => {
   fake.pods.put(preempted(time(0)));
 });
 afterEach(async () => {
-  await doors?.settle();
+  await app?.settle();
   // Of two requests that fail at the same time the answer waits for one.
   await setImmediate();
 });
 
 async function ask(before?: Before, deletion = PREEMPTION, clock = new VirtualClock(NOW)) {
-  doors = openFakeDoors(fake, before, { clock });
-  const answer = await clock.outcome(doors.delete(deletion));
+  app = openApp(fake, before, { clock });
+  const answer = await clock.outcome(app.delete(deletion));
   return { ...answer, seconds: (clock.now().getTime() - NOW.getTime()) / 1000 };
 }
 
@@ -66,11 +66,11 @@ test("after a rollback a fresh process guards by what it knows of a configuratio
 
 test("the first time: the evacuation is begun, carried on and told of, and the answer does not wait", async () => {
   expect(await ask()).toMatchObject({ ...refused("waits until VMI", 10), seconds: 0 });
-  await doors?.settle();
+  await app?.settle();
   expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Pending" } }]);
   expect(markOf()).toBe("node01");
   expect(fake.story.map(({ reason }) => reason)).toContain("DeletionRefused");
-  const rulings = doors?.log.filter(({ endpoint }) => endpoint !== undefined);
+  const rulings = app?.log.filter(({ endpoint }) => endpoint !== undefined);
   expect(rulings).toMatchObject([{ verdict: "Refuse", retryAfterSeconds: 10 }]);
 });
 
@@ -147,20 +147,20 @@ describe("a deletion that a policy may hold, and that may go", () => {
 
   test("Lifeboat deletes the pod, and the requester is to ask again in a second", async () => {
     fake.pods.put(late);
-    expect(await ask(undefined, deletionOf(objectOf(late)))).toMatchObject(gone);
+    expect(await ask(undefined, deletionOf(podObject(late)))).toMatchObject(gone);
     expect(fake.pods.list()).toEqual([]);
   });
 
   test("in a dry run it only says so", async () => {
     fake.pods.put(late);
-    expect(await ask(undefined, deletionOf(objectOf(late), { dryRun: true }))).toMatchObject(gone);
+    expect(await ask(undefined, deletionOf(podObject(late), { dryRun: true }))).toMatchObject(gone);
     expect(fake.pods.list()).toHaveLength(1);
   });
 
   test("of a pod that ends already it is allowed", async () => {
     const ending = { ...late, deleting: true };
     fake.pods.put(ending);
-    expect(await ask(undefined, deletionOf(objectOf(ending)))).toMatchObject(ALLOWED);
+    expect(await ask(undefined, deletionOf(podObject(ending)))).toMatchObject(ALLOWED);
   });
 });
 
@@ -200,8 +200,8 @@ describe("no cluster to ask", () => {
     ["a wrong entry",                   { CLUSTERS: { prod: entry("nonsense") } },                 {},                             { code: 503 }],
     ["what is no review of a deletion", { CLUSTERS: { prod: entry("https://api.example.com") } },  { oldObject: { kind: "Pod" } }, refused("not a review of pods DELETE: request.oldObject.metadata")],
   ])("%s: no pod is allowed to go", async (...[, env, more, expected]) => {
-    const body = JSON.stringify(deletionOf(objectOf(preempted(DOORS_NOW.toISOString())), more));
+    const body = JSON.stringify(deletionOf(podObject(preempted(NOW.toISOString())), more));
     const path = `/clusters/prod/admission/deletions?timeout=${TIMEOUT_SECONDS}s`;
-    expect(await openDoors(env).request(path, { method: "POST", headers: asWebhook, body })).toMatchObject(expected);
+    expect(await openApp(env).request(path, { method: "POST", headers: asWebhook, body })).toMatchObject(expected);
   });
 });

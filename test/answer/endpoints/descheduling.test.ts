@@ -4,20 +4,19 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type PolicyFile, policyOf } from "../../live/descheduling-stage.ts";
 import { plainPod } from "../../support/descheduling/worlds.ts";
-import { asWebhook, type Doors, NOW } from "../../support/doors.ts";
+import { type App, asWebhook, openApp } from "../../support/app.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openDoorsOf } from "../../support/fake-doors.ts";
-import { node, owner, pod, vmi } from "../../support/fixtures.ts";
+import { node, NOW, owner, pod, vmi } from "../../support/fixtures.ts";
 import { ONLY } from "../../support/launchers.ts";
 
 const BOTH = { EvictionsInBackground: true, DeschedulerSupport: true };
-/** Nothing but the doors: no budget, no migration. */
+/** Nothing but what is asked for: no budget, no migration. */
 const QUIET = { disruptionBudgets: "Never" };
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
 
 let fake: FakeCluster;
-let doors: Doors;
+let app: App;
 let requests: string[];
 beforeEach(() => {
   fake = new FakeCluster();
@@ -27,7 +26,7 @@ beforeEach(() => {
   for (const name of ["batch-1", "batch-2"])
     fake.pods.put(plainPod(name, { uid: name, owners: [owner({ kind: "ReplicaSet" })] }));
   requests = [];
-  doors = openDoorsOf(fake, (label) => void requests.push(label));
+  app = openApp(fake, (label) => void requests.push(label));
 });
 
 function setPolicy(policy: PolicyFile): void {
@@ -35,7 +34,7 @@ function setPolicy(policy: PolicyFile): void {
   fake.api.put("configmaps", { metadata: { ...POLICY, uid: "policy", resourceVersion: "1" }, data });
 }
 
-const post = (path: string) => doors.request(`/clusters/prod/${path}`, { method: "POST", headers: asWebhook });
+const post = (path: string) => app.request(`/clusters/prod/${path}`, { method: "POST", headers: asWebhook });
 const alive = () => fake.pods.list().map(({ name }) => name);
 const ALL = ["batch-1", "batch-2"];
 
@@ -53,7 +52,7 @@ test.each<readonly [string, PolicyFile | undefined, string, string]>([
 ])("given a policy that %s: 503, and nothing is evicted", async (_, policy, field, message) => {
   if (policy !== undefined) setPolicy(policy);
   const { code, body } = await post("deschedule");
-  await doors.settle();
+  await app.settle();
   const error = { field: expect.stringContaining(field), message: expect.stringContaining(message) };
   expect([code, body]).toMatchObject([503, { error: { reason: "InvalidConfiguration", ...error } }]);
   expect(alive()).toEqual(ALL);
@@ -64,7 +63,7 @@ test("given a policy with a plugin that Lifeboat does not have: the others act, 
   const [profile, other] = [TAINTS, policyOf("RemoveDuplicates", {})].map(({ profiles }) => Object(profiles)[0]);
   setPolicy({ ...TAINTS, profiles: [profile, { ...other, name: "other" }] });
   expect((await post("deschedule")).code).toBe(200);
-  await doors.settle();
+  await app.settle();
   expect(alive()).not.toEqual(ALL);
   const said = {
     reason: "InvalidConfiguration",
@@ -113,7 +112,7 @@ describe("a cycle", () => {
     const began = tickTime("prod", "small", NOW).getTime();
     for (const [seconds, count] of [[0, 1], [60, 1], [121, 2]] as const) {
       // Each in another isolate, which knows of the last cycle only what the cluster says.
-      const isolate = openDoorsOf(fake);
+      const isolate = openApp(fake);
       isolate.pass(seconds);
       await isolate.tick(new Date(began + seconds * 1000));
       expect(alive()).toEqual(ALL.filter((name) => !gone.slice(0, count).includes(name)));

@@ -1,8 +1,8 @@
-/** The verdict of a preflight comes true: nodes with VMs of every kind are drained to the end, with Lifeboat's doors as they are shipped. */
+/** The verdict of a preflight comes true: nodes with VMs of every kind are drained to the end, with Lifeboat as it is shipped. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { endedEvacuation, NODE, time, without } from "../../support/fixtures.ts";
 import { kubevirt } from "../../support/maintenance/kernel.ts";
 import { launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
@@ -41,27 +41,27 @@ const podsOn = (fake: FakeCluster) => fake.pods.list(({ nodeName }) => nodeName 
 const ROUNDS = 6;
 
 /** Until nothing changes any more, or for longer than anything takes by itself. */
-async function drain(fake: FakeCluster, doors: ReturnType<typeof openFakeDoors>, isCordoned: boolean): Promise<void> {
+async function drain(fake: FakeCluster, app: ReturnType<typeof openApp>, isCordoned: boolean): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const pod of podsOn(fake)) {
       const key = { namespace: pod.namespace, name: pod.annotations["kubevirt.io/domain"] ?? "" };
       // KubeVirt's webhook asks for the VMI of a launcher pod first of all, and refuses if there is none.
       if (fake.vmis.get(key) === undefined) continue;
-      const { text } = await doors.evict(evictionOf(pod));
+      const { text } = await app.evict(evictionOf(pod));
       if (!text.includes('"allowed":true')) continue;
       fake.pods.delete(pod);
       fake.change(key, { phase: "Succeeded" });
     }
-    await doors.settle();
-    await doors.reconcile();
-    await doors.settle();
+    await app.settle();
+    await app.reconcile();
+    await app.settle();
     kubevirt(fake, new Set(), ({ evictionStrategy, liveMigratable, backup, phase }) => {
       const isAble = liveMigratable.migratable && backup === undefined && !isCordoned;
       return phase === "Running" && evictionStrategy !== "External" && isAble;
     });
     // Backups end by themselves.
     for (const vmi of fake.vmis.list()) fake.vmis.put(without(vmi, "backup"));
-    doors.pass(200);
+    app.pass(200);
   }
 }
 
@@ -76,10 +76,10 @@ test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and 
       vms.forEach((vm, i) => putVm(fake, `vm${i}`, vm));
       // KubeVirt's evacuation controller acts here; budgets of Lifeboat's own are another matter.
       fake.configure({ disruptionBudgets: "Never" });
-      const doors = openFakeDoors(fake);
-      const { verdict } = await doors.explainNode(NODE);
+      const app = openApp(fake);
+      const { verdict } = await app.explainNode(NODE);
       seen[verdict] = (seen[verdict] ?? 0) + 1;
-      await drain(fake, doors, isCordoned);
+      await drain(fake, app, isCordoned);
       const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
       const drains = verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
       // Nothing is promised.

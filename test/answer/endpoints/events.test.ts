@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";
 import { CANNED_VMI, type CannedAnswers, configured, startCannedCluster } from "../../support/canned-cluster.ts";
-import { type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
+import { type App, entry, openApp } from "../../support/app.ts";
+import { NOW } from "../../support/fixtures.ts";
 import { html, json, status } from "../../support/answers.ts";
 
 const relaySecret = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
@@ -33,14 +34,14 @@ test.each<[string, number, why: string, object, CannedAnswers]>([
   ["a VMI that may not be read",             503, "until the permission is there",   WEB,      { vmi: status(403, "Forbidden") }],
 ])("a delivery about %s: %i, %s", async (...[, expected, , told, answers]) => {
   const { url } = startCannedCluster({ configuration: configured({ disruptionBudgets: "Never" }), ...answers });
-  const doors = openDoors({ CLUSTERS: { prod: entry(url, { relaySecret }) } });
-  expect(await deliver(told, doors)).toBe(expected);
+  const app = openApp({ CLUSTERS: { prod: entry(url, { relaySecret }) } });
+  expect(await deliver(told, app)).toBe(expected);
 });
 
-async function deliver(told: object, doors: Doors): Promise<number> {
+async function deliver(told: object, app: App): Promise<number> {
   const body = JSON.stringify([told]);
   const headers = { "content-type": BATCH_CONTENT_TYPE, ...sign(body, NOW) };
-  const { code } = await doors.request("/clusters/prod/events", { method: "POST", headers, body });
-  await doors.settle();
+  const { code } = await app.request("/clusters/prod/events", { method: "POST", headers, body });
+  await app.settle();
   return code;
 }

@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { migration, node, NODE, pod, time, vmi } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
@@ -28,19 +28,19 @@ test("both equal what an eviction then gets, and change nothing", async () => {
     fc.asyncProperty(anyWorld, async (w) => {
       const { fake, evicted } = clusterOf(w);
       fake.nodes.put(node(), node({ name: "node02" }));
-      const { doors, written } = openNoting(fake);
-      const { decision, actions } = Explained.parse(await doors.explain(evicted));
-      const { verdict, pods } = await doors.explainNode(NODE);
+      const { app, written } = openNoting(fake);
+      const { decision, actions } = Explained.parse(await app.explain(evicted));
+      const { verdict, pods } = await app.explainNode(NODE);
       const said = pods.find(({ name }) => name === evicted.name) ?? expect.fail("the pod is missing");
       outcomes.add(`${verdict} ${said.outcome}`);
       expect(written).toEqual([]);
       const { allowed, message, reason, warnings } = decision;
       const more = warnings.length > 0 ? { warnings } : {};
       const expected = allowed ? allowance(more) : refusal(message, more);
-      expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
+      expect((await app.evict(evictionOf(evicted))).body).toEqual(expected);
       expect(written.toSorted()).toEqual(actions.toSorted());
-      expect(doors.log.find(({ endpoint }) => endpoint === "admission/evictions")).toMatchObject({ reason });
-      await doors.settle();
+      expect(app.log.find(({ endpoint }) => endpoint === "admission/evictions")).toMatchObject({ reason });
+      await app.settle();
       seen.add([reason, ...actions].join(" "));
     }),
     { seed: 20_261_122, numRuns: 1000 },
@@ -54,9 +54,9 @@ test("while KubeVirt is being rolled out, nobody knows whether a drain will succ
   fake.nodes.put(node(), node({ name: "node02" }));
   fake.pods.put(pod());
   fake.vmis.put(vmi());
-  const before = await openFakeDoors(fake).explainNode(NODE);
+  const before = await openApp(fake).explainNode(NODE);
   fake.kubeVirt = { namespace: "kubevirt", featureGates: [], isRollingOut: true };
-  const { verdict, unknown } = await openFakeDoors(fake).explainNode(NODE);
+  const { verdict, unknown } = await openApp(fake).explainNode(NODE);
   expect([before.verdict, verdict, unknown]).toEqual([
     "WillSucceed",
     "Unknown",
@@ -76,7 +76,7 @@ test("given a migration that has finished, a drain is foretold to take as long",
     phaseTransitionTimestamp: at,
   }));
   fake.api.merge("virtualmachineinstancemigrations", migration(), { status: { phaseTransitionTimestamps } });
-  const { time: foretold } = await openFakeDoors(fake).explainNode(NODE);
+  const { time: foretold } = await openApp(fake).explainNode(NODE);
   expect(foretold).toMatchObject({ moves: 1, basis: "based on 1 finished migration" });
   expect(foretold?.seconds.least).toBeLessThanOrEqual(20);
   expect(foretold?.seconds.most).toBeGreaterThanOrEqual(20);

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import { startCannedCluster } from "../../support/canned-cluster.ts";
-import { asWebhook, entry, NOW, openDoors, TOKENS, type TestEnv } from "../../support/doors.ts";
+import { asWebhook, entry, openApp, type TestEnv, TOKENS } from "../../support/app.ts";
+import { NOW } from "../../support/fixtures.ts";
 import { refusal, review } from "../../support/reviews.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
 import { SECRET_OF_UPSTREAM, reach } from "../../support/answers.ts";
@@ -40,13 +41,13 @@ test.each<[string, TestEnv, asked: typeof own]>([
   ["both have it: CLUSTERS wins",                   { CLUSTERS, CLUSTER_REGISTRY: registry(fourth) }, own],
   ["the registry fails, but CLUSTERS has it",       { CLUSTERS, CLUSTER_REGISTRY: outage },           own],
 ])("evictions and ticks reach the API server of a cluster: %s", async (_, env, asked) => {
-  const doors = openDoors(env);
+  const app = openApp(env);
   const before = [own, far].map(({ requests }) => requests.length);
   const seen = () => [own, far].map(({ requests }, i) => requests.length > (before[i] ?? 0));
-  expect(await review(doors)).toMatchObject({ code: 200, body: TRIGGERED });
-  await doors.settle();
+  expect(await review(app)).toMatchObject({ code: 200, body: TRIGGERED });
+  await app.settle();
   const reviewed = asked.requests.length;
-  await doors.tick(NOW);
+  await app.tick(NOW);
   expect(seen()).toEqual([asked === own, asked === far]);
   expect(asked.requests.length).toBeGreaterThan(reviewed);
 });
@@ -66,10 +67,10 @@ test.each<[string, TestEnv, string, string]>([
   ["another cluster's in KV", { CLUSTER_REGISTRY: OTHERS },                                          "CLUSTER_REGISTRY.prod",        "encrypted for this name"],
   ["a bad key of KV",         { CLUSTER_REGISTRY: FAR, REGISTRY_KEY: "secret-value" },               "REGISTRY_KEY",                 "expected one or more keys"],
 ])("a malformed entry: every door says so, naming the field, and no secret: %s", async (...[, env, field, message]) => {
-  const doors = openDoors(env);
+  const app = openApp(env);
   const error = { reason: "InvalidConfiguration", field, message: expect.stringContaining(message) };
-  const scan = await doors.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
-  for (const answer of [scan, await review(doors)]) {
+  const scan = await app.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
+  for (const answer of [scan, await review(app)]) {
     expect(answer).toMatchObject({ code: 503, body: { error } });
     for (const value of [...Object.values(TOKENS), "secret-value", REGISTRY_KEY]) expect(answer.text).not.toContain(value);
   }
@@ -83,19 +84,19 @@ test("a Workers VPC binding is fetched from under the name that every API server
       return reach(url.replace("https://kubernetes.default.svc", own.url), init);
     },
   };
-  const doors = openDoors({ CLUSTERS: { prod: entry("binding:PROD_API") }, PROD_API: binding });
-  expect(await review(doors)).toMatchObject({ body: TRIGGERED });
-  await doors.settle();
+  const app = openApp({ CLUSTERS: { prod: entry("binding:PROD_API") }, PROD_API: binding });
+  expect(await review(app)).toMatchObject({ body: TRIGGERED });
+  await app.settle();
   expect(urls[0]).toBe("https://kubernetes.default.svc/api/v1/namespaces/apps/pods/virt-launcher-web-abcde");
 });
 
 test("headers of the entry go out with every request, and nowhere else", async () => {
   const server = startCannedCluster();
   const headers = { "CF-Access-Client-Secret": SECRET_OF_UPSTREAM };
-  const doors = openDoors({ CLUSTERS: { prod: entry(`${server.url}/`, { headers }) } });
-  const answer = await review(doors);
-  await doors.settle();
+  const app = openApp({ CLUSTERS: { prod: entry(`${server.url}/`, { headers }) } });
+  const answer = await review(app);
+  await app.settle();
   const sent = new Set(server.requests.map((request) => request.headers["cf-access-client-secret"]));
   expect(sent).toEqual(new Set([SECRET_OF_UPSTREAM]));
-  expect(answer.text + JSON.stringify(doors.log)).not.toContain(SECRET_OF_UPSTREAM);
+  expect(answer.text + JSON.stringify(app.log)).not.toContain(SECRET_OF_UPSTREAM);
 });

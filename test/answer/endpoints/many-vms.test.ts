@@ -1,10 +1,9 @@
 /** What many VMs of a namespace cost its API server, whatever else is in the cluster; and a tenant's budgets are that tenant's trouble. */
 import { beforeAll, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
-import { asWebhook, type Doors, NOW } from "../../support/doors.ts";
+import { type App, asWebhook, openApp } from "../../support/app.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openDoorsOf } from "../../support/fake-doors.ts";
-import { migration, NODE } from "../../support/fixtures.ts";
+import { migration, NODE, NOW } from "../../support/fixtures.ts";
 import { evictionOf, review } from "../../support/reviews.ts";
 import { putVm } from "./support/fleets.ts";
 
@@ -15,35 +14,35 @@ const fake = new FakeCluster();
 const pods = Array.from({ length: COUNT }, (_, i) => putVm(fake, `vm-${i}`));
 const requests: string[] = [];
 let objects = 0;
-let doors: Doors;
+let app: App;
 beforeAll(async () => {
   fake.configure({ disruptionBudgets: "Never" });
-  doors = openDoorsOf(fake, (label, asked) => {
+  app = openApp(fake, (label, asked) => {
     requests.push(label);
     if (asked?.verb === "list") objects += Object(fake.api.answer(asked).body).items.length;
   });
-  await review(doors, evictionOf({ namespace: "apps", name: "nothing" }));
+  await review(app, evictionOf({ namespace: "apps", name: "nothing" }));
 });
 
 /** Requests for each VM, everything that follows the answers included. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
-  await doors.settle();
+  await app.settle();
   requests.length = 0;
   objects = 0;
   await work();
-  await doors.settle();
+  await app.settle();
   return requests.length / COUNT;
 }
 
 async function evictAll(): Promise<void> {
   const queue = pods.values();
   const drain = async () => {
-    for (const pod of queue) await review(doors, evictionOf(pod));
+    for (const pod of queue) await review(app, evictionOf(pod));
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, drain));
 }
 
-const tick = () => costOf(() => doors.tick(tickTime("prod", "small")));
+const tick = () => costOf(() => app.tick(tickTime("prod", "small")));
 /** Lists that other VMs of the namespace make longer. */
 const growing = () => requests.filter((label) => /^(?:list|count) \S+$/.test(label));
 
@@ -54,7 +53,7 @@ test("first ones, Events and status included: 6 requests a VM", async () => {
 
 test("the first repeat, which sees KubeVirt's mark: 5 requests a VM, so that a tick leaves it at 13", async () => {
   for (const { namespace, name } of fake.vmis.list()) fake.setMark({ namespace, name }, NODE);
-  doors.pass(5);
+  app.pass(5);
   expect(await costOf(evictAll)).toBeLessThanOrEqual(5);
   expect(growing()).toEqual([]);
 });
@@ -62,7 +61,7 @@ test("the first repeat, which sees KubeVirt's mark: 5 requests a VM, so that a t
 test("further ones: the 3 reads of the answer, and nothing after it", async () => {
   const costs = [];
   for (let i = 0; i < 2; i++) {
-    doors.pass(5);
+    app.pass(5);
     costs.push(await costOf(evictAll));
   }
   expect(costs).toEqual([3, 3]);
@@ -70,7 +69,7 @@ test("further ones: the 3 reads of the answer, and nothing after it", async () =
 });
 
 test("a tick meanwhile: two reads a VM, and nothing is written; other VMs and their migrations are not read", async () => {
-  doors.pass(15);
+  app.pass(15);
   expect(await tick()).toBeLessThan(2.1);
   expect(requests.filter((label) => !/^(?:get|list|count) /.test(label))).toEqual([]);
   // The first one has read the settings as well.
@@ -86,7 +85,7 @@ test("a tick meanwhile: two reads a VM, and nothing is written; other VMs and th
 
 test("200 budgets of 250 KB in a tenant's namespace: every other VM gets what it is to get", async () => {
   const greedy = new FakeCluster();
-  const there = openDoorsOf(greedy);
+  const there = openApp(greedy);
   for (let i = 0; i < 200; i++) {
     // Labelled as if they were Lifeboat's: any others are not even listed.
     const labels = { "app.kubernetes.io/managed-by": "lifeboat" };

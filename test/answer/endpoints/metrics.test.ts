@@ -5,9 +5,9 @@ import { ReviewCounts } from "../../../functions/review.ts";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { newborn, NOW, time, vmi } from "../../support/fixtures.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 
-const scrape = (fake: FakeCluster) => openFakeDoors(fake).metrics();
+const scrape = (fake: FakeCluster) => openApp(fake).metrics();
 
 /** Samples that are not zero, as `name value,value`, with their number. */
 function samplesIn(text: string): Readonly<Record<string, number>> {

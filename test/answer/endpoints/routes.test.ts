@@ -4,7 +4,8 @@ import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { rejectionOf, renderRejection } from "../../../functions/errors.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { notFound, openCanned } from "../../support/canned-cluster.ts";
-import { asOperator, entry, NOW, openDoors } from "../../support/doors.ts";
+import { asOperator, entry, openApp } from "../../support/app.ts";
+import { NOW } from "../../support/fixtures.ts";
 import { html, hangingUp, json, SECRET_OF_UPSTREAM, status } from "../../support/answers.ts";
 
 const CLUSTERS = { prod: entry("https://prod.example.com") };
@@ -19,22 +20,22 @@ test.each([
   ["GET",    "/metrics"],
 ])("unknown routes: %s %s", async (method, path) => {
   const error = { reason: "NotFound", message: "no such route" };
-  const answer = await openDoors({ CLUSTERS }).request(path, { method, headers: asOperator });
+  const answer = await openApp({ CLUSTERS }).request(path, { method, headers: asOperator });
   expect(answer).toMatchObject({ code: 404, body: { error } });
 });
 
 test("a person at an address that there is not gets a page, and a stranger's program JSON", async () => {
   for (const path of ["/nosuch", "/clusters/prod/nosuch"]) {
-    const seen = await openDoors({ CLUSTERS }).request(path, { headers: { accept: "text/html,*/*" } });
+    const seen = await openApp({ CLUSTERS }).request(path, { headers: { accept: "text/html,*/*" } });
     expect(seen).toMatchObject({ code: 404, contentType: expect.stringContaining("text/html") });
     expect(seen.text).toContain("No such page");
-    const read = await openDoors({ CLUSTERS }).request(path, { headers: { accept: "application/json" } });
+    const read = await openApp({ CLUSTERS }).request(path, { headers: { accept: "application/json" } });
     expect(read).toMatchObject({ code: 404, body: { error: { reason: "NotFound" } } });
   }
 });
 
 test("/healthz tells that the Worker runs, and nothing else", async () => {
-  expect(await openDoors({}).request("/healthz")).toMatchObject({ code: 200, body: { healthy: true } });
+  expect(await openApp({}).request("/healthz")).toMatchObject({ code: 200, body: { healthy: true } });
 });
 
 const registry = { get: async () => null, list: async () => ({ keys: [], list_complete: true }) };
@@ -46,7 +47,7 @@ test.each([
   ["CLUSTERS is no JSON",      { CLUSTERS: "{prod" },                                                   503],
   ["one entry is malformed",   { CLUSTERS: { ...CLUSTERS, "secret-name": { server: "secret-server" } } }, 503],
 ])("ready in general: %s", async (_, env, code) => {
-  const answer = await openDoors(env).request("/readyz");
+  const answer = await openApp(env).request("/readyz");
   const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
   const error = { reason: "InvalidConfiguration", field: "CLUSTERS", message };
   expect(answer).toMatchObject({ code, body: code === 200 ? { ready: true } : { error } });
@@ -58,8 +59,8 @@ test.each([
   ["accepts Lifeboat's token",               json({ major: "1" }),         200, true ],
   ["does not accept Lifeboat's token (401)", status(401, "Unauthorized"),  503, false],
 ])("ready in a cluster, whose API server %s", async (words, behaviour, code, ready) => {
-  const [server, doors] = openCanned(behaviour);
-  const answer = await doors.request("/clusters/prod/readyz", { headers: asOperator });
+  const [server, app] = openCanned(behaviour);
+  const answer = await app.request("/clusters/prod/readyz", { headers: asOperator });
   expect(answer).toMatchObject({ code, body: { ready, message: expect.stringContaining(words) } });
   expect(new Set(server.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(["GET /version"]));
 });
@@ -75,8 +76,8 @@ test.each(["readyz", "metrics"])(
   "a cluster that cannot be asked: %s says why, and nothing that was answered",
   async (path) => {
     for (const [behaviour, code, why] of SILENT) {
-      const [, doors] = openCanned(behaviour);
-      const answer = await doors.request(`/clusters/prod/${path}`, { headers: asOperator });
+      const [, app] = openCanned(behaviour);
+      const answer = await app.request(`/clusters/prod/${path}`, { headers: asOperator });
       const error = { reason: "ClusterUnavailable", message: expect.stringContaining(why) };
       expect(answer).toMatchObject({ code, body: { error } });
       expect(answer.text).not.toContain(SECRET_OF_UPSTREAM);
@@ -99,10 +100,10 @@ test.each([
   ["a namespace that leads elsewhere",          "vms/..%2Fapps/web"],
   ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
 ])("objects are not looked for under names that no object can have: %s", async (_, path) => {
-  const [server, doors] = openCanned({ vmi: notFound });
+  const [server, app] = openCanned({ vmi: notFound });
   const grant = { cluster: "prod", name: "jane", until: NOW.getTime() / 1000 + 60 };
   const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(server.url), headers: {} })}`;
-  const { code } = await doors.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
+  const { code } = await app.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
   expect(code).toBe(404);
   const asked = server.requests.map((one) => `${one.path}?${one.query.toString()}`);
   expect(asked.filter((one) => /\.\.|Web|a(?:\/|%2F)b|nodeName/.test(one))).toEqual([]);

@@ -7,7 +7,7 @@ import { reconcileActive } from "../../../shared/reconcile/reconcile.ts";
 import { connectTo, FakeCluster } from "../../support/fake-cluster.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { newborn, NODE, NOW, vmi } from "../../support/fixtures.ts";
-import { entry, newPlatform } from "../../support/doors.ts";
+import { entry, newPlatform } from "../../support/app.ts";
 
 const MINUTE = 60;
 const TICK_SECONDS = 50;
@@ -45,7 +45,7 @@ test.each<[slow: number, ticks: number, why: string]>([
       throw new ClusterError({ reason: "DeadlineExceeded" });
     });
   };
-  const { platform } = newPlatform(undefined, NOW, { now: () => clock.now() });
+  const { platform } = newPlatform({ now: () => clock.now() });
   const surroundings = { env: {}, platform, state: newIsolateState() };
   const target = { ...targetOf("prod", { ...entry("https://fake"), headers: {} }, surroundings), connect };
   for (let tick = 0; tick < ticks; tick++) {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { runTick } from "../../../functions/schedule.ts";
 import { newIsolateState } from "../../../functions/target.ts";
-import { entry, newPlatform } from "../../support/doors.ts";
+import { entry, newPlatform } from "../../support/app.ts";
 import { FakeCluster, SERVER } from "../../support/fake-cluster.ts";
 import { evacuation, marked, migration, NODE, node, NOW, PINNED, pod } from "../../support/fixtures.ts";
 import { KubeVirt } from "../../support/kubevirt.ts";
@@ -15,7 +15,7 @@ const env = { CLUSTERS: JSON.stringify({ prod: entry(SERVER) }) };
 /** `step`: what KubeVirt does before each further look. Resolves to how long the tick stayed, and the requests of each further look. */
 async function tick(fake: FakeCluster, step: (looks: number, now: Date) => void, stays = () => true) {
   const requests: number[] = [0];
-  const { platform, world } = newPlatform(undefined, NOW, {
+  const { platform, world } = newPlatform({
     fetch: fake.api.fetch(() => void requests.push((requests.pop() ?? 0) + 1)),
     sleep: async (ms) => {
       world.pass(ms / 1000);
@@ -78,7 +78,7 @@ test("a descheduling cycle that takes long is left to whoever takes it, and the 
   fake.configure({ featureGates: { EvictionsInBackground: true } });
   const held = Promise.withResolvers<void>();
   const answer = fake.api.fetch();
-  const { platform } = newPlatform(undefined, NOW, {
+  const { platform } = newPlatform({
     fetch: async (url, init) => {
       if (url.includes("/configmaps/")) await held.promise;
       return await answer(url, init);

@@ -8,7 +8,8 @@ import { isFullScan, runTick } from "../../../functions/schedule.ts";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { startCannedCluster as start } from "../../support/canned-cluster.ts";
 import { VirtualClock } from "../../support/clock.ts";
-import { entry, newPlatform, NOW, openDoors } from "../../support/doors.ts";
+import { entry, newPlatform, openApp } from "../../support/app.ts";
+import { NOW } from "../../support/fixtures.ts";
 
 const named = (kind: string, count: number) => Array.from({ length: count }, (_, i) => `${kind}-${i}`);
 
@@ -18,7 +19,7 @@ describe("with the queue", () => {
     const TICKS = { sendBatch: async (messages: (typeof batches)[number]) => void batches.push(messages) };
     const clusters = named("cluster", 201);
     const CLUSTERS = Object.fromEntries(clusters.map((name) => [name, entry("https://127.0.0.1:1")]));
-    await openDoors({ CLUSTERS, TICKS }).tick(NOW);
+    await openApp({ CLUSTERS, TICKS }).tick(NOW);
     expect(batches.map(({ length }) => length)).toEqual([100, 100, 1]);
     const scheduledTime = NOW.getTime();
     const expected = clusters.map((cluster) => ({ cluster, scheduledTime, sentAt: scheduledTime }));
@@ -27,15 +28,15 @@ describe("with the queue", () => {
 
   test("a message is about its own cluster; one that has waited for a minute is logged, not acted on", async () => {
     const [own, other] = [start(), start()];
-    const doors = openDoors({ CLUSTERS: { own: entry(own.url), other: entry(other.url) } });
+    const app = openApp({ CLUSTERS: { own: entry(own.url), other: entry(other.url) } });
     const message = { cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() };
-    await doors.receive(message);
+    await app.receive(message);
     const asked = own.requests.length;
     expect([asked > 0, other.requests]).toEqual([true, []]);
-    doors.pass(56);
-    await doors.receive(message);
+    app.pass(56);
+    await app.receive(message);
     expect(own.requests).toHaveLength(asked);
-    expect(doors.log).toMatchObject([{ level: "warn", cluster: "own", due: NOW.toISOString() }]);
+    expect(app.log).toMatchObject([{ level: "warn", cluster: "own", due: NOW.toISOString() }]);
   });
 });
 
@@ -71,7 +72,7 @@ function endless(beginning: string, signal: AbortSignal): ReadableStream {
 async function tick(names: readonly string[], random = () => 0) {
   const clock = new VirtualClock(tickTime(names[0] ?? "", "small", NOW));
   const reached = new Set<string>();
-  const { platform, world } = newPlatform(undefined, undefined, {
+  const { platform, world } = newPlatform({
     now: () => clock.now(),
     timeout: (ms) => clock.timeout(ms),
     random,

@@ -4,7 +4,7 @@ import { createApp } from "../../../functions/app.ts";
 import { type IsolateState, newIsolateState } from "../../../functions/target.ts";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
 import type { VirtualClock } from "../../support/clock.ts";
-import { newPlatform } from "../../support/doors.ts";
+import { newPlatform } from "../../support/app.ts";
 import type { Keys, KeysByCluster } from "./authentication.ts";
 import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
@@ -85,7 +85,7 @@ function registry(fails: boolean): IsolateState["registry"] {
 
 export function openIsolate(cluster: HostileCluster, clock: VirtualClock, registryFails: boolean): Isolate {
   const { fetch } = cluster;
-  const { platform, context, world } = newPlatform(undefined, undefined, { fetch, ...clock.platform });
+  const { platform, context, world } = newPlatform({ fetch, ...clock.platform });
   const app = createApp(platform, { ...newIsolateState(), registry: registry(registryFails) });
   const inSecret = ["prod", "vpc", "unbound"].map((name) => [name, ENTRY] as const);
   return {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { NodeFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { evacuation, NODE } from "../../support/fixtures.ts";
 import { object } from "../../support/objects.ts";
 import { GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
@@ -40,6 +40,6 @@ test.each<[string, Other, verdict: string]>([
   ["… and is uncordoned: its VMs stay",          { spec: {}, node: { unschedulable: false, ready: false } },         "WillSucceed"],
   ["… and is about to be cancelled",             { spec: { intent: "Withdrawn" } },                                  "WillSucceed"],
 ])("given another node that %s", async (_, other, verdict) => {
-  const doors = openFakeDoors(cluster(other));
-  expect((await doors.explainNode(NODE)).verdict).toBe(verdict);
+  const app = openApp(cluster(other));
+  expect((await app.explainNode(NODE)).verdict).toBe(verdict);
 });

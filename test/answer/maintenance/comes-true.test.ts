@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { NODE_END_PHASES, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, kubevirt, phaseOf, verdictOf, type Vm } from "../../support/maintenance/kernel.ts";
 import { launcher } from "../../support/preflight/fixtures.ts";
@@ -33,7 +33,7 @@ async function carriedOut({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
   const fake = created({ startIf, virtualMachines: { whenBlocked } }, all);
   fake.configure({ disruptionBudgets: "Never" });
   const [restarts, ended] = [new Set<string>(), new Set<string>()];
-  const doors = openFakeDoors(fake, (_, asked) => {
+  const app = openApp(fake, (_, asked) => {
     if (asked?.subresource === "restart") restarts.add(fake.vmis.get(asked)?.uid ?? "");
     else if (asked?.subresource === "stop") shutDown(fake, asked.name);
     else return undefined;
@@ -41,15 +41,15 @@ async function carriedOut({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
     return new Response("{}", { status: 202 });
   });
   for (let look = 0; look < LOOKS && !(NODE_END_PHASES as readonly string[]).includes(phaseOf(fake)); look++) {
-    await doors.reconcile();
-    await doors.settle();
+    await app.reconcile();
+    await app.settle();
     kubevirt(fake, restarts, ({ evictionStrategy }) => evictionStrategy !== "External");
     for (const { name } of fake.vmis.list(({ nodeName }) => nodeName === NODE)) {
       if (!fake.evictions.includes(launcher(name).name)) continue;
       ended.add(name);
       shutDown(fake, name);
     }
-    doors.pass(61);
+    app.pass(61);
   }
   return { phase: phaseOf(fake), verdict: verdictOf(fake), ended };
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Asked } from "../../support/asked.ts";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { node, NODE } from "../../support/fixtures.ts";
 import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 
@@ -50,16 +50,16 @@ async function run(spec: object, death: readonly [number, Death], until: string)
     restarts.push(fake.vmis.get(asked)?.uid ?? "");
     return { code: 202, body: {} };
   };
-  const doors = openFakeDoors(fake, (_, asked) => {
+  const app = openApp(fake, (_, asked) => {
     if (asked === undefined || asked.verb === "get" || asked.verb === "list") return undefined;
     const { code, body } = lives.write(() => answerTo(asked));
     return new Response(JSON.stringify(body), { status: code });
   });
   for (let life = 0; life < LIVES && phaseOf(fake) !== until; life++) {
-    await doors.reconcile();
-    await doors.settle();
+    await app.reconcile();
+    await app.settle();
     kubevirt(fake, new Set(restarts));
-    doors.pass(61);
+    app.pass(61);
     lives.bear();
   }
   return { fake, writes: lives.writes(), restarts };

@@ -1,7 +1,7 @@
 /** A maintenance finishes what it began: what was asked of KubeVirt, something that changes before it is done, and what is true in the end. */
 import { expect, test } from "vitest";
 import { isHeldOff } from "../../../shared/kube/evacuation.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { at } from "../../support/json.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
@@ -139,14 +139,14 @@ test("a VM that was restarted and does not run again is named after five minutes
   const vms = ["a", "b"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
   const fake = created({ virtualMachines: RESTART }, vms);
   const asked: string[] = [];
-  const doors = openFakeDoors(fake, (_, request) => {
+  const app = openApp(fake, (_, request) => {
     if (request?.subresource !== "restart") return undefined;
     asked.push(request.name);
     fake.pods.delete(launcher(request.name));
     fake.vmis.delete(request);
     return new Response("{}", { status: 202 });
   });
-  const on = { fake, doors, asked };
+  const on = { fake, app, asked };
   await looks(on, 8, 61);
   expect(statusOf(on)).toMatchObject({
     phase: "Blocked",

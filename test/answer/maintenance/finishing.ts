@@ -1,7 +1,7 @@
 /** A NodeEvacuation with one VM that cannot migrate, a KubeVirt that answers as a test says, and what changes in the meantime. */
 import { expect } from "vitest";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { type FakeDoors, openFakeDoors } from "../../support/fake-doors.ts";
+import { type App, openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { at, textOf } from "../../support/json.ts";
 import { created } from "../../support/maintenance/kernel.ts";
@@ -15,7 +15,7 @@ const SOON = 9;
 
 export interface Stage {
   readonly fake: FakeCluster;
-  readonly doors: FakeDoors;
+  readonly app: App;
   /** What KubeVirt was asked for. */
   readonly asked: string[];
 }
@@ -29,7 +29,7 @@ export function stage(
 ): Stage {
   const fake = created({ virtualMachines: spec }, VMS);
   const asked: string[] = [];
-  const doors = openFakeDoors(fake, (_, request) => {
+  const app = openApp(fake, (_, request) => {
     const { subresource = "", verb, resource = "" } = request ?? {};
     if (verb === "patch") onWrite(resource);
     if (!["restart", "stop", "start"].includes(subresource)) return undefined;
@@ -38,7 +38,7 @@ export function stage(
     if (answer < 300) act(fake, subresource, isController());
     return new Response("{}", { status: answer });
   });
-  return { fake, doors, asked };
+  return { fake, app, asked };
 }
 
 function act(fake: FakeCluster, what: string, isController: boolean): void {
@@ -69,12 +69,12 @@ export const pause = ({ fake }: Stage) => fake.api.merge("nodeevacuations", KERN
 export const uncordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE));
 export const cordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE, { unschedulable: true }));
 
-export async function looks({ fake, doors }: Stage, times: number, seconds = SOON): Promise<void> {
+export async function looks({ fake, app }: Stage, times: number, seconds = SOON): Promise<void> {
   for (let i = 0; i < times; i++) {
-    await doors.reconcile();
-    await doors.settle();
+    await app.reconcile();
+    await app.settle();
     if (fake.api.object("nodeevacuations", KERNEL) === undefined) return;
-    doors.pass(seconds);
+    app.pass(seconds);
   }
 }
 

@@ -1,6 +1,6 @@
 /** NodeEvacuations of the command's are deleted some time after their end. */
 import { expect, test } from "vitest";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { time } from "../../support/fixtures.ts";
 import { created } from "../../support/maintenance/kernel.ts";
 
@@ -23,6 +23,6 @@ test.each<[string, Row, boolean]>([
   const metadata = { name: "bios", uid: "uid-of-bios", resourceVersion: "1", creationTimestamp: "2026-03-01T09:00:00Z" };
   const status = { phase: "Withdrawn", completionTime: time(-seconds) };
   fake.api.put("nodeevacuations", { metadata: { ...metadata, labels: { ...labels } }, spec: { nodeName: "node02" }, status });
-  await openFakeDoors(fake).reconcile();
+  await openApp(fake).reconcile();
   expect(fake.api.object("nodeevacuations", { name: "bios" }) !== undefined).toBe(stays);
 });

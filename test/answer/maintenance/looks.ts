@@ -1,14 +1,14 @@
 /** Looks at a cluster with a NodeEvacuation; between them KubeVirt does its part. */
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import type { FakeDoors } from "../../support/fake-doors.ts";
+import type { App } from "../../support/app.ts";
 import { kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 
 /** Not after the node is empty. */
-export async function look(fake: FakeCluster, doors: FakeDoors, times = 1, seconds = 61): Promise<void> {
+export async function look(fake: FakeCluster, app: App, times = 1, seconds = 61): Promise<void> {
   for (let i = 0; i < times && phaseOf(fake) !== "Evacuated"; i++) {
-    await doors.reconcile();
-    await doors.settle();
+    await app.reconcile();
+    await app.settle();
     kubevirt(fake);
-    doors.pass(seconds);
+    app.pass(seconds);
   }
 }

@@ -1,7 +1,7 @@
 /** What owners of VMs do or want while a NodeEvacuation is at work. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher } from "../../support/preflight/fixtures.ts";
@@ -13,7 +13,7 @@ const RESTART = { virtualMachines: { whenBlocked: "Restart" } };
 
 test.each(["stops", "deletes"])("who %s a VM that is being restarted is not waited for", async (what) => {
   const fake = created(RESTART);
-  const doors = openFakeDoors(fake, (_, asked) => {
+  const app = openApp(fake, (_, asked) => {
     if (asked?.subresource !== "restart") return undefined;
     fake.pods.delete(launcher("db"));
     fake.vmis.delete(DB);
@@ -21,7 +21,7 @@ test.each(["stops", "deletes"])("who %s a VM that is being restarted is not wait
     else fake.api.remove("virtualmachines", DB);
     return new Response("{}", { status: 202 });
   });
-  await look(fake, doors, 8);
+  await look(fake, app, 8);
   const ends = fake.evacuations.list().map(({ spec, status }) => `${spec.vmiName} ${status.phase}`);
   expect([phaseOf(fake), ...ends.toSorted()]).toEqual(["Evacuated", "db Withdrawn", "web Moved"]);
 });
@@ -33,11 +33,11 @@ test.each<[string, (fake: FakeCluster) => unknown]>([
 ])("where a NodeEvacuation %s first, KubeVirt is asked for no restart", async (_, end) => {
   const fake = created(RESTART);
   const asked: string[] = [];
-  const doors = openFakeDoors(fake, (label, request) => {
+  const app = openApp(fake, (label, request) => {
     if (request?.subresource === "restart") asked.push(label);
     if (label === "patch evacuations/status" && phaseOf(fake) === "Evacuating") end(fake);
   });
-  await look(fake, doors, 4);
+  await look(fake, app, 4);
   expect(phaseOf(fake)).not.toBe("Evacuating");
   expect(asked).toEqual([]);
 });
@@ -47,13 +47,13 @@ const twenty = (runStrategy: string) =>
 
 test("of a node full of VMs that cannot be restarted, one that can is", async () => {
   const fake = created(RESTART, [...twenty("Halted"), { name: "web", vmi: PINNED, runStrategy: "Always" }]);
-  await look(fake, openFakeDoors(fake), 3);
+  await look(fake, openApp(fake), 3);
   expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", "Restart"]]);
 });
 
 test("of a node full of VMs that stay, one that its eviction ends goes", async () => {
   const none = { name: "web", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
   const fake = created({}, [...twenty("Always"), none]);
-  await look(fake, openFakeDoors(fake));
+  await look(fake, openApp(fake));
   expect(fake.evictions).toContain(launcher("web").name);
 });

@@ -1,6 +1,6 @@
 /** VMs return by the hostname label of their node, which may differ from its name. */
 import { expect, test } from "vitest";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { NODE } from "../../support/fixtures.ts";
 import { created } from "../../support/maintenance/kernel.ts";
 import { node as roomy } from "../../support/preflight/fixtures.ts";
@@ -9,11 +9,11 @@ import { look } from "./looks.ts";
 test("given a node of another hostname, when it is uncordoned, its VM returns to it", async () => {
   const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
   const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
-  const doors = openFakeDoors(fake);
-  await look(fake, doors, 6);
+  const app = openApp(fake);
+  await look(fake, app, 6);
   const labels = { "kubernetes.io/hostname": "host-1" };
   fake.nodes.put(roomy(NODE, { labels }));
-  await doors.reconcile();
+  await app.reconcile();
   const migration = { spec: { vmiName: "web", addedNodeSelector: labels } };
   expect(fake.api.objects("virtualmachineinstancemigrations")).toMatchObject([migration]);
 });
@@ -31,9 +31,9 @@ test.each<readonly [what: string, here: object, there: object, returns: number]>
 ])("a VM returns to a node %s, or not, as any VM moves", async (_, here, there, returns) => {
   const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
   const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
-  const doors = openFakeDoors(fake);
-  await look(fake, doors, 6);
+  const app = openApp(fake);
+  await look(fake, app, 6);
   fake.nodes.put(roomy(NODE, here), roomy("node02", there));
-  await doors.reconcile();
+  await app.reconcile();
   expect(fake.api.objects("virtualmachineinstancemigrations")).toHaveLength(returns);
 });

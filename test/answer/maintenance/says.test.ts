@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher, plainPod } from "../../support/preflight/fixtures.ts";
 import { KERNEL, RESTART, looks, pause, runOn, stage, statusOf, until } from "./finishing.ts";
@@ -11,7 +11,7 @@ test("what a person resumes continues at the next look of a tick, where nothing 
   const on = stage(RESTART);
   await looks(on, 2);
   pause(on);
-  const reconcile = (work: typeof reconcileActive) => reconcileWithin(on.doors.target, 10, work);
+  const reconcile = (work: typeof reconcileActive) => reconcileWithin(on.app.target, 10, work);
   expect([(await reconcile(reconcileActive)).isUnderWay, phaseOf(on.fake)]).toEqual([true, "Paused"]);
   on.fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Running" } });
   await reconcile(reconcileUnderWay);
@@ -21,8 +21,8 @@ test("what a person resumes continues at the next look of a tick, where nothing 
 test("a guest that its eviction shuts down is counted and named", async () => {
   const none = { name: "none", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
   const fake = created({}, [none]);
-  const doors = openFakeDoors(fake);
-  const on = { fake, doors, asked: [] };
+  const app = openApp(fake);
+  const on = { fake, app, asked: [] };
   await until(on, () => fake.evictions.length > 0);
   fake.pods.delete(launcher("none"));
   runOn(fake, "node02");
@@ -43,7 +43,7 @@ test.each([
   const cart = plainPod("cart");
   fake.pods.put(cart);
   fake.evictionAnswers.set("cart", { code, message });
-  const on = { fake, doors: openFakeDoors(fake), asked: [] };
+  const on = { fake, app: openApp(fake), asked: [] };
   await looks(on, 2);
   expect(statusOf(on)).toMatchObject({ phase: "Evacuating", blockers: [{ name: "cart", reason: "EvictionRefused" }] });
   await looks(on, 8);

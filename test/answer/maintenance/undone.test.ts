@@ -1,7 +1,7 @@
 /** VMs that were stopped for a NodeEvacuation start again, however it ends. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher, node as roomy } from "../../support/preflight/fixtures.ts";
@@ -19,14 +19,10 @@ function turnOff(fake: FakeCluster, name = "db"): void {
 }
 
 /** Looks until a stop is asked for, then withdraws the NodeEvacuation and looks again. */
-async function withdrawnOnceAsked(
-  fake: FakeCluster,
-  doors: ReturnType<typeof openFakeDoors>,
-  asked: readonly unknown[],
-) {
-  for (let i = 0; i < 12 && asked.length === 0; i++) await look(fake, doors, 1, SOON);
+async function withdrawnOnceAsked(fake: FakeCluster, app: ReturnType<typeof openApp>, asked: readonly unknown[]) {
+  for (let i = 0; i < 12 && asked.length === 0; i++) await look(fake, app, 1, SOON);
   fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
-  await look(fake, doors, 1, SOON);
+  await look(fake, app, 1, SOON);
 }
 
 test.each(["later", "while it is being withdrawn"])(
@@ -34,7 +30,7 @@ test.each(["later", "while it is being withdrawn"])(
   async (when) => {
     const fake = created(STOP);
     const asked: string[] = [];
-    const doors = openFakeDoors(fake, (_, request) => {
+    const app = openApp(fake, (_, request) => {
       if (request?.label === "patch evacuations" && when !== "later") {
         turnOff(fake);
         fake.api.merge("evacuations", request, { status: { phase: "Stopped" } });
@@ -43,10 +39,10 @@ test.each(["later", "while it is being withdrawn"])(
       asked.push(request.subresource);
       return new Response("{}", { status: 202 });
     });
-    await withdrawnOnceAsked(fake, doors, asked);
+    await withdrawnOnceAsked(fake, app, asked);
     expect(phaseOf(fake)).toBe("Withdrawn");
     if (when === "later") turnOff(fake);
-    await look(fake, doors, 1, SOON);
+    await look(fake, app, 1, SOON);
     expect(asked).toEqual(["stop", "start"]);
   },
 );
@@ -57,20 +53,20 @@ test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
     const vms = ["a", "b", "c"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
     const fake = created(STOP, vms);
     const started = new Set<string>();
-    const doors = openFakeDoors(fake, (_, request) => {
+    const app = openApp(fake, (_, request) => {
       if (request?.subresource === "stop") turnOff(fake, request.name);
       else if (request?.subresource === "start") started.add(request.name);
       else return undefined;
       return new Response("{}", { status: request.subresource === "start" && request.name === "a" ? 500 : 202 });
     });
     const isWithdrawn = how === "is withdrawn";
-    await look(fake, doors, isWithdrawn ? 3 : 8);
+    await look(fake, app, isWithdrawn ? 3 : 8);
     fake.api.merge("virtualmachines", { namespace: "apps", name: "b" }, { spec: { runStrategy: "Manual" } });
     if (isWithdrawn) fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
     else fake.nodes.put(roomy(NODE));
     for (let i = 0; i < 3; i++) {
-      await doors.reconcile();
-      await doors.settle();
+      await app.reconcile();
+      await app.settle();
     }
     expect(phaseOf(fake)).toBe(isWithdrawn ? "Withdrawn" : "Evacuated");
     expect([...started].toSorted()).toEqual(["a", "c"]);
@@ -80,19 +76,19 @@ test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
 test("a start is asked for only when the stop is over: KubeVirt would forget it", async () => {
   const fake = created(STOP, [{ name: "db", vmi: PINNED, runStrategy: "Manual" }]);
   const asked: string[] = [];
-  const doors = openFakeDoors(fake, (_, request) => {
+  const app = openApp(fake, (_, request) => {
     if (request?.subresource !== "stop" && request?.subresource !== "start") return undefined;
     asked.push(request.subresource);
     if (request.subresource === "stop")
       fake.api.merge("virtualmachines", DB, { status: { stateChangeRequests: [{ action: "Stop" }] } });
     return new Response("{}", { status: 202 });
   });
-  await withdrawnOnceAsked(fake, doors, asked);
+  await withdrawnOnceAsked(fake, app, asked);
   fake.pods.delete(launcher("db"));
   fake.vmis.delete(DB);
-  await look(fake, doors, 1, SOON);
+  await look(fake, app, 1, SOON);
   expect(asked).toEqual(["stop"]);
   fake.api.merge("virtualmachines", DB, { status: { stateChangeRequests: [] } });
-  await look(fake, doors, 1, SOON);
+  await look(fake, app, 1, SOON);
   expect(asked).toEqual(["stop", "start"]);
 });

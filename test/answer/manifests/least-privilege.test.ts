@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Platform } from "../../../functions/env.ts";
 import { configureLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { reach } from "../../support/answers.ts";
-import { openDoors } from "../../support/doors.ts";
+import { openApp } from "../../support/app.ts";
 import { startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
 import { DEEDS } from "../../support/manifests/deeds.ts";
 import { NEEDS, RELAYS_NEEDS, SERVERS_NEEDS } from "../../support/manifests/least-privilege.ts";
@@ -69,19 +69,15 @@ test.each(Object.entries<Steps>(DEEDS))(
       const fetchNoting: Platform["fetch"] = async (url, init) => {
         const request = `${init.method} ${new URL(url).pathname}`;
         used.push(usedBy(request));
-        await meanwhile?.(
-          { cluster, doors },
-          request,
-          typeof init.body === "string" ? JSON.parse(init.body) : undefined,
-        );
+        await meanwhile?.({ cluster, app }, request, typeof init.body === "string" ? JSON.parse(init.body) : undefined);
         const answer = await reach(url, init);
         if (await isRefused(answer)) refused.push(request);
         return answer;
       };
-      const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, undefined, { fetch: fetchNoting });
+      const app = openApp({ CLUSTERS: { prod: cluster.entry } }, undefined, { fetch: fetchNoting });
       // The API server goes by the real time, which Lifeboat compares with its own.
-      doors.pass((Date.now() - doors.now().getTime()) / 1000 + 60);
-      return { cluster, doors };
+      app.pass((Date.now() - app.now().getTime()) / 1000 + 60);
+      return { cluster, app };
     };
     await given?.(open());
     refused.length = 0;

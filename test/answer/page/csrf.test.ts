@@ -1,7 +1,7 @@
 /** Forms that another page sends, what a form may be, and the headers that keep other pages out. */
 import { beforeAll, expect, test } from "vitest";
 import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
-import { entry } from "../../support/doors.ts";
+import { entry } from "../../support/app.ts";
 import type { Stub } from "../../support/answers.ts";
 import { arrive, ORIGIN, type PageVisitor } from "./support/visitor.ts";
 

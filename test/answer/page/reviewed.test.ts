@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, core, type Resource, serviceAccounts } from "../../../infra/sandbox/index.ts";
 import { arrive, words } from "./support/visitor.ts";
-import { entry } from "../../support/doors.ts";
+import { entry } from "../../support/app.ts";
 import { type Installed, startInstalled } from "../../support/server/installed.ts";
 
 const RBAC = "rbac.authorization.k8s.io";

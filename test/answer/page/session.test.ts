@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../../functions/page/session.ts";
 import type { ClusterEntry } from "../../../shared/settings/clusters.ts";
-import { NOW } from "../../support/doors.ts";
+import { NOW } from "../../support/fixtures.ts";
 
 const SECONDS = NOW.getTime() / 1000;
 const TOKEN = "the-operator-token";

@@ -1,7 +1,7 @@
 /** Signing in with a token for the page, where that leads, and what it tells a stranger. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
-import { entry, TOKENS } from "../../support/doors.ts";
+import { entry, TOKENS } from "../../support/app.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
 import type { Behaviour, Stub } from "../../support/answers.ts";
 import { arrive, HOSTILE, isEscaped, words } from "./support/visitor.ts";

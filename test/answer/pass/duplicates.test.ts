@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileAll, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { at, evacuation, node, pod, vmi } from "../../support/fixtures.ts";
 
 test.each([
@@ -20,6 +20,6 @@ test.each([
     evacuation({ ...first, spec: { cause: "DrainTaint" }, status: { phase: "Pending", conditions: [] } }),
     evacuation({ name: "later", uid: "later", spec: { cause: "Operator" }, status: { phase: "Duplicate" } }),
   );
-  await reconcileWithin(openFakeDoors(fake).target, 20, reconcile);
+  await reconcileWithin(openApp(fake).target, 20, reconcile);
   expect(fake.evacuations.get({ namespace: "apps", name: "first" })?.status.phase).toBe("Pending");
 });

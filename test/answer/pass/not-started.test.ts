@@ -1,7 +1,7 @@
 /** Why a migration has not begun, or was refused: in the API server's words, and by Events that are read when they matter. */
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { at, evacuation, marked, migration, NODE, node, pod, time, vmi } from "../../support/fixtures.ts";
 
 const RULING = 'admission webhook "policy.example.com" denied the request: no migration on a Sunday';
@@ -22,13 +22,13 @@ const messageOf = (fake: FakeCluster) => fake.evacuations.list()[0]?.status.mess
 
 test("given a policy that refuses a migration, the Evacuation and its Event say so in the policy's words", async () => {
   const fake = cluster();
-  const doors = openFakeDoors(fake, (_, asked) =>
+  const app = openApp(fake, (_, asked) =>
     asked?.verb === "create" && asked.resource === "virtualmachineinstancemigrations"
       ? Response.json({ kind: "Status", code: 400, reason: "BadRequest", message: RULING }, { status: 400 })
       : undefined,
   );
-  await doors.reconcile();
-  await doors.settle();
+  await app.reconcile();
+  await app.settle();
   expect(messageOf(fake)).toContain(`the migration was refused when it was created: ${RULING}`);
   expect(fake.story.find(({ reason }) => reason === "MigrationRefused")?.message).toContain(RULING);
 });
@@ -44,11 +44,11 @@ test.each<[string, Parameters<typeof migration>[0], asked: readonly string[]]>([
 ])("of a migration %s Events are read when they matter, fifty at most", async (...[, one, asked]) => {
   const fake = cluster([one]);
   const limits: (string | null)[] = [];
-  const doors = openFakeDoors(fake, (_, request) => {
+  const app = openApp(fake, (_, request) => {
     if (request?.verb === "list" && request.resource === "events") limits.push(request.query.get("limit"));
     return undefined;
   });
-  await doors.reconcile();
-  await doors.settle();
+  await app.reconcile();
+  await app.settle();
   expect([...new Set(limits)]).toEqual(asked);
 });

@@ -12,7 +12,7 @@ import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { createApp } from "../../../functions/app.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
-import { asWebhook, entry, newPlatform } from "../../support/doors.ts";
+import { asWebhook, entry, newPlatform } from "../../support/app.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
 const Order = z.object({

@@ -4,7 +4,8 @@ import { createApp } from "../../../functions/app.ts";
 import { createPages } from "../../../functions/page/routes.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { startCannedCluster } from "../../support/canned-cluster.ts";
-import { entry, newPlatform, NOW, openDoors } from "../../support/doors.ts";
+import { entry, newPlatform, openApp } from "../../support/app.ts";
+import { NOW } from "../../support/fixtures.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
 /** As the app itself lists them: none can be forgotten. Those for all methods lead to the pages. */
@@ -23,7 +24,7 @@ const relaySecret = [
 ];
 const server = startCannedCluster();
 const unbound = entry("binding:OF_NOTHING", { relaySecret });
-const doors = openDoors({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
+const app = openApp({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
 afterEach(() => {
   vi.restoreAllMocks();
   // No API server is asked.
@@ -33,8 +34,8 @@ afterEach(() => {
 async function ask(method: string, path: string, cluster: string) {
   const body = method === "POST" ? { body: JSON.stringify(evictionReview()) } : {};
   const filledIn = path.replaceAll(/:(\w+)/g, (_, name: string) => (name === "cluster" ? cluster : "x"));
-  const answer = await doors.request(filledIn, { method, ...body });
-  await doors.settle();
+  const answer = await app.request(filledIn, { method, ...body });
+  await app.settle();
   return answer;
 }
 
@@ -67,7 +68,7 @@ test("a stranger has a signature of each secret computed, however many are claim
     "webhook-timestamp": String(NOW.getTime() / 1000),
     "webhook-signature": Array.from({ length: 30_000 }, () => "v1,x").join(" "),
   };
-  const { code } = await doors.request("/clusters/prod/events", { method: "POST", headers, body: "[]" });
+  const { code } = await app.request("/clusters/prod/events", { method: "POST", headers, body: "[]" });
   expect(code).toBe(401);
   // Eight signatures, two secrets, both sides of a comparison.
   expect(digest.mock.calls.length).toBeLessThanOrEqual(32);
@@ -76,7 +77,7 @@ test("a stranger has a signature of each secret computed, however many are claim
 test("a stranger costs the registry a look-up of each name in 30 s, and of a hundred names at most", async () => {
   const get = vi.fn(async () => null);
   const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
-  const there = openDoors({ CLUSTER_REGISTRY: { get, list } });
+  const there = openApp({ CLUSTER_REGISTRY: { get, list } });
   const ask = async (name: string) => (await there.request(`/clusters/${name}/reconcile`, { method: "POST" })).code;
   for (let i = 0; i < 3; i++) expect(await ask("other")).toBe(404);
   expect([get.mock.calls, list.mock.calls]).toEqual([[["other"]], []]);
@@ -92,7 +93,7 @@ test("a stranger costs the registry a look-up of each name in 30 s, and of a hun
 
 test("a stranger who opens the form to sign in costs the registry a list in 30 s", async () => {
   const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
-  const there = openDoors({ CLUSTER_REGISTRY: { get: async () => null, list } });
+  const there = openApp({ CLUSTER_REGISTRY: { get: async () => null, list } });
   for (let i = 0; i < 5; i++) expect(await there.request("/signin")).toMatchObject({ code: 200 });
   expect(list).toHaveBeenCalledTimes(1);
 });

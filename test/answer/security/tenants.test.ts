@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { keyOfObject } from "../../support/fake-api.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { openApp } from "../../support/app.ts";
 import { node, NODE, pod, vmi } from "../../support/fixtures.ts";
 import { type Collections, clusterOf, PATH } from "../../support/generators/clusters.ts";
 import { launcherOf, NAMESPACE } from "../../support/generators/objects.ts";
@@ -69,11 +69,11 @@ function worldOf(fake: FakeCluster, namespace: string) {
 
 /** After an eviction of one of the others' VMs, and a full scan. */
 async function look(fake: FakeCluster) {
-  const doors = openFakeDoors(fake);
-  const { body } = await doors.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));
-  await doors.settle();
-  await doors.reconcile();
-  await doors.settle();
+  const app = openApp(fake);
+  const { body } = await app.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));
+  await app.settle();
+  await app.reconcile();
+  await app.settle();
   return { body, world: worldOf(fake, NAMESPACE) };
 }
 
@@ -107,7 +107,7 @@ test("given anything that a tenant writes, none of their VMs is moved or ended",
     const namesOf = (resource: string) => fake.api.objects(resource).map(keyOfObject);
     const there = () => ["pods", "virtualmachineinstances", "virtualmachineinstancemigrations"].map(namesOf);
     const before = there();
-    await openFakeDoors(fake).reconcile();
+    await openApp(fake).reconcile();
     expect(there()).toEqual(before);
     expect(fake.evacuations.list()).toEqual([]);
     expect(fake.vmis.list(({ evacuationNodeName }) => evacuationNodeName !== undefined)).toEqual([]);
@@ -123,7 +123,7 @@ test("pods elsewhere that look like launchers take no place of a node under pres
   for (const name of ["a", "b", "c"])
     fake.pods.put(pod({ namespace: TENANT, name: `virt-launcher-${name}-aaaaa`, uid: name, owners: [] }));
   fake.nodes.put(node({ pressures: ["MemoryPressure"] }), node({ name: "node02" }));
-  await openFakeDoors(fake).reconcile();
+  await openApp(fake).reconcile();
   expect(fake.vmis.get(vmi())?.evacuationNodeName).toBe(NODE);
 });
 
@@ -137,7 +137,7 @@ test.each([
   fake.vmis.put(vmi());
   const forgery = pod({ namespace: TENANT, uid: "forged", annotations: { "kubevirt.io/domain": domain }, owners: [] });
   fake.pods.put(forgery);
-  expect((await openFakeDoors(fake).evict(evictionOf(forgery))).body).toEqual(allowance());
+  expect((await openApp(fake).evict(evictionOf(forgery))).body).toEqual(allowance());
 });
 
 test("a pod that cannot be understood hides no other one: the verdict on its node says so", async () => {
@@ -147,7 +147,7 @@ test("a pod that cannot be understood hides no other one: the verdict on its nod
   fake.nodes.put(node(), node({ name: "node02" }));
   const odd = podObject(pod({ namespace: TENANT, uid: "odd" }));
   fake.api.put("pods", { ...odd, spec: { nodeName: NODE, containers: [{ ports: [{ hostPort: "odd" }] }] } });
-  expect(await openFakeDoors(fake).explainNode(NODE)).toMatchObject({
+  expect(await openApp(fake).explainNode(NODE)).toMatchObject({
     verdict: "Unknown",
     pods: [{ vmi: "web", outcome: "Moves" }],
     unknown: ["1 pods of the node"],

@@ -4,7 +4,8 @@ import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { core } from "../../../infra/sandbox/index.ts";
 import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
-import { type Answer, NOW } from "../doors.ts";
+import type { Answer } from "../app.ts";
+import { NOW } from "../fixtures.ts";
 import { evictionOf, review } from "../reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
@@ -33,9 +34,9 @@ async function cancel(trial: Trial): Promise<Answer> {
 }
 
 /** A drain, and what it sets going. */
-async function evict({ doors }: Trial): Promise<Answer> {
-  const answer = await review(doors, evictionOf(POD));
-  await doors.settle();
+async function evict({ app }: Trial): Promise<Answer> {
+  const answer = await review(app, evictionOf(POD));
+  await app.settle();
   return answer;
 }
 
@@ -48,7 +49,7 @@ async function signIn(trial: Trial): Promise<Answer> {
   const { status } = TokenRequest.parse(
     await trial.cluster.client.post(core.serviceAccounts, account, "token", { spec }),
   );
-  return await trial.doors.request("/signin", {
+  return await trial.app.request("/signin", {
     method: "POST",
     headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
     body: new URLSearchParams({ token: status.token }).toString(),
@@ -56,8 +57,8 @@ async function signIn(trial: Trial): Promise<Answer> {
 }
 
 /** One that looks at what is under way only. */
-async function tick({ doors }: Trial): Promise<undefined> {
-  await doors.tick(tickTime("prod", "small", NOW));
+async function tick({ app }: Trial): Promise<undefined> {
+  await app.tick(tickTime("prod", "small", NOW));
 }
 
 const drained = (trial: Trial) => situations.evacuating(trial, "ApiEviction");

@@ -1,7 +1,7 @@
 /** Something that Lifeboat does in a cluster, for which it needs permissions. */
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
-import { type Answer, asOperator, asWebhook, type Doors } from "../doors.ts";
+import { type Answer, asOperator, asWebhook, type App } from "../app.ts";
 import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
 
 export interface Evacuation extends KubeObject {
@@ -27,7 +27,7 @@ export const NODE = { name: "node01" };
 
 export interface Trial {
   readonly cluster: TestCluster;
-  readonly doors: Doors;
+  readonly app: App;
 }
 
 export interface Steps {
@@ -40,18 +40,18 @@ export interface Steps {
 }
 
 /** Reads the page as a visitor who has signed in to it. */
-export async function visit({ cluster, doors }: Trial, path: string): Promise<Answer> {
-  const until = Math.floor(doors.now().getTime() / 1000) + 60;
+export async function visit({ cluster, app }: Trial, path: string): Promise<Answer> {
+  const until = Math.floor(app.now().getTime() / 1000) + 60;
   const grant = { cluster: "prod", name: "jane", until };
   const cookie = `${COOKIE}=${await signGrant(grant, { ...cluster.entry, headers: {} })}`;
-  const answer = await doors.request(`/fleet/prod${path}`, { headers: { cookie } });
-  await doors.settle();
+  const answer = await app.request(`/fleet/prod${path}`, { headers: { cookie } });
+  await app.settle();
   return answer;
 }
 
-export async function ask({ doors }: Trial, method: string, path: string): Promise<Answer> {
+export async function ask({ app }: Trial, method: string, path: string): Promise<Answer> {
   const headers = method === "POST" ? asWebhook : asOperator;
-  const answer = await doors.request(`/clusters/prod${path}`, { method, headers });
-  await doors.settle();
+  const answer = await app.request(`/clusters/prod${path}`, { method, headers });
+  await app.settle();
   return answer;
 }

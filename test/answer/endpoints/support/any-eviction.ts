@@ -1,4 +1,4 @@
-/** Clusters of every kind with one pod that is evicted, and doors that note what is written. */
+/** Clusters of every kind with one pod that is evicted, and an app that notes what is written. */
 import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../../shared/kube/schemas/kubevirt.ts";
 import { budgetName } from "../../../../shared/budget/budget.ts";
@@ -16,7 +16,7 @@ import {
   vmi,
   without,
 } from "../../../support/fixtures.ts";
-import { openFakeDoors } from "../../../support/fake-doors.ts";
+import { openApp } from "../../../support/app.ts";
 
 /** Each value as often as it is given here: the rare ones are not the more telling ones. */
 function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
@@ -126,12 +126,12 @@ const VERBS: Readonly<Record<string, string>> = {
 /** Everything that is asked for before the ruling is logged, but reads and the story. */
 export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
-  const isRuled = () => doors.log.some(({ endpoint }) => endpoint === "admission/evictions");
-  const doors = openFakeDoors(fake, (request) => {
+  const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");
+  const app = openApp(fake, (request) => {
     // Creating a budget starts with reading it, and no decision reads one.
     if (request === "create poddisruptionbudgets") return;
     const isAction = request === "get poddisruptionbudgets" || !READ.test(request);
     if (isAction && !isRuled()) written.push(VERBS[request] ?? request);
   });
-  return { doors, written };
+  return { app, written };
 }

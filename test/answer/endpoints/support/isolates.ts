@@ -6,10 +6,10 @@ import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuati
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../../../../shared/reconcile/reconcile.ts";
 import type { Deps, Result } from "../../../../shared/reconcile/carry-out.ts";
-import { type Before, interleaved } from "../../../support/fake-cluster.ts";
-import { FakeCluster } from "../../../support/fake-cluster.ts";
+import { type Before, FakeCluster, interleaved } from "../../../support/fake-cluster.ts";
+import { podObject } from "../../../support/pods-and-nodes.ts";
 import { at, migration, NODE, pod, POD_UID, time, vmi } from "../../../support/fixtures.ts";
-import { type FakeDoors, objectOf, openFakeDoors } from "../../../support/fake-doors.ts";
+import { type App, openApp } from "../../../support/app.ts";
 import { deletionOf, evictionOf } from "../../../support/reviews.ts";
 
 export const WEB = { namespace: "apps", name: "web" };
@@ -27,16 +27,16 @@ export const markOf = (fake: FakeCluster) => fake.vmis.get(WEB)?.evacuationNodeN
 export const all = (fake: FakeCluster): readonly EvacuationFacts[] => fake.evacuations.list();
 
 /** What an isolate does, or KubeVirt, or a person. */
-export type Task = (doors: FakeDoors, fake: FakeCluster, turn: () => Promise<void>) => Promise<unknown>;
+export type Task = (app: App, fake: FakeCluster, turn: () => Promise<void>) => Promise<unknown>;
 
-export const evict: Task = async (doors) => {
-  await doors.evict(evictionOf(pod()));
-  await doors.settle();
+export const evict: Task = async (app) => {
+  await app.evict(evictionOf(pod()));
+  await app.settle();
 };
 const passing =
   (pass: (deps: Deps) => Promise<Result>): Task =>
-  (doors) =>
-    reconcileWithin(doors.target, 20, pass);
+  (app) =>
+    reconcileWithin(app.target, 20, pass);
 export const look = passing((deps) => reconcileVmi(WEB, deps));
 export const tick = passing(reconcileActive);
 export const scan = passing(reconcileAll);
@@ -71,9 +71,9 @@ export const migrate =
   };
 
 export const PREEMPTED = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since: time(0) } });
-export const preempt: Task = async (doors) => {
-  await doors.delete(deletionOf(objectOf(PREEMPTED)));
-  await doors.settle();
+export const preempt: Task = async (app) => {
+  await app.delete(deletionOf(podObject(PREEMPTED)));
+  await app.settle();
 };
 
 interface Isolate {
@@ -92,14 +92,14 @@ export function some(task: fc.Arbitrary<Task>, ...beside: readonly Task[]): fc.A
 export async function run({ task, requests }: Isolate, fake: FakeCluster, before: Before): Promise<void> {
   const death = Promise.withResolvers<void>();
   let left = requests;
-  const doors = openFakeDoors(fake, async (request) => {
+  const app = openApp(fake, async (request) => {
     left -= 1;
     if (left >= 0) return await before(request);
     death.resolve();
     return await new Promise<never>(() => undefined);
   });
-  const defects = () => doors.log.filter(({ message }) => message === "unexpected error");
-  await Promise.race([task(doors, fake, async () => void (await before("turn"))), death.promise]);
+  const defects = () => app.log.filter(({ message }) => message === "unexpected error");
+  await Promise.race([task(app, fake, async () => void (await before("turn"))), death.promise]);
   expect(defects()).toEqual([]);
 }
 

@@ -3,7 +3,7 @@ import { createApp } from "../../../../functions/app.ts";
 import type { Env, Platform } from "../../../../functions/env.ts";
 import { newIsolateState } from "../../../../functions/target.ts";
 import { COOKIE, signGrant } from "../../../../functions/page/session.ts";
-import { entry, newPlatform } from "../../../support/doors.ts";
+import { entry, newPlatform } from "../../../support/app.ts";
 import type { Before, FakeCluster } from "../../../support/fake-cluster.ts";
 import { NOW } from "../../../support/fixtures.ts";
 
@@ -39,11 +39,11 @@ export interface PageVisitor extends Pick<World, "pass" | "log" | "now" | "settl
 interface Arrival {
   readonly env: Omit<Env, "CLUSTERS"> & { readonly CLUSTERS: unknown };
   readonly start?: Date;
-  readonly fetch?: Parameters<typeof newPlatform>[2];
+  readonly fetch?: Parameters<typeof newPlatform>[0];
 }
 
 export function arrive({ env: { CLUSTERS, ...others }, start, fetch: instead = {} }: Arrival): PageVisitor {
-  const { platform, context, world } = newPlatform(undefined, start, instead);
+  const { platform, context, world } = newPlatform(instead, start);
   const app = createApp(platform, newIsolateState());
   const env: Env = { ...others, CLUSTERS: JSON.stringify(CLUSTERS) };
   const visitor: PageVisitor = {

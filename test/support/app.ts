@@ -1,0 +1,192 @@
+/** The app of one isolate, as a platform runs it: a clock of our own, requests to fake clusters and stubs, and everything after an answer awaited. */
+import { setImmediate } from "node:timers/promises";
+import { createApp } from "../../functions/app.ts";
+import type { Env, Platform } from "../../functions/env.ts";
+import { reconcileWithin } from "../../functions/reconcile.ts";
+import { receiveTicks, runTick } from "../../functions/schedule.ts";
+import { newIsolateState, type Target, targetOf } from "../../functions/target.ts";
+import { cancelEvacuations, type Cancelling } from "../../shared/evacuation/api.ts";
+import { explanationOf } from "../../shared/eviction/explanation.ts";
+import { reviewEviction } from "../../shared/eviction/review.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
+import type { DrainFlags, Preflight } from "../../shared/preflight/facts.ts";
+import { observePreflight } from "../../shared/preflight/observe.ts";
+import { preflight } from "../../shared/preflight/verdict.ts";
+import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
+import { reach } from "./answers.ts";
+import type { VirtualClock } from "./clock.ts";
+import { type Before, FakeCluster, SERVER } from "./fake-cluster.ts";
+import { NOW } from "./fixtures.ts";
+import { reviewBeside } from "./parties.ts";
+import { REGISTRY_KEY } from "./sealed.ts";
+
+export const TOKENS = {
+  token: "service-account-token",
+  webhookToken: "the-webhook-token",
+  operatorToken: "the-operator-token",
+} as const;
+
+/** A minimal valid entry, plus a tweak. */
+export function entry(server: string, tweak: Readonly<Record<string, unknown>> = {}) {
+  return { server, ...TOKENS, ...tweak };
+}
+
+export interface Answer {
+  readonly code: number;
+  readonly contentType: string | null;
+  readonly retryAfter: string | null;
+  readonly text: string;
+  /** Undefined if it is not JSON. */
+  readonly body: unknown;
+}
+
+export interface App {
+  request(path: string, init?: RequestInit): Promise<Answer>;
+  /** Asks as the API server of cluster prod does. KubeVirt's webhook reviews the eviction too. */
+  evict(review: unknown, timeout?: string): Promise<Answer>;
+  delete(review: unknown): Promise<Answer>;
+  reconcile(): Promise<Answer>;
+  metrics(): Promise<Answer>;
+  ready(): Promise<Answer>;
+  tick(at: Date): Promise<void>;
+  /** Messages of the queue of ticks arrive. */
+  receive(...bodies: readonly unknown[]): Promise<void>;
+  /** Asks as the command does. */
+  explain(pod: NamespacedName): Promise<ReturnType<typeof explanationOf>>;
+  explainNode(node: string, flags?: DrainFlags): Promise<Preflight>;
+  /** And the reconcile that follows. */
+  cancel(vmi: NamespacedName): Promise<Cancelling>;
+  /** Waits for what goes on after the answers. */
+  settle(): Promise<void>;
+  now(): Date;
+  /** Moves the clock. */
+  pass(seconds: number): void;
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** Cluster prod. */
+  readonly target: Target;
+}
+
+/** `CLUSTERS` may be given as an object. */
+export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
+
+export interface Instead extends Partial<Platform> {
+  /** Time passes by it, and deadlines with it. */
+  readonly clock?: VirtualClock;
+}
+
+/** The platform of an isolate: its clock and its log, and what goes on after an answer. */
+export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
+  let now = start.getTime();
+  const log: Record<string, unknown>[] = [];
+  const after: Promise<unknown>[] = [];
+  const platform: Platform = {
+    fetch: reach,
+    now: () => new Date(now),
+    // Time passes by sleeping only, and sleeping takes no time.
+    sleep: async (ms) => {
+      now += ms;
+      await setImmediate();
+    },
+    // No deadline passes, unless a test's own clock lets time pass.
+    timeout: () => new AbortController().signal,
+    // Clusters in the order of their names.
+    random: () => 0,
+    log: (line) => void log.push(line),
+    ...instead,
+  };
+  const context = {
+    waitUntil: (promise: Promise<unknown>) => void after.push(promise),
+    passThroughOnException: () => undefined,
+    props: {},
+  };
+  const world = {
+    log,
+    after,
+    async settle() {
+      while (after.length > 0) await after.shift();
+    },
+    now: platform.now,
+    pass: (seconds: number) => void (now += seconds * 1000),
+  };
+  return { platform, context, world };
+}
+
+const ASK_SECONDS = 10;
+
+/** Opens the app of an isolate for one fake cluster, which is its cluster prod, or for the clusters of an environment. */
+export function openApp(of: FakeCluster | TestEnv, before?: Before, { clock, ...instead }: Instead = {}): App {
+  const fake = of instanceof FakeCluster ? of : undefined;
+  const { CLUSTERS, ...others } = of instanceof FakeCluster ? { CLUSTERS: { prod: entry(SERVER) } } : of;
+  const fetch = fake && { fetch: fake.api.fetch(before) };
+  const { platform, context, world } = newPlatform({ ...fetch, ...clock?.platform, ...instead });
+  if (fake) fake.now = platform.now;
+  const state = newIsolateState();
+  const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
+  const env: Env = { REGISTRY_KEY, ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
+  const target = targetOf("prod", { ...entry(SERVER), headers: {} }, { env, platform, state });
+  let app: ReturnType<typeof createApp> | undefined;
+  const request = async (path: string, init?: RequestInit) => {
+    // Its routes take longer than a reconcile, which needs none.
+    app ??= createApp(platform, state);
+    return await answerOf(await app.request(path, init, env, context));
+  };
+  const post = (path: string, body?: unknown) => {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    return request(`/clusters/prod/${path}`, { method: "POST", headers: asWebhook, ...sent });
+  };
+  const asking = async () => {
+    const cluster = target.connect(ASK_SECONDS);
+    return { cluster, settings: (await target.settings(cluster)).settings, now: platform.now() };
+  };
+  return {
+    ...world,
+    ...(clock && { pass: (seconds: number) => clock.pass(seconds), settle: () => clock.outcome(world.settle()) }),
+    target,
+    request,
+    async evict(review, timeout = "10s") {
+      const answer = await post(`admission/evictions?timeout=${timeout}`, review);
+      if (fake) reviewBeside(fake, review);
+      return answer;
+    },
+    delete: (review) => post("admission/deletions?timeout=10s", review),
+    reconcile: () => post("reconcile"),
+    metrics: () => request("/clusters/prod/metrics", { headers: asOperator }),
+    ready: () => request("/clusters/prod/readyz", { headers: asOperator }),
+    tick: (at) => runTick(at.getTime(), { env, platform, state }),
+    receive: (...bodies) => receiveTicks(bodies, { env, platform, state }),
+    explain: async (key) => {
+      const requested = { username: "explain", cause: "ApiEviction" } as const;
+      const { cluster, settings, now } = await asking();
+      const asked = { key, readPod: () => cluster.get("pods", key), request: requested };
+      return explanationOf(await reviewEviction(asked, { cluster, settings: async () => settings, now }));
+    },
+    explainNode: async (node, flags = { force: false, deleteEmptyDirData: false }) => {
+      const facts = await observePreflight(node, flags, await asking());
+      if (facts === undefined) throw new Error(`no node ${node}`);
+      return preflight(facts);
+    },
+    cancel: async (key) => {
+      const cancelling = await cancelEvacuations(key, await asking());
+      await reconcileWithin(target, ASK_SECONDS, (deps) => reconcileVmi(key, deps));
+      return cancelling;
+    },
+  };
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const contentType = response.headers.get("content-type");
+  const retryAfter = response.headers.get("retry-after");
+  return { code: response.status, contentType, retryAfter, text, body: parsed(text) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const asWebhook = { authorization: `Bearer ${TOKENS.webhookToken}` };
+export const asOperator = { authorization: `Bearer ${TOKENS.operatorToken}` };
