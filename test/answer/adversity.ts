@@ -8,11 +8,11 @@ import { isUnfinished } from "../../shared/kube/evacuation.ts";
 import { retryVm } from "../../shared/evacuation/api.ts";
 import { type Disturbance, Disturbed, type Watching } from "./disturbance.ts";
 import { budget, node, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
-import { FakeCluster } from "../support/fake-cluster.ts";
+import { FakeCluster } from "../support/cluster.ts";
 import type { App } from "../support/app.ts";
-import { podObject } from "../support/pods-and-nodes.ts";
-import { KubeVirt, type Moves } from "../support/kubevirt.ts";
-import { reviewBeside } from "../support/parties.ts";
+import { podObject } from "../support/cluster/pods-and-nodes.ts";
+import { KubeVirt, type Moves } from "../support/cluster/kubevirt.ts";
+import { reviewBeside } from "../support/cluster/parties.ts";
 import { deletionOf, evictionOf } from "../support/reviews.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
 

@@ -6,14 +6,14 @@ import type { Stores } from "../../shared/kube/cache.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { Deps } from "../../shared/reconcile/carry-out.ts";
 import { reconcileActive, reconcileAll, reconcileRequested } from "../../shared/reconcile/reconcile.ts";
-import type { Asked } from "../support/asked.ts";
-import { type Before, failure } from "../support/fake-api.ts";
-import type { FakeCluster } from "../support/fake-cluster.ts";
+import type { RequestInfo } from "../support/cluster/request-info.ts";
+import { type Before, failure } from "../support/cluster/api.ts";
+import type { FakeCluster } from "../support/cluster.ts";
 import { type App, openApp } from "../support/app.ts";
 import { NOW } from "../support/fixtures.ts";
 
 /** What becomes of one request; it may have had its effect all the same. */
-export type Fault = (asked: Asked, course: Course) => Response | Promise<never>;
+export type Fault = (asked: RequestInfo, course: Course) => Response | Promise<never>;
 const never = () => new Promise<never>(() => undefined);
 const lost = (): Promise<never> => Promise.reject(new TypeError("fetch failed"));
 
@@ -152,7 +152,7 @@ export class Disturbed {
   }
 
   /** What becomes of it. */
-  #faultOf({ label }: Asked): Fault | undefined {
+  #faultOf({ label }: RequestInfo): Fault | undefined {
     const time = (this.requests.get(label) ?? 0) + 1;
     this.requests.set(label, time);
     const { request, fault, isLasting = false } = this.#disturbance ?? {};

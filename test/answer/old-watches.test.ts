@@ -4,7 +4,7 @@ import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileRequested } from "../../shared/reconcile/reconcile.ts";
 import type { Stores } from "../../shared/kube/cache.ts";
 import type { PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
-import { FakeCluster } from "../support/fake-cluster.ts";
+import { FakeCluster } from "../support/cluster.ts";
 import { openApp } from "../support/app.ts";
 import { endedEvacuation, evacuation, marked, MOBILITY, newborn, pod, vmi } from "../support/fixtures.ts";
 import { evictionOf, refusal } from "../support/reviews.ts";

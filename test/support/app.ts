@@ -15,9 +15,9 @@ import { preflight } from "../../shared/preflight/verdict.ts";
 import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
 import { reach } from "./answers.ts";
 import type { VirtualClock } from "./clock.ts";
-import { type Before, FakeCluster, SERVER } from "./fake-cluster.ts";
+import { type Before, FakeCluster, SERVER } from "./cluster.ts";
 import { NOW } from "./fixtures.ts";
-import { reviewBeside } from "./parties.ts";
+import { reviewBeside } from "./cluster/parties.ts";
 import { REGISTRY_KEY } from "./sealed.ts";
 
 export const TOKENS = {

@@ -4,7 +4,7 @@ import { SettingsCache } from "../../../shared/settings/load-settings.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { canned } from "../../support/kube/connected.ts";
-import { connectTo, failing, FakeCluster } from "../../support/fake-cluster.ts";
+import { connectTo, failing, FakeCluster } from "../../support/cluster.ts";
 import { type CannedAnswers, configured, list, notFound } from "../../support/canned-cluster.ts";
 import { html, status } from "../../support/answers.ts";
 

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { FakeCluster, once } from "../../support/fake-cluster.ts";
+import { FakeCluster, once } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi } from "../../support/fixtures.ts";
 import { allowance, evictionOf, evictionReview, refusal, type Tweaks } from "../../support/reviews.ts";

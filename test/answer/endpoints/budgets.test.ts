@@ -1,8 +1,8 @@
 /** Budgets where something is in the way: of another size, unread, of a VM that no longer migrates or is not understood. */
 import { beforeEach, expect, test } from "vitest";
 import { budgetName } from "../../../shared/budget/budget.ts";
-import { failure } from "../../support/fake-api.ts";
-import { type Before, failing, FakeCluster, once } from "../../support/fake-cluster.ts";
+import { failure } from "../../support/cluster/api.ts";
+import { type Before, failing, FakeCluster, once } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { budget, marked, migration, owner, PINNED, pod, vmi } from "../../support/fixtures.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";

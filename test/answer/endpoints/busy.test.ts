@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { NOW, pod } from "../../support/fixtures.ts";
-import { podObject } from "../../support/pods-and-nodes.ts";
+import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import { CANNED_VMI, configured, startCannedCluster } from "../../support/canned-cluster.ts";
 import { type Answer, type App, asWebhook, entry, openApp } from "../../support/app.ts";
 import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";

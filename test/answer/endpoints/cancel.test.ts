@@ -1,6 +1,6 @@
 /** Cancelling, by the command or on the page. */
 import { beforeEach, expect, test } from "vitest";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, time, vmi } from "../../support/fixtures.ts";
 import { openApp } from "../../support/app.ts";
 

@@ -8,8 +8,8 @@ import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { hash8 } from "../../../shared/kube/objects.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { type App, asWebhook, entry, openApp, type TestEnv } from "../../support/app.ts";
-import { podObject } from "../../support/pods-and-nodes.ts";
-import { type Before, FakeCluster, FORBIDDEN, UNREACHABLE } from "../../support/fake-cluster.ts";
+import { podObject } from "../../support/cluster/pods-and-nodes.ts";
+import { type Before, FakeCluster, FORBIDDEN, UNREACHABLE } from "../../support/cluster.ts";
 import { newborn, node, NOW, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
 import { deletionOf } from "../../support/reviews.ts";
 

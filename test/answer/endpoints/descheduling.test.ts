@@ -5,7 +5,7 @@ import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type PolicyFile, policyOf } from "../../live/descheduling-stage.ts";
 import { plainPod } from "../../support/descheduling/worlds.ts";
 import { type App, asWebhook, openApp } from "../../support/app.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { node, NOW, owner, pod, vmi } from "../../support/fixtures.ts";
 import { ONLY } from "../../support/launchers.ts";
 

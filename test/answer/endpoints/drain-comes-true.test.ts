@@ -1,7 +1,7 @@
 /** The verdict of a preflight comes true: nodes with VMs of every kind are drained to the end, with Lifeboat as it is shipped. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { endedEvacuation, NODE, time, without } from "../../support/fixtures.ts";
 import { kubevirt } from "../../support/maintenance/kernel.ts";

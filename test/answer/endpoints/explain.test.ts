@@ -5,7 +5,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { migration, node, NODE, pod, time, vmi } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";

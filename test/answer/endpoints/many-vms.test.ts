@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type App, asWebhook, openApp } from "../../support/app.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { migration, NODE, NOW } from "../../support/fixtures.ts";
 import { evictionOf, review } from "../../support/reviews.ts";
 import { putVm } from "./support/fleets.ts";

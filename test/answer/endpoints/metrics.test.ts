@@ -3,7 +3,7 @@ import parse from "parse-prometheus-text-format";
 import { expect, test } from "vitest";
 import { ReviewCounts } from "../../../functions/review.ts";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { newborn, NOW, time, vmi } from "../../support/fixtures.ts";
 import { openApp } from "../../support/app.ts";
 

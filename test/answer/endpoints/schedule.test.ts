@@ -5,7 +5,7 @@ import { CANNED_VMI, type CannedAnswers, list, startCannedCluster as start } fro
 import { type App, asWebhook, entry, openApp } from "../../support/app.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import * as stub from "../../support/answers.ts";
-import { failing, FakeCluster } from "../../support/fake-cluster.ts";
+import { failing, FakeCluster } from "../../support/cluster.ts";
 import { EXTERNAL, NOW } from "../../support/fixtures.ts";
 import { putVm } from "./support/fleets.ts";
 

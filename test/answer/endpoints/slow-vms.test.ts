@@ -4,7 +4,7 @@ import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { newIsolateState, targetOf } from "../../../functions/target.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { reconcileActive } from "../../../shared/reconcile/reconcile.ts";
-import { connectTo, FakeCluster } from "../../support/fake-cluster.ts";
+import { connectTo, FakeCluster } from "../../support/cluster.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { newborn, NODE, NOW, vmi } from "../../support/fixtures.ts";
 import { entry, newPlatform } from "../../support/app.ts";

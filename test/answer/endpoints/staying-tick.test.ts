@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { runTick } from "../../../functions/schedule.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { entry, newPlatform } from "../../support/app.ts";
-import { FakeCluster, SERVER } from "../../support/fake-cluster.ts";
+import { FakeCluster, SERVER } from "../../support/cluster.ts";
 import { evacuation, marked, migration, NODE, node, NOW, PINNED, pod } from "../../support/fixtures.ts";
-import { KubeVirt } from "../../support/kubevirt.ts";
+import { KubeVirt } from "../../support/cluster/kubevirt.ts";
 import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 

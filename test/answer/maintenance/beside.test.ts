@@ -1,10 +1,10 @@
 /** The forecast of a node counts the VMs that leave another node at the same time: all of them, or those that are on their way. */
 import { expect, test } from "vitest";
 import type { NodeFacts } from "../../../shared/kube/facts.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { evacuation, NODE } from "../../support/fixtures.ts";
-import { object } from "../../support/objects.ts";
+import { object } from "../../support/cluster/objects.ts";
 import { GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 
 interface Other {

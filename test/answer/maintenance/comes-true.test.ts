@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { NODE_END_PHASES, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
-import type { FakeCluster } from "../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, kubevirt, phaseOf, verdictOf, type Vm } from "../../support/maintenance/kernel.ts";

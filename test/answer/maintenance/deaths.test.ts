@@ -1,7 +1,7 @@
 /** Lifeboat dies before or after any of its writes: the next function finds what is done, and what was asked for comes about. */
 import { describe, expect, test } from "vitest";
-import type { Asked } from "../../support/asked.ts";
-import type { FakeCluster } from "../../support/fake-cluster.ts";
+import type { RequestInfo } from "../../support/cluster/request-info.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { node, NODE } from "../../support/fixtures.ts";
 import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
@@ -45,7 +45,7 @@ async function run(spec: object, death: readonly [number, Death], until: string)
   const fake = created(spec);
   const restarts: string[] = [];
   const lives = dying(death);
-  const answerTo = (asked: Asked) => {
+  const answerTo = (asked: RequestInfo) => {
     if (asked.subresource !== "restart") return fake.api.answer(asked);
     restarts.push(fake.vmis.get(asked)?.uid ?? "");
     return { code: 202, body: {} };

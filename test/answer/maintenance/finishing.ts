@@ -1,6 +1,6 @@
 /** A NodeEvacuation with one VM that cannot migrate, a KubeVirt that answers as a test says, and what changes in the meantime. */
 import { expect } from "vitest";
-import type { FakeCluster } from "../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import { type App, openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { at, textOf } from "../../support/json.ts";

@@ -1,5 +1,5 @@
 /** Looks at a cluster with a NodeEvacuation; between them KubeVirt does its part. */
-import type { FakeCluster } from "../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import type { App } from "../../support/app.ts";
 import { kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 

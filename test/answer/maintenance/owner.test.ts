@@ -1,6 +1,6 @@
 /** What owners of VMs do or want while a NodeEvacuation is at work. */
 import { expect, test } from "vitest";
-import type { FakeCluster } from "../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";

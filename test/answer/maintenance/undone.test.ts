@@ -1,6 +1,6 @@
 /** VMs that were stopped for a NodeEvacuation start again, however it ends. */
 import { expect, test } from "vitest";
-import type { FakeCluster } from "../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";

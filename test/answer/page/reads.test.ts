@@ -1,6 +1,6 @@
 /** What pages cost a cluster, and that what cannot be read hides nothing else. */
 import { expect, test } from "vitest";
-import { type Before, failing, FakeCluster } from "../../support/fake-cluster.ts";
+import { type Before, failing, FakeCluster } from "../../support/cluster.ts";
 import { NODE, vmi } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 import { clusterOf, of, type Scene } from "./support/scene.ts";

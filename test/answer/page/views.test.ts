@@ -1,7 +1,7 @@
 /** What each page says of a cluster, a node, a VM, a fleet, and which forms it has: one table; then hostile words. */
 import { expect, test } from "vitest";
 import { shellLine } from "../../../functions/page/components.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { evacuation, EXTERNAL, marked, NODE, PINNED, time, vmi } from "../../support/fixtures.ts";
 import { plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import { ASKS_NOTHING, clusterOf, ended, of, type Scene, UNDER_WAY } from "./support/scene.ts";

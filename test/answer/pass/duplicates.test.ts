@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileAll, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { at, evacuation, node, pod, vmi } from "../../support/fixtures.ts";
 

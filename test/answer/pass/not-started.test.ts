@@ -1,6 +1,6 @@
 /** Why a migration has not begun, or was refused: in the API server's words, and by Events that are read when they matter. */
 import { expect, test } from "vitest";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { at, evacuation, marked, migration, NODE, node, pod, time, vmi } from "../../support/fixtures.ts";
 

@@ -13,8 +13,8 @@ import {
 import { killingOf, kubeletEvents } from "../../../infra/relay/kubelet-events.ts";
 import type { EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import * as facts from "../../support/fixtures.ts";
-import { evacuationObject, migrationObject, vmiObject } from "../../support/objects.ts";
-import { nodeObject, podObject } from "../../support/pods-and-nodes.ts";
+import { evacuationObject, migrationObject, vmiObject } from "../../support/cluster/objects.ts";
+import { nodeObject, podObject } from "../../support/cluster/pods-and-nodes.ts";
 
 const { NODE, NOW, POD_NAME, POD_UID, time, VMI_UID } = facts;
 const NONE = undefined;

@@ -1,8 +1,8 @@
 /** What a tenant writes in their own namespace changes nothing for the VMs of others, and moves none of their own. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { keyOfObject } from "../../support/fake-api.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { keyOfObject } from "../../support/cluster/api.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { node, NODE, pod, vmi } from "../../support/fixtures.ts";
 import { type Collections, clusterOf, PATH } from "../../support/generators/clusters.ts";
@@ -11,7 +11,7 @@ import { GATES } from "../../support/guard/disruptions.ts";
 import { configuration } from "../../support/generators/settings.ts";
 import * as vms from "../../support/generators/vms.ts";
 import { at, type JsonObject } from "../../support/json.ts";
-import { podObject } from "../../support/pods-and-nodes.ts";
+import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import { allowance, evictionOf } from "../../support/reviews.ts";
 
 /** Listed before the others. */

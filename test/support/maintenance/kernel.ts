@@ -1,9 +1,9 @@
 /** A NodeEvacuation of node01 with VMs, as a rule two of which `db` cannot migrate, and what KubeVirt does there. */
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { FakeCluster } from "../fake-cluster.ts";
+import { FakeCluster } from "../cluster.ts";
 import { NODE, PINNED } from "../fixtures.ts";
 import { at, textOf } from "../json.ts";
-import { object } from "../objects.ts";
+import { object } from "../cluster/objects.ts";
 import { launcher, node as roomy, vmiOf } from "../preflight/fixtures.ts";
 
 const KEY = { name: "kernel" };

@@ -6,7 +6,7 @@ import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { deschedule } from "../../../../shared/descheduling/deschedule.ts";
 import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuation.ts";
 import { scheduledPodSchema } from "../../../../shared/kube/schemas/scheduled-pod.ts";
-import { type Before, connectTo, FakeCluster } from "../../../support/fake-cluster.ts";
+import { type Before, connectTo, FakeCluster } from "../../../support/cluster.ts";
 import { node, settings } from "../../../support/fixtures.ts";
 import { type Heard, policy, scripted, vmiOf } from "../../../support/descheduling/worlds.ts";
 import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
 import { isDue, LEASE_SECONDS } from "../../../../shared/descheduling/deschedule.ts";
-import { failing } from "../../../support/fake-cluster.ts";
+import { failing } from "../../../support/cluster.ts";
 import { at, NOW, time } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, holdLease, leaving, nth } from "./cycles.ts";
 import { vmPod } from "../../../support/descheduling/worlds.ts";

@@ -1,7 +1,7 @@
 /** A request in each form: what is written, what its answer means, what is recorded; and when a request expires. */
 import { expect, test } from "vitest";
 import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/evacuation.ts";
-import { failing, once } from "../../../support/fake-cluster.ts";
+import { failing, once } from "../../../support/cluster.ts";
 import { at, newborn } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, evacuationsOf, results } from "./cycles.ts";
 import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../../shared/kube/schemas/kubevirt.ts";
 import { budgetName } from "../../../../shared/budget/budget.ts";
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
-import { FakeCluster } from "../../../support/fake-cluster.ts";
+import { FakeCluster } from "../../../support/cluster.ts";
 import {
   budget,
   hotplug,

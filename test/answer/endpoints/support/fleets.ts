@@ -1,6 +1,6 @@
 /** Many VMs of a fake cluster. */
 import type { PodFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
-import type { FakeCluster } from "../../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../../support/cluster.ts";
 import { NODE, owner, pod, vmi } from "../../../support/fixtures.ts";
 
 /** It runs on node01, in the pod that is answered. */

@@ -6,8 +6,8 @@ import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuati
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../../../../shared/reconcile/reconcile.ts";
 import type { Deps, Result } from "../../../../shared/reconcile/carry-out.ts";
-import { type Before, FakeCluster, interleaved } from "../../../support/fake-cluster.ts";
-import { podObject } from "../../../support/pods-and-nodes.ts";
+import { type Before, FakeCluster, interleaved } from "../../../support/cluster.ts";
+import { podObject } from "../../../support/cluster/pods-and-nodes.ts";
 import { at, migration, NODE, pod, POD_UID, time, vmi } from "../../../support/fixtures.ts";
 import { type App, openApp } from "../../../support/app.ts";
 import { deletionOf, evictionOf } from "../../../support/reviews.ts";

@@ -2,9 +2,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as fc from "fast-check";
 import { cluster } from "../../../support/generators/clusters.ts";
-import { askedOf } from "../../../support/asked.ts";
+import { requestInfoOf } from "../../../support/cluster/request-info.ts";
 import type { VirtualClock } from "../../../support/clock.ts";
-import { failure, FakeApi, type Parties } from "../../../support/fake-api.ts";
+import { failure, FakeApi, type Parties } from "../../../support/cluster/api.ts";
 import { often } from "../../../support/generators/often.ts";
 import { isObject, type Json } from "../../../support/json.ts";
 import { SECRETS, UPSTREAM } from "../canaries.ts";
@@ -79,7 +79,7 @@ export class HostileCluster {
     const misbehave = all[this.asked.length % Math.max(all.length, 1)];
     const write = method !== "GET" && !dryRun && !NO_CHANGE.test(url.pathname);
     this.asked.push({ origin: origin.getStore(), request, write });
-    const good = this.#api.answer(askedOf(address, init));
+    const good = this.#api.answer(requestInfoOf(address, init));
     const reply = { code: good.code, text: JSON.stringify(good.body, hostile(this.#hostility.markupIn)) };
     return await this.#deliver(misbehave?.(good) ?? { kind: "Reply", reply }, reply, signal ?? undefined);
   };

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { bending, mutatedText } from "../../../support/generators/json.ts";
 import { type Json } from "../../../support/json.ts";
 import { usually } from "../../../support/generators/often.ts";
-import { failure, type Reply as ApiReply } from "../../../support/fake-api.ts";
+import { failure, type Reply as ApiReply } from "../../../support/cluster/api.ts";
 import { UPSTREAM } from "../canaries.ts";
 
 export interface Reply {

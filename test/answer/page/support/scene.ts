@@ -1,10 +1,10 @@
 /** A cluster in the middle of something, for pages to show. */
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../../shared/kube/evacuation.ts";
-import { FakeCluster } from "../../../support/fake-cluster.ts";
+import { FakeCluster } from "../../../support/cluster.ts";
 import { endedEvacuation, evacuation, migration, NODE, time } from "../../../support/fixtures.ts";
 import type { JsonObject } from "../../../support/json.ts";
-import { object } from "../../../support/objects.ts";
+import { object } from "../../../support/cluster/objects.ts";
 import { launcher, node, type plainPod } from "../../../support/preflight/fixtures.ts";
 
 export interface Scene {

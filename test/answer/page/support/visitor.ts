@@ -4,7 +4,7 @@ import type { Env, Platform } from "../../../../functions/env.ts";
 import { newIsolateState } from "../../../../functions/target.ts";
 import { COOKIE, signGrant } from "../../../../functions/page/session.ts";
 import { entry, newPlatform } from "../../../support/app.ts";
-import type { Before, FakeCluster } from "../../../support/fake-cluster.ts";
+import type { Before, FakeCluster } from "../../../support/cluster.ts";
 import { NOW } from "../../../support/fixtures.ts";
 
 export const ORIGIN = "https://lifeboat.example";

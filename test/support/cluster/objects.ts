@@ -1,9 +1,9 @@
 /** Objects as an API server has them, of the facts that Lifeboat reads in them: `fake.vmis.put(vmi({ evictionStrategy: "None" }))`. */
-import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
-import type { BudgetFacts, MigrationFacts, VmiFacts } from "../../shared/kube/facts.ts";
-import * as names from "../../shared/kube/names.ts";
-import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
-import { asJson, isObject, type JsonObject } from "./json.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import type { BudgetFacts, MigrationFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import * as names from "../../../shared/kube/names.ts";
+import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
+import { asJson, isObject, type JsonObject } from "../json.ts";
 
 /** What is undefined is not there. */
 export function object(fields: object): JsonObject {

@@ -1,8 +1,8 @@
 /** Pods and nodes as an API server has them, of as many facts about them as a test gives. */
-import type { NodeFacts, OwnerReference, PodFacts } from "../../shared/kube/facts.ts";
-import * as names from "../../shared/kube/names.ts";
-import type { Labels, Placement, PodTerm, Resources } from "../../shared/kube/scheduled-pod.ts";
-import type { JsonObject } from "./json.ts";
+import type { NodeFacts, OwnerReference, PodFacts } from "../../../shared/kube/facts.ts";
+import * as names from "../../../shared/kube/names.ts";
+import type { Labels, Placement, PodTerm, Resources } from "../../../shared/kube/scheduled-pod.ts";
+import type { JsonObject } from "../json.ts";
 import { identity, object, timeOf } from "./objects.ts";
 
 /** With what descheduling and preflights read besides. */

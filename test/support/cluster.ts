@@ -9,11 +9,11 @@ import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, VmiFacts }
 import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
 import type { Scheduler } from "fast-check";
 import { NOW } from "./fixtures.ts";
-import { type Before, FakeApi } from "./fake-api.ts";
+import { type Before, FakeApi } from "./cluster/api.ts";
 import { at, type JsonObject, textOf } from "./json.ts";
-import * as objects from "./objects.ts";
-import { partiesOf } from "./parties.ts";
-import { type AnyPod, nodeObject, podObject } from "./pods-and-nodes.ts";
+import * as objects from "./cluster/objects.ts";
+import { partiesOf } from "./cluster/parties.ts";
+import { type AnyPod, nodeObject, podObject } from "./cluster/pods-and-nodes.ts";
 
 export type { Before };
 

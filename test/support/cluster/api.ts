@@ -11,13 +11,13 @@ import {
   parseFieldSelector,
   parseLabelSelector,
   readJsonPatch,
-} from "../../infra/sandbox/index.ts";
-import type { Fetch } from "../../shared/kube/transport.ts";
-import { type Asked, askedOf } from "./asked.ts";
-import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "./json.ts";
+} from "../../../infra/sandbox/index.ts";
+import type { Fetch } from "../../../shared/kube/transport.ts";
+import { type RequestInfo, requestInfoOf } from "./request-info.ts";
+import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "../json.ts";
 
 /** Told of each request before it is answered. A `Response` is the answer instead; what it throws is what `fetch` throws. */
-export type Before = (label: string, asked?: Asked) => unknown;
+export type Before = (label: string, asked?: RequestInfo) => unknown;
 
 export interface Reply {
   readonly code: number;
@@ -35,7 +35,7 @@ const INVALID = failure(422, "Invalid");
 /** Other parties in a cluster: admission, and controllers that are always done at once. */
 export interface Parties {
   /** Answers instead of the API server. */
-  readonly review?: (asked: Asked, found: JsonObject | undefined) => Reply | undefined;
+  readonly review?: (asked: RequestInfo, found: JsonObject | undefined) => Reply | undefined;
   /** The object as it is kept. */
   readonly admit?: (resource: string, object: JsonObject, before: JsonObject | undefined) => JsonObject | Reply;
 }
@@ -63,7 +63,7 @@ export class FakeApi {
   /** For a request that nothing has been asked of yet. */
   fetch(before: Before = () => undefined): Fetch {
     return async (url, init) => {
-      const asked = askedOf(url, init);
+      const asked = requestInfoOf(url, init);
       const instead = before(asked.label, asked);
       const told: unknown = instead instanceof Promise ? await orAborted(instead, init.signal) : instead;
       if (told instanceof Response) return told;
@@ -116,7 +116,7 @@ export class FakeApi {
     }
   }
 
-  answer(asked: Asked): Reply {
+  answer(asked: RequestInfo): Reply {
     const { verb, resource } = asked;
     const found = asked.name === "" ? undefined : this.object(resource, asked);
     const reviewed = this.#parties.review?.(asked, found);
@@ -134,7 +134,7 @@ export class FakeApi {
     return kept;
   }
 
-  #list({ resource, namespace, query }: Asked): Reply {
+  #list({ resource, namespace, query }: RequestInfo): Reply {
     const labels = parseLabelSelector(query.get("labelSelector") ?? "");
     const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
     const items = this.objects(resource).filter(
@@ -151,7 +151,7 @@ export class FakeApi {
     return { code: 200, body: { kind: "List", apiVersion: "v1", metadata, items: items.slice(from, to) } };
   }
 
-  #create({ resource, namespace, body, query }: Asked): Reply {
+  #create({ resource, namespace, body, query }: RequestInfo): Reply {
     const sent = objectOf(body);
     const key = { namespace, name: textOf(at(sent, "metadata", "name")) };
     if (this.object(resource, key) !== undefined) return failure(409, "AlreadyExists");
@@ -165,7 +165,7 @@ export class FakeApi {
     return isReply(kept) ? kept : { code: 201, body: kept };
   }
 
-  #patch(found: JsonObject, { resource, subresource, body, query }: Asked): Reply {
+  #patch(found: JsonObject, { resource, subresource, body, query }: RequestInfo): Reply {
     const patched = patchedBy(found, body);
     if (isReply(patched)) return patched;
     const isStatus = subresource === "status";
@@ -175,7 +175,7 @@ export class FakeApi {
     return isReply(kept) ? kept : { code: 200, body: kept };
   }
 
-  #delete(found: JsonObject, { resource, body }: Asked): Reply {
+  #delete(found: JsonObject, { resource, body }: RequestInfo): Reply {
     for (const field of ["uid", "resourceVersion"]) {
       const expected = at(asJson(body), "preconditions", field);
       if (expected !== undefined && expected !== at(found, "metadata", field)) return CONFLICT;

@@ -1,12 +1,12 @@
 /** What a request to an API server asks for. */
-const VERBS: Readonly<Record<string, Asked["verb"]>> = {
+const VERBS: Readonly<Record<string, RequestInfo["verb"]>> = {
   POST: "create",
   PATCH: "patch",
   PUT: "update",
   DELETE: "delete",
 };
 
-export interface Asked {
+export interface RequestInfo {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete";
   readonly resource: string;
   /** Empty: none. */
@@ -22,7 +22,7 @@ export interface Asked {
 const PATH =
   /^(?:\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<resource>[a-z]+)(?:\/(?<name>[^/]+))?(?:\/(?<subresource>.+))?$/;
 
-export function askedOf(url: string, init: RequestInit): Asked {
+export function requestInfoOf(url: string, init: RequestInit): RequestInfo {
   const { pathname, searchParams: query } = new URL(url);
   const found: Readonly<Record<string, string>> = PATH.exec(pathname)?.groups ?? { resource: pathname.slice(1) };
   const part = (group: string) => decodeURIComponent(found[group] ?? "");
@@ -34,7 +34,7 @@ export function askedOf(url: string, init: RequestInit): Asked {
   return { ...asked, label: labelOf(asked) };
 }
 
-function labelOf({ verb, resource, subresource, query }: Omit<Asked, "label">): string {
+function labelOf({ verb, resource, subresource, query }: Omit<RequestInfo, "label">): string {
   const what = `${resource}${subresource && `/${subresource}`}`;
   if (verb !== "list") return `${verb} ${what}`;
   const selectors = ["labelSelector", "fieldSelector"].flatMap((selector) => query.get(selector) ?? []);

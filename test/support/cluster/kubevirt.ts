@@ -1,8 +1,8 @@
 /** As much of KubeVirt's controllers as moving one VM takes, a step at a time: they migrate what is marked, and the VM moves when that succeeds. */
-import type { MigrationFacts, NamespacedName } from "../../shared/kube/facts.ts";
-import { migration, pod } from "./fixtures.ts";
-import type { FakeCluster } from "./fake-cluster.ts";
-import { isFinal } from "../../shared/kube/objects.ts";
+import type { MigrationFacts, NamespacedName } from "../../../shared/kube/facts.ts";
+import { migration, pod } from "../fixtures.ts";
+import type { FakeCluster } from "../cluster.ts";
+import { isFinal } from "../../../shared/kube/objects.ts";
 
 export interface Moves {
   /** Of its migrations, one after the other; then all succeed. */

@@ -1,14 +1,14 @@
 /** What other parties do in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, the definitions of Lifeboat's kinds. */
-import { END_PHASES } from "../../shared/kube/evacuation.ts";
-import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
-import * as names from "../../shared/kube/names.ts";
-import type { Asked } from "./asked.ts";
-import { failure, keyOfObject, NOT_FOUND, type Parties, type Reply } from "./fake-api.ts";
-import type { FakeCluster } from "./fake-cluster.ts";
-import { asJson, at, type Json, type JsonObject, textOf, textsAt } from "./json.ts";
+import { END_PHASES } from "../../../shared/kube/evacuation.ts";
+import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
+import * as names from "../../../shared/kube/names.ts";
+import type { RequestInfo } from "./request-info.ts";
+import { failure, keyOfObject, NOT_FOUND, type Parties, type Reply } from "./api.ts";
+import type { FakeCluster } from "../cluster.ts";
+import { asJson, at, type Json, type JsonObject, textOf, textsAt } from "../json.ts";
 import { object } from "./objects.ts";
-import { isToMove } from "../../shared/eviction/table.ts";
-import { isFinal } from "../../shared/kube/objects.ts";
+import { isToMove } from "../../../shared/eviction/table.ts";
+import { isFinal } from "../../../shared/kube/objects.ts";
 
 export function partiesOf(fake: () => FakeCluster): Parties {
   return {
@@ -64,7 +64,7 @@ const REVIEWS: Readonly<Record<string, Json>> = {
   tokenreviews: { status: { authenticated: false, audiences: [] } },
 };
 
-function reviewed(fake: FakeCluster, asked: Asked, found: JsonObject | undefined): Reply | undefined {
+function reviewed(fake: FakeCluster, asked: RequestInfo, found: JsonObject | undefined): Reply | undefined {
   const { verb, resource, subresource } = asked;
   const review = REVIEWS[resource];
   if (review !== undefined) return { code: 201, body: review };
@@ -76,7 +76,7 @@ function reviewed(fake: FakeCluster, asked: Asked, found: JsonObject | undefined
 }
 
 /** KubeVirt's webhook reviews it, then a pod goes that is not only to be asked, if it is the one that is meant. */
-function evict(fake: FakeCluster, { body, query }: Asked, pod: JsonObject | undefined): Reply {
+function evict(fake: FakeCluster, { body, query }: RequestInfo, pod: JsonObject | undefined): Reply {
   if (pod === undefined) return NOT_FOUND;
   const key = keyOfObject(pod);
   const eviction = asJson(body ?? {});
@@ -135,7 +135,7 @@ export function reviewBeside(fake: FakeCluster, review: unknown): void {
 }
 
 /** virt-api takes back the mark that is named, of whatever VMI has the name. */
-function cancelEvacuation(fake: FakeCluster, { body }: Asked, vmi: JsonObject | undefined): Reply {
+function cancelEvacuation(fake: FakeCluster, { body }: RequestInfo, vmi: JsonObject | undefined): Reply {
   if (vmi === undefined) return NOT_FOUND;
   const mark = at(vmi, "status", "evacuationNodeName");
   if (mark === undefined) return { code: 200, body: {} };
