@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { type Flow, FLOWS, run } from "./adversity.ts";
-import { present } from "../support/kube/connected.ts";
+import { present } from "../support/client.ts";
 import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./disturbance.ts";
 
 /** At night all of it. Else each write once, and each kind of write in each of the ways; of reads what this number draws. */

@@ -1,5 +1,5 @@
-/** API servers that answer as told, well or badly, and note what they were asked: behind `reach`, without a socket. */
-export interface StubRequest {
+/** What an HTTP server is asked, and what it may answer, well or badly. */
+export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -8,38 +8,7 @@ export interface StubRequest {
   readonly body: unknown;
 }
 
-export type Behaviour = (request: StubRequest, signal: AbortSignal) => Response | Promise<Response>;
-
-export interface Stub {
-  readonly url: string;
-  readonly requests: readonly StubRequest[];
-}
-
-const stubs = new Map<string, (url: URL, init: RequestInit) => Promise<Response>>();
-let count = 0;
-
-export function startStub(answer: (request: StubRequest) => Behaviour): Stub {
-  count += 1;
-  const host = `stub-${count}.example`;
-  const requests: StubRequest[] = [];
-  stubs.set(host, async ({ pathname, searchParams: query }, { method = "GET", headers, body, signal }) => {
-    const sent: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
-    const told = Object.fromEntries(new Headers(headers));
-    const request = { method, path: decodeURIComponent(pathname), query, headers: told, body: sent };
-    requests.push(request);
-    return await answer(request)(request, signal ?? new AbortController().signal);
-  });
-  return { url: `https://${host}`, requests };
-}
-
-/** Instead of `fetch`: a stub, a server on this machine, or nothing. */
-export async function reach(address: string, init: RequestInit = {}): Promise<Response> {
-  const url = new URL(address);
-  if (url.hostname === "127.0.0.1") return await fetch(address, init);
-  const stub = stubs.get(url.host);
-  if (stub === undefined) throw new TypeError("the network is unreachable");
-  return await stub(url, init);
-}
+export type Behaviour = (request: HttpRequest, signal: AbortSignal) => Response | Promise<Response>;
 
 export const json =
   (body: unknown, code = 200): Behaviour =>

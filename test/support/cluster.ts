@@ -1,6 +1,5 @@
 /** A cluster with KubeVirt over the fake API. Tests put facts and read facts; in between there are objects, requests and the real client. */
 import type * as z from "zod/mini";
-import { type Client, type ClientOptions, createClient } from "../../shared/kube/client.ts";
 import { type Facts, SCHEMAS } from "../../shared/kube/resources.ts";
 import type { KubernetesEvent, NewEvacuation } from "../../shared/kube/action.ts";
 import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
@@ -12,8 +11,10 @@ import { NOW } from "./fixtures.ts";
 import { type Before, FakeApi } from "./cluster/api.ts";
 import { at, type JsonObject, textOf } from "./json.ts";
 import * as objects from "./cluster/objects.ts";
+import { serve } from "./cluster/network.ts";
 import { partiesOf } from "./cluster/parties.ts";
 import { type AnyPod, nodeObject, podObject } from "./cluster/pods-and-nodes.ts";
+import { type RequestInfo, requestInfoOf } from "./cluster/request-info.ts";
 
 export type { Before };
 
@@ -101,9 +102,21 @@ export class FakeCluster {
   /** Resources of which an object that is not there may not be read. */
   readonly unreadable = new Set(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
 
+  #url: string | undefined;
+
   constructor() {
     this.api.now = () => NOW;
     this.kubeVirt = { namespace: "kubevirt", featureGates: [] };
+  }
+
+  /** Where it is reached beside other clusters. */
+  get url(): string {
+    return (this.#url ??= serve(this.api.fetch()));
+  }
+
+  /** All requests so far. */
+  get requests(): readonly RequestInfo[] {
+    return this.api.requests;
   }
 
   get now(): () => Date {
@@ -146,8 +159,8 @@ export class FakeCluster {
   createEvacuation({ namespace, name, spec }: NewEvacuation): void {
     const { vmiName, ...rest } = spec;
     const body = { metadata: { namespace, name }, spec: { virtualMachineInstance: { name: vmiName }, ...rest } };
-    const asked = { verb: "create", resource: "evacuations", namespace, name: "", subresource: "", label: "" } as const;
-    this.api.answer({ ...asked, query: new URLSearchParams(), body });
+    const url = `${SERVER}/apis/lifeboat.dev/v1alpha1/namespaces/${namespace}/evacuations`;
+    this.api.answer(requestInfoOf(url, { method: "POST", body: JSON.stringify(body) }));
   }
 
   /** What was told. */
@@ -163,18 +176,6 @@ export class FakeCluster {
 }
 
 export const SERVER = "https://fake.example";
-
-const never = () => new AbortController().signal;
-
-/** The product's own client. */
-export function connectTo(fake: FakeCluster, before?: Before, more: Partial<ClientOptions> = {}): Client {
-  const endpoint = { server: SERVER, token: "t", headers: {}, fetch: fake.api.fetch(before) };
-  return createClient({ endpoint, signal: never(), timeout: never, onOddItem: odd, ...more });
-}
-
-function odd(resource: string, issue: string): never {
-  throw new Error(`${resource}: ${issue}`);
-}
 
 /** Fast-check decides whose request is answered next. */
 export function interleaved(scheduler: Scheduler): Before {

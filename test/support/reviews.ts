@@ -1,5 +1,5 @@
 /** AdmissionReviews of evictions: a minimal valid one, plus a tweak. */
-import { POD } from "./canned-cluster.ts";
+import { POD } from "./cluster/one-vm.ts";
 import { type Answer, asWebhook, type App } from "./app.ts";
 
 type Json = Readonly<Record<string, unknown>>;

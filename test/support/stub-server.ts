@@ -3,15 +3,17 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Behaviour, Stub, StubRequest } from "./answers.ts";
+import type { Behaviour, HttpRequest } from "./answers.ts";
 
-export interface StubServer extends Stub {
+export interface StubServer {
+  readonly url: string;
+  readonly requests: readonly HttpRequest[];
   stop(): Promise<void>;
 }
 
-type Serve = (request: StubRequest, response: ServerResponse) => void | Promise<void>;
+type Serve = (request: HttpRequest, response: ServerResponse) => void | Promise<void>;
 
-export function startStubServer(answer: (request: StubRequest) => Behaviour): Promise<StubServer> {
+export function startStubServer(answer: (request: HttpRequest) => Behaviour): Promise<StubServer> {
   return startHttpServer(async (request, outgoing) => {
     const hungUp = new AbortController();
     outgoing.on("close", () => hungUp.abort());
@@ -27,7 +29,7 @@ export function startStubServer(answer: (request: StubRequest) => Behaviour): Pr
 }
 
 export async function startHttpServer(serve: Serve): Promise<StubServer> {
-  const requests: StubRequest[] = [];
+  const requests: HttpRequest[] = [];
   const receive = async (incoming: IncomingMessage, response: ServerResponse) => {
     const { method = "GET" } = incoming;
     const { pathname, searchParams: query } = new URL(incoming.url ?? "/", "http://stub");

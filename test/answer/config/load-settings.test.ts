@@ -3,9 +3,9 @@ import { beforeEach, expect, test } from "vitest";
 import { SettingsCache } from "../../../shared/settings/load-settings.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
-import { canned } from "../../support/kube/connected.ts";
-import { connectTo, failing, FakeCluster } from "../../support/cluster.ts";
-import { type CannedAnswers, configured, list, notFound } from "../../support/canned-cluster.ts";
+import { connectTo, connectToOneVm } from "../../support/client.ts";
+import { failing, FakeCluster } from "../../support/cluster.ts";
+import { type Answers, configured, list, notFound } from "../../support/cluster/one-vm.ts";
 import { html, status } from "../../support/answers.ts";
 
 const GATES = { featureGates: { DeschedulerSupport: true } };
@@ -110,19 +110,22 @@ const unparsed = list({
 });
 
 // prettier-ignore
-test.each<[string, CannedAnswers, string]>([
-  ["403 for the KubeVirt CR",           { kubevirt: status(403, "Forbidden") },                      "403 Forbidden"],
-  ["no such kind, of the KubeVirt CR",  { kubevirt: notFound },                                      "with 404"],
-  ["a KubeVirt CR that does not parse", { kubevirt: unparsed },                                      "spec.configuration.evictionStrategy"],
-  ["500 for the configuration",         { configuration: status(500, "InternalError") },             "with 500"],
-  ["a page of a proxy for it",          { configuration: html(404) },                                "not JSON"],
-  ["a page of a proxy for webhooks",    { configuration: configured(GUARDED), webhooks: html(404) }, "not JSON"],
+test.each<[string, Answers, string]>([
+  ["403 for the KubeVirt CR",           { "list kubevirts": status(403, "Forbidden") },                                                          "403 Forbidden"],
+  ["no such kind, of the KubeVirt CR",  { "list kubevirts": notFound },                                                                          "with 404"],
+  ["a KubeVirt CR that does not parse", { "list kubevirts": unparsed },                                                                          "spec.configuration.evictionStrategy"],
+  ["500 for the configuration",         { "get lifeboatconfigurations": status(500, "InternalError") },                                          "with 500"],
+  ["a page of a proxy for it",          { "get lifeboatconfigurations": html(404) },                                                             "not JSON"],
+  ["a page of a proxy for webhooks",    { "get lifeboatconfigurations": configured(GUARDED), "get validatingwebhookconfigurations": html(404) }, "not JSON"],
 ])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
-  await expect(cache.load("prod", canned(answers).cluster, new Date(0))).rejects.toThrow(message);
+  await expect(cache.load("prod", connectToOneVm(answers).cluster, new Date(0))).rejects.toThrow(message);
 });
 
 test("over HTTP, webhooks that may not be read are none", async () => {
-  const { cluster } = canned({ configuration: configured(GUARDED), webhooks: status(403, "Forbidden") });
+  const { cluster } = connectToOneVm({
+    "get lifeboatconfigurations": configured(GUARDED),
+    "get validatingwebhookconfigurations": status(403, "Forbidden"),
+  });
   const { settings } = await cache.load("prod", cluster, new Date(0));
   expect(settings.evictionsCovered).toBe(false);
 });

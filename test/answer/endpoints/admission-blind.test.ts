@@ -3,16 +3,12 @@
  * without Retry-After; in time, nothing written, and nothing told of the other side.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  CANNED_POD,
-  type CannedAnswers,
-  openCanned,
-  questionOf,
-  startCannedCluster,
-} from "../../support/canned-cluster.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
+import { type Answers, clusterWith, POD_OBJECT } from "../../support/cluster/one-vm.ts";
+import { kindOf } from "../../support/cluster/request-info.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { VirtualClock } from "../../support/clock.ts";
-import { type App, TOKENS } from "../../support/app.ts";
+import { type App, entry, openApp, TOKENS } from "../../support/app.ts";
 import { allowance, refusal, review } from "../../support/reviews.ts";
 import * as stub from "../../support/answers.ts";
 
@@ -21,7 +17,7 @@ const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
 const LARGE = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`label-${i}`, "x".repeat(90)]));
 
-let server: stub.Stub | undefined;
+let cluster: FakeCluster | undefined;
 let app: App | undefined;
 afterEach(async () => {
   await app?.settle();
@@ -30,15 +26,17 @@ afterEach(async () => {
   for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
 });
 
-async function ask(answers: CannedAnswers | stub.Behaviour) {
+async function ask(answers: Answers | stub.Behaviour) {
   const clock = new VirtualClock(NOW);
-  [server, app] = openCanned(answers, clock.platform);
+  cluster = clusterWith(answers);
+  app = openApp({ CLUSTERS: { prod: entry(cluster.url) } }, undefined, clock.platform);
   const answer = await clock.outcome(review(app));
   await clock.outcome(app.settle());
   return answer;
 }
 
-const asked = () => (server?.requests ?? []).map(questionOf);
+const asked = () => (cluster?.requests ?? []).map(kindOf);
+const WRITES = ["patch virtualmachineinstances", "create events"];
 
 const blindly = (why: string) => ({ code: 200, body: refusal(expect.stringContaining(`${BLIND}${why}`)) });
 /** The webhook's failurePolicy decides. An API server does not show the body of a 5xx to a user, and obeys a Retry-After. */
@@ -63,20 +61,20 @@ test.each(MISBEHAVIOURS)("whatever the API server is asked: %s", async (_, behav
   expect(answer).toMatchObject(FAILS);
   expect(app?.log).toContainEqual(expect.objectContaining({ level: "error", doing: "reviewing an eviction" }));
   expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
-  expect(asked().filter((question) => question === "mark" || question === "event")).toEqual([]);
+  expect(asked().filter((kind) => WRITES.includes(kind))).toEqual([]);
 });
 
 // prettier-ignore
 test.each<[string, object, string]>([
-  ["too many labels",     { metadata: { ...CANNED_POD.metadata, labels: { ...CANNED_POD.metadata.labels, ...LARGE } } }, "metadata: expected at most 16 KiB of labels and annotations, not 20 KiB"],
-  ["too many tolerations", { spec: { ...CANNED_POD.spec, tolerations: Array.from({ length: 500 }, (_, i) => ({ key: `key-${i}`, value: "x".repeat(40) })) } }, "(root): expected at most 16 KiB of the fields that Lifeboat reads"],
+  ["too many labels",     { metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...LARGE } } }, "metadata: expected at most 16 KiB of labels and annotations, not 20 KiB"],
+  ["too many tolerations", { spec: { ...POD_OBJECT.spec, tolerations: Array.from({ length: 500 }, (_, i) => ({ key: `key-${i}`, value: "x".repeat(40) })) } }, "(root): expected at most 16 KiB of the fields that Lifeboat reads"],
 ])("a pod with %s: 429 that says why, and nothing is written", async (_, tweak, why) => {
-  expect(await ask({ pod: stub.json({ ...CANNED_POD, ...tweak }) })).toMatchObject({
+  expect(await ask({ "get pods": stub.json({ ...POD_OBJECT, ...tweak }) })).toMatchObject({
     code: 200,
     body: refusal(expect.stringContaining(`${BLIND}Lifeboat cannot read the object of GET `)),
   });
   expect(JSON.stringify(app?.log)).toContain(why);
-  expect(asked().filter((question) => question === "mark" || question === "event")).toEqual([]);
+  expect(asked().filter((kind) => WRITES.includes(kind))).toEqual([]);
 });
 
 const NONE = /^$/;
@@ -85,33 +83,34 @@ const NONE = /^$/;
  * always, a 404 where that says that there is no such kind. Without a permission for budgets the decision stands.
  */
 // prettier-ignore
-describe.each<[keyof CannedAnswers, says: RegExp, lasts: RegExp]>([
-  ["pod",           /404/,               /./],
-  ["vmi",           /404/,               /^403$/],
-  ["evacuations",   NONE,                /^403$|404/],
-  ["kubevirt",      NONE,                /^403$|404/],
-  ["configuration", NONE,                /^403$/],
-  ["budget",        /404|^403$|^JSON/,   NONE],
-])("only when asked for the %s", (question, says, lasts) => {
+describe.each<[string, says: RegExp, lasts: RegExp]>([
+  ["get pods",                    /404/,               /./],
+  ["get virtualmachineinstances", /404/,               /^403$/],
+  ["list evacuations",            NONE,                /^403$|404/],
+  ["list kubevirts",              NONE,                /^403$|404/],
+  ["get lifeboatconfigurations",  NONE,                /^403$/],
+  ["get poddisruptionbudgets",    /404|^403$|^JSON/,   NONE],
+])("only when asked: %s", (kind, says, lasts) => {
   test.each(MISBEHAVIOURS.filter(([name]) => !says.test(name)))("%s", async (name, behaviour, why) => {
-    expect(await ask({ [question]: behaviour })).toMatchObject(lasts.test(name) ? FAILS : blindly(why));
-    expect(asked()).not.toContain("mark");
+    expect(await ask({ [kind]: behaviour })).toMatchObject(lasts.test(name) ? FAILS : blindly(why));
+    expect(asked()).not.toContain("patch virtualmachineinstances");
   });
 });
 
 // prettier-ignore
 test.each([
   ["completed",    { status: { phase: "Succeeded" } }],
-  ["no launcher",  { metadata: { ...CANNED_POD.metadata, labels: {} } }],
+  ["no launcher",  { metadata: { ...POD_OBJECT.metadata, labels: {} } }],
 ])("given a pod that needs no protection, the rest may be broken: %s", async (_, tweak) => {
   const rest = stub.status(401, "Unauthorized");
-  const broken = { vmi: rest, evacuations: rest, kubevirt: rest, configuration: rest };
-  const answer = await ask({ ...broken, pod: stub.json({ ...CANNED_POD, ...tweak }) });
+  const kinds = ["get virtualmachineinstances", "list evacuations", "list kubevirts", "get lifeboatconfigurations"];
+  const broken = Object.fromEntries(kinds.map((kind) => [kind, rest]));
+  const answer = await ask({ ...broken, "get pods": stub.json({ ...POD_OBJECT, ...tweak }) });
   expect(answer).toMatchObject({ code: 200, body: allowance() });
 });
 
 test.each([301, 307])("a redirect (%i) is not followed, and the token not taken along", async (code) => {
-  const elsewhere = startCannedCluster();
+  const elsewhere = clusterWith();
   await ask(stub.redirecting(elsewhere.url, code));
   expect(elsewhere.requests).toEqual([]);
 });
@@ -119,6 +118,7 @@ test.each([301, 307])("a redirect (%i) is not followed, and the token not taken 
 test.each(MISBEHAVIOURS.slice(2))(
   "the Event and the evacuation that follow disturb no decision: %s",
   async (_, behaviour) => {
-    expect(await ask({ event: behaviour, list: behaviour })).toMatchObject({ body: refusal(TRIGGERED) });
+    const answers = { "create events": behaviour, "patch evacuations/status": behaviour };
+    expect(await ask(answers)).toMatchObject({ body: refusal(TRIGGERED) });
   },
 );

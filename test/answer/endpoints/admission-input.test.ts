@@ -1,14 +1,14 @@
 /** What may be sent to the admission door, and what each bad input is answered. */
 import { describe, expect, test } from "vitest";
-import { openCanned } from "../../support/canned-cluster.ts";
-import { asWebhook } from "../../support/app.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
+import { asWebhook, openApp } from "../../support/app.ts";
 import { evictionReview, refusal, review } from "../../support/reviews.ts";
 
 const MB = 1024 * 1024;
 const PATH = "/clusters/prod/admission/evictions";
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
-const [, app] = openCanned();
+const app = openApp(clusterWith());
 
 const send = (body: string, headers: Record<string, string> = {}) =>
   app.request(PATH, { method: "POST", headers: { ...asWebhook, ...headers }, body });

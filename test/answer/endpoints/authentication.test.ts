@@ -1,6 +1,6 @@
 /** Who may open which door, with which token. */
 import { describe, expect, test } from "vitest";
-import { startCannedCluster } from "../../support/canned-cluster.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { entry, openApp, TOKENS } from "../../support/app.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
@@ -10,7 +10,7 @@ const EXPECTED = {
     "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN",
 } as const;
 
-const server = startCannedCluster();
+const server = clusterWith();
 const { operatorToken: _, ...simple } = entry(server.url);
 const rotated = entry(server.url, {
   webhookToken: ["the-next-webhook-token", TOKENS.webhookToken],

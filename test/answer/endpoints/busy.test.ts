@@ -3,11 +3,10 @@ import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { NOW, pod } from "../../support/fixtures.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
-import { CANNED_VMI, configured, startCannedCluster } from "../../support/canned-cluster.ts";
-import { type Answer, type App, asWebhook, entry, openApp } from "../../support/app.ts";
+import { VMI_OBJECT, configured, clusterWith } from "../../support/cluster/one-vm.ts";
+import { type Answer, type App, asWebhook, openApp } from "../../support/app.ts";
 import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
-import { json, reach } from "../../support/answers.ts";
-import type { Platform } from "../../../functions/env.ts";
+import { json } from "../../support/answers.ts";
 import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/transport.ts";
 
 const MB = 1024 * 1024;
@@ -22,17 +21,15 @@ let gate: PromiseWithResolvers<void>;
 let waiting: Promise<Answer>[];
 beforeEach(async () => {
   const annotations = { padding: "x".repeat(4 * MB) };
-  const server = startCannedCluster({
-    configuration: configured(GUARDED),
-    vmi: json({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, annotations } }),
+  const cluster = clusterWith({
+    "get lifeboatconfigurations": configured(GUARDED),
+    "get virtualmachineinstances": json({ ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, annotations } }),
   });
   gate = Promise.withResolvers<void>();
   gate.promise.catch(() => undefined);
-  const fetch: Platform["fetch"] = async (url, init) => {
-    if (url.endsWith("/pods/waiting")) await gate.promise;
-    return await reach(url, init);
-  };
-  app = openApp({ CLUSTERS: { prod: entry(server.url) } }, undefined, { fetch });
+  app = openApp(cluster, async (_, request) => {
+    if (request?.name === "waiting") await gate.promise;
+  });
   // Reads the settings.
   await review(app, evictionReview({ request: { dryRun: true } }));
   // They end without reading a VMI, which is large.

@@ -5,8 +5,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isToBeReleased, isUnfinished } from "../../../shared/kube/evacuation.ts";
-import { once } from "../../support/cluster.ts";
-import type { FakeCluster } from "../../support/cluster.ts";
+import { type FakeCluster, once } from "../../support/cluster.ts";
 import { endedEvacuation, evacuation, migration, NODE, node, NOW, time } from "../../support/fixtures.ts";
 import {
   all,

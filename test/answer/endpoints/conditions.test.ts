@@ -3,7 +3,8 @@ import { beforeEach, expect, test } from "vitest";
 import { missingRights } from "../../../functions/conditions.ts";
 import { DEFAULT_SETTINGS, type FeatureGate } from "../../../shared/settings/settings.ts";
 import { type App, asWebhook, openApp } from "../../support/app.ts";
-import { type Before, connectTo, FakeCluster } from "../../support/cluster.ts";
+import { type Before, FakeCluster } from "../../support/cluster.ts";
+import { connectTo } from "../../support/client.ts";
 import { asJson, at, textOf } from "../../support/json.ts";
 
 let fake: FakeCluster;

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import type { Fetch } from "../../../shared/kube/transport.ts";
-import { tokenOf } from "../../support/canned-cluster.ts";
+import { tokenOf } from "../../support/cluster/tokens.ts";
 import { asOperator, asWebhook, type App, entry as entryOf, openApp } from "../../support/app.ts";
 import { failure } from "../../support/cluster/api.ts";
 import { FakeCluster, SERVER } from "../../support/cluster.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";
-import { CANNED_VMI, type CannedAnswers, configured, startCannedCluster } from "../../support/canned-cluster.ts";
+import { VMI_OBJECT, type Answers, configured, clusterWith } from "../../support/cluster/one-vm.ts";
 import { type App, entry, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { html, json, status } from "../../support/answers.ts";
@@ -21,19 +21,19 @@ const WEB = event("vmi.changed", { namespace: "apps", name: "web", uid: "uid-of-
 const NODE = event("node.changed", { name: "node01" });
 
 const metadata = { name: "node01", uid: "u", resourceVersion: "1" };
-const ODD_VMI = json({ ...CANNED_VMI, spec: { evictionStrategy: 7 } });
+const ODD_VMI = json({ ...VMI_OBJECT, spec: { evictionStrategy: 7 } });
 const ODD_NODE = json({ kind: "Node", metadata, spec: { taints: 7 } });
 
 // prettier-ignore
-test.each<[string, number, why: string, object, CannedAnswers]>([
+test.each<[string, number, why: string, object, Answers]>([
   ["a VMI",                                  204, "it has been looked at",           WEB,      {}],
-  ["a VMI that cannot be understood",        204, "it will be the same next time",   WEB,      { vmi: ODD_VMI }],
-  ["a node that cannot be understood",       204, "likewise",                        NODE,     { node: ODD_NODE }],
-  ["a VMI, and a proxy answers with a page", 503, "the next answer may be the VMI",  WEB,      { vmi: html(200) }],
-  ["a VMI, and the API server fails",        503, "the relay sends it again",        WEB,      { vmi: status(500, "InternalError") }],
-  ["a VMI that may not be read",             503, "until the permission is there",   WEB,      { vmi: status(403, "Forbidden") }],
+  ["a VMI that cannot be understood",        204, "it will be the same next time",   WEB,      { "get virtualmachineinstances": ODD_VMI }],
+  ["a node that cannot be understood",       204, "likewise",                        NODE,     { "get nodes": ODD_NODE }],
+  ["a VMI, and a proxy answers with a page", 503, "the next answer may be the VMI",  WEB,      { "get virtualmachineinstances": html(200) }],
+  ["a VMI, and the API server fails",        503, "the relay sends it again",        WEB,      { "get virtualmachineinstances": status(500, "InternalError") }],
+  ["a VMI that may not be read",             503, "until the permission is there",   WEB,      { "get virtualmachineinstances": status(403, "Forbidden") }],
 ])("a delivery about %s: %i, %s", async (...[, expected, , told, answers]) => {
-  const { url } = startCannedCluster({ configuration: configured({ disruptionBudgets: "Never" }), ...answers });
+  const { url } = clusterWith({ "get lifeboatconfigurations": configured({ disruptionBudgets: "Never" }), ...answers });
   const app = openApp({ CLUSTERS: { prod: entry(url, { relaySecret }) } });
   expect(await deliver(told, app)).toBe(expected);
 });

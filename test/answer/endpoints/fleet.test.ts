@@ -1,12 +1,13 @@
 /** Which clusters there are, and how each is reached: CLUSTERS, the registry, bindings. */
 import { expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
-import { startCannedCluster } from "../../support/canned-cluster.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { asWebhook, entry, openApp, type TestEnv, TOKENS } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { refusal, review } from "../../support/reviews.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
-import { SECRET_OF_UPSTREAM, reach } from "../../support/answers.ts";
+import { SECRET_OF_UPSTREAM } from "../../support/answers.ts";
+import { reach } from "../../support/cluster/network.ts";
 
 const TRIGGERED = refusal('Eviction triggered evacuation of VMI "apps/web"');
 
@@ -31,7 +32,7 @@ const outage: ClusterRegistry = {
   list: () => Promise.reject(new Error("KV LIST failed: 500")),
 };
 
-const [own, far] = [startCannedCluster(), startCannedCluster()];
+const [own, far] = [clusterWith(), clusterWith()];
 const CLUSTERS = { prod: entry(own.url) };
 const fourth = { a: "", b: "", c: "", prod: entry(far.url) };
 
@@ -91,7 +92,7 @@ test("a Workers VPC binding is fetched from under the name that every API server
 });
 
 test("headers of the entry go out with every request, and nowhere else", async () => {
-  const server = startCannedCluster();
+  const server = clusterWith();
   const headers = { "CF-Access-Client-Secret": SECRET_OF_UPSTREAM };
   const app = openApp({ CLUSTERS: { prod: entry(`${server.url}/`, { headers }) } });
   const answer = await review(app);

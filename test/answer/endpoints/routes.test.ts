@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { rejectionOf, renderRejection } from "../../../functions/errors.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
-import { notFound, openCanned } from "../../support/canned-cluster.ts";
+import { clusterWith, notFound } from "../../support/cluster/one-vm.ts";
 import { asOperator, entry, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { html, hangingUp, json, SECRET_OF_UPSTREAM, status } from "../../support/answers.ts";
@@ -59,10 +59,11 @@ test.each([
   ["accepts Lifeboat's token",               json({ major: "1" }),         200, true ],
   ["does not accept Lifeboat's token (401)", status(401, "Unauthorized"),  503, false],
 ])("ready in a cluster, whose API server %s", async (words, behaviour, code, ready) => {
-  const [server, app] = openCanned(behaviour);
+  const cluster = clusterWith(behaviour);
+  const app = openApp(cluster);
   const answer = await app.request("/clusters/prod/readyz", { headers: asOperator });
   expect(answer).toMatchObject({ code, body: { ready, message: expect.stringContaining(words) } });
-  expect(new Set(server.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(["GET /version"]));
+  expect(new Set(cluster.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(["GET /version"]));
 });
 
 // prettier-ignore
@@ -76,7 +77,7 @@ test.each(["readyz", "metrics"])(
   "a cluster that cannot be asked: %s says why, and nothing that was answered",
   async (path) => {
     for (const [behaviour, code, why] of SILENT) {
-      const [, app] = openCanned(behaviour);
+      const app = openApp(clusterWith(behaviour));
       const answer = await app.request(`/clusters/prod/${path}`, { headers: asOperator });
       const error = { reason: "ClusterUnavailable", message: expect.stringContaining(why) };
       expect(answer).toMatchObject({ code, body: { error } });
@@ -100,11 +101,12 @@ test.each([
   ["a namespace that leads elsewhere",          "vms/..%2Fapps/web"],
   ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
 ])("objects are not looked for under names that no object can have: %s", async (_, path) => {
-  const [server, app] = openCanned({ vmi: notFound });
+  const cluster = clusterWith({ "get virtualmachineinstances": notFound });
+  const app = openApp(cluster);
   const grant = { cluster: "prod", name: "jane", until: NOW.getTime() / 1000 + 60 };
-  const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(server.url), headers: {} })}`;
+  const cookie = `${COOKIE}=${await signGrant(grant, { ...entry("https://any"), headers: {} })}`;
   const { code } = await app.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
   expect(code).toBe(404);
-  const asked = server.requests.map((one) => `${one.path}?${one.query.toString()}`);
+  const asked = cluster.requests.map((one) => `${one.path}?${one.query.toString()}`);
   expect(asked.filter((one) => /\.\.|Web|a(?:\/|%2F)b|nodeName/.test(one))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** The clock's door: a tick for every cluster, and a full reconcile for a caller who asks. */
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
-import { CANNED_VMI, type CannedAnswers, list, startCannedCluster as start } from "../../support/canned-cluster.ts";
+import { list, clusterWith } from "../../support/cluster/one-vm.ts";
 import { type App, asWebhook, entry, openApp } from "../../support/app.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import * as stub from "../../support/answers.ts";
@@ -82,15 +82,8 @@ describe("a full scan that is asked for", () => {
   });
 });
 
-/** With one VMI, whose budget is missing. */
-const UNBUDGETED: CannedAnswers = {
-  list: (request, signal) => {
-    const items = request.path.endsWith("/virtualmachineinstances") ? [CANNED_VMI] : [];
-    return list(...items)(request, signal);
-  },
-};
-
-function budgeted({ requests }: stub.Stub): boolean {
+/** Its one VMI had no budget. */
+function budgeted({ requests }: FakeCluster): boolean {
   return requests.some(({ method, path }) => method === "POST" && path.endsWith("/poddisruptionbudgets"));
 }
 
@@ -100,7 +93,7 @@ test.each<[string, stub.Behaviour]>([
   ["lists without end",  list({ odd: true })],
   ["never answers",      stub.neverAnswering],
 ])("given a cluster that %s, others have their full scan, and do not wait for it", async (_, behaviour) => {
-  const [sick, healthy] = [start(behaviour), start(UNBUDGETED)];
+  const [sick, healthy] = [clusterWith(behaviour), clusterWith()];
   const clock = new VirtualClock(NOW);
   /** For each line of the log, whether the other one was done by then. */
   const logged: [unknown, boolean][] = [];

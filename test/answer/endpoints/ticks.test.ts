@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { newIsolateState } from "../../../functions/target.ts";
 import { isFullScan, runTick } from "../../../functions/schedule.ts";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
-import { startCannedCluster as start } from "../../support/canned-cluster.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { entry, newPlatform, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
@@ -27,7 +27,7 @@ describe("with the queue", () => {
   });
 
   test("a message is about its own cluster; one that has waited for a minute is logged, not acted on", async () => {
-    const [own, other] = [start(), start()];
+    const [own, other] = [clusterWith(), clusterWith()];
     const app = openApp({ CLUSTERS: { own: entry(own.url), other: entry(other.url) } });
     const message = { cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() };
     await app.receive(message);

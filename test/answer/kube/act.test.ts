@@ -9,7 +9,7 @@ import { status } from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../../support/launchers.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
-import { canned, connectTo, present } from "../../support/kube/connected.ts";
+import { connectToOneVm, connectTo, present } from "../../support/client.ts";
 import { LAUNCHER, migrationsOf } from "../../../shared/kube/requests.ts";
 import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
@@ -82,7 +82,7 @@ describe("on migrations", () => {
     ["an invalid field",      status(422, "Invalid", "spec.priority: forbidden"),                                                                 "Refused"],
     ["the name is taken",     status(409, "AlreadyExists"),                                                                                       "Done"],
   ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
-    const { cluster } = canned({ other });
+    const { cluster } = connectToOneVm({ "create virtualmachineinstancemigrations": other });
     const create: Action = { verb: "CreateMigration", vmi: vmiFixture(), name: "m", evacuation: EVACUATION };
     expect(await performAction(create, { cluster, now: () => NOW })).toBe(result);
   });

@@ -5,7 +5,7 @@ import type { NewEvacuation } from "../../../shared/kube/action.ts";
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { MARK_SEEN, newborn, NOW, time } from "../../support/fixtures.ts";
-import { connectTo, present } from "../../support/kube/connected.ts";
+import { connectTo, present } from "../../support/client.ts";
 import {
   activeEvacuations,
   evacuationsFrom,

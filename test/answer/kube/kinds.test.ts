@@ -8,9 +8,9 @@ import { Vmi } from "../../../shared/kube/schemas/vmi.ts";
 import { Evacuation } from "../../../shared/kube/schemas/lifeboat.ts";
 import { ACTIVE_PHASES, END_PHASES, type EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
-import { list } from "../../support/canned-cluster.ts";
+import { list } from "../../support/cluster/one-vm.ts";
 import { MARK_SEEN, NOW, time, vmi } from "../../support/fixtures.ts";
-import { canned } from "../../support/kube/connected.ts";
+import { connectToOneVm } from "../../support/client.ts";
 import { activeEvacuations } from "../../../shared/kube/requests.ts";
 
 const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };
@@ -66,7 +66,7 @@ describe("an Evacuation", () => {
     ])("%s", async (_, tweak, field) => {
       const odd: string[] = [];
       const items = [{ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }];
-      const { cluster } = canned({ evacuations: list(...items) }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+      const { cluster } = connectToOneVm({ "list evacuations": list(...items) }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
       expect((await activeEvacuations(cluster)).map(({ name }) => name)).toEqual(["next"]);
       expect(odd).toEqual([expect.stringMatching(new RegExp(`^evacuations: .+: ${field}`))]);
     });

@@ -2,9 +2,9 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
 import { LARGEST_ANSWER_BYTES } from "../../../shared/kube/transport.ts";
-import { CANNED_VMI } from "../../support/canned-cluster.ts";
+import { VMI_OBJECT } from "../../support/cluster/one-vm.ts";
 import { startHttpServer, type StubServer } from "../../support/stub-server.ts";
-import { connectTo } from "../../support/kube/connected.ts";
+import { connectTo } from "../../support/client.ts";
 
 const MB = 1_000_000;
 let server: StubServer;
@@ -12,7 +12,7 @@ afterEach(() => server.stop());
 
 function vmi(name: string, bytes: number): unknown {
   const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(bytes) } }];
-  return { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name }, spec: { ...CANNED_VMI.spec, volumes } };
+  return { ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, name }, spec: { ...VMI_OBJECT.spec, volumes } };
 }
 
 /** VMIs of these sizes, page by page; every answer notes how much of it was taken. */

@@ -2,11 +2,11 @@
 import type { Action } from "../../../shared/kube/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { CANNED_MARKED, CANNED_POD, type CannedAnswers, list } from "../../support/canned-cluster.ts";
+import { MARKED_VMI_OBJECT, POD_OBJECT, type Answers, list } from "../../support/cluster/one-vm.ts";
 import { type Behaviour, html, json, status } from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
-import { canned, connectTo, present } from "../../support/kube/connected.ts";
+import { connectToOneVm, connectTo, present } from "../../support/client.ts";
 import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
 const world = await startTestCluster();
@@ -56,10 +56,10 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
 });
 
 const refused = (code: number): Behaviour => status(code, "Whatever");
-const LAUNCHERS = list(CANNED_POD);
+const LAUNCHERS = list(POD_OBJECT);
 
-async function perform(verb: "Mark" | "Unmark", answers: CannedAnswers, tweak: Partial<VmiFacts> = {}) {
-  const { cluster, requests } = canned(answers);
+async function perform(verb: "Mark" | "Unmark", answers: Answers, tweak: Partial<VmiFacts> = {}) {
+  const { cluster, requests } = connectToOneVm(answers);
   const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web", ...tweak });
   const result = await performAction({ verb, vmi }, { cluster, now: () => NOW }).catch(String);
   return { result, asked: requests.map(({ method, path }) => `${method} ${path}`), requests };
@@ -72,9 +72,12 @@ describe("each answer", () => {
   const CANCELLED = "PUT /apis/subresources.kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web/evacuate/cancel";
   const LOOKED = [CANCELLED, `GET ${VMI}`];
   const MARK = { evacuationNodeName: "node01" };
-  const ELSEWHERE = list({ ...CANNED_POD, spec: { nodeName: "node09" } });
-  const COMPLETED = list({ ...CANNED_POD, status: { phase: "Succeeded" } });
+  const ELSEWHERE = list({ ...POD_OBJECT, spec: { nodeName: "node09" } });
+  const COMPLETED = list({ ...POD_OBJECT, status: { phase: "Succeeded" } });
   const NODE = "GET /api/v1/nodes/node01";
+  const [PODS, EVICTS] = ["list pods", "create pods/eviction"];
+  const CANCELS = "update virtualmachineinstances/evacuate/cancel";
+  const [GETS, PATCHES, NODES] = ["get virtualmachineinstances", "patch virtualmachineinstances", "get nodes"];
   const HERE = json({
     kind: "Node",
     metadata: { name: "node01", uid: "n", resourceVersion: "1" },
@@ -83,23 +86,23 @@ describe("each answer", () => {
   });
 
   // prettier-ignore
-  test.each<["Mark" | "Unmark", string, Partial<VmiFacts>, CannedAnswers, string | RegExp, readonly string[]]>([
-    ["Mark",   "refused, with KubeVirt's words",   {},   { list: LAUNCHERS, other: refused(429) },                                 "Done",          ASKED],
-    ["Mark",   "the pod is gone",                  {},   { list: LAUNCHERS, other: refused(404) },                                 "Conflict",      ASKED],
-    ["Mark",   "may not evict",                    {},   { list: LAUNCHERS, other: refused(403) },                                 /403 Forbidden/, ASKED],
-    ["Mark",   "no pod on its node",               {},   { list: ELSEWHERE },                                                      "Conflict",      ASKED.slice(0, 1)],
-    ["Mark",   "only one that has ended",          {},   { list: COMPLETED },                                                      "Conflict",      ASKED.slice(0, 1)],
+  test.each<["Mark" | "Unmark", string, Partial<VmiFacts>, Answers, string | RegExp, readonly string[]]>([
+    ["Mark",   "refused, with KubeVirt's words",   {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(429) },                            "Done",          ASKED],
+    ["Mark",   "the pod is gone",                  {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(404) },                            "Conflict",      ASKED],
+    ["Mark",   "may not evict",                    {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(403) },                            /403 Forbidden/, ASKED],
+    ["Mark",   "no pod on its node",               {},   { [PODS]: ELSEWHERE },                                                    "Conflict",      ASKED.slice(0, 1)],
+    ["Mark",   "only one that has ended",          {},   { [PODS]: COMPLETED },                                                    "Conflict",      ASKED.slice(0, 1)],
     ["Unmark", "no mark",                          {},   {},                                                                       "Done",          []],
-    ["Unmark", "done",                             MARK, { other: json({}) },                                                      "Done",          [CANCELLED]],
-    ["Unmark", "gone",                             MARK, { other: refused(404), vmi: refused(404) },                               "Done",          LOOKED],
-    ["Unmark", "a page of a proxy",                MARK, { other: html(404), vmi: json(CANNED_MARKED), node: HERE },               /404/,           [...LOOKED, NODE]],
-    ["Unmark", "the drain taint keeps it",         MARK, { other: refused(400) },                                                  "Done",          [CANCELLED]],
-    ["Unmark", "forbidden",                        MARK, { other: refused(403) },                                                  /403 Forbidden/, [CANCELLED]],
-    ["Unmark", "KubeVirt does not let it",         MARK, { other: html(401), vmi: json(CANNED_MARKED), node: HERE },               /403 Forbidden/, [...LOOKED, NODE]],
-    ["Unmark", "another mark by now",              MARK, { other: refused(500), vmi: json({ ...CANNED_MARKED, status: { ...CANNED_MARKED.status, evacuationNodeName: "node02" } }) }, "Conflict", LOOKED],
-    ["Unmark", "its node is gone",                 MARK, { other: refused(500), vmi: json(CANNED_MARKED), node: refused(404) },     "Done",          [...LOOKED, NODE]],
-    ["Unmark", "virt-api has trouble",             MARK, { other: refused(500), vmi: json(CANNED_MARKED), node: HERE },             /500/,           [...LOOKED, NODE]],
-    ["Unmark", "with label",                       { ...MARK, evacuationLabel: "urgent" }, { other: json({}) },                    "Done",          [`PATCH ${VMI}`, CANCELLED]],
+    ["Unmark", "done",                             MARK, { [CANCELS]: json({}) },                                                  "Done",          [CANCELLED]],
+    ["Unmark", "gone",                             MARK, { [CANCELS]: refused(404), [GETS]: refused(404) },                        "Done",          LOOKED],
+    ["Unmark", "a page of a proxy",                MARK, { [CANCELS]: html(404), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /404/,           [...LOOKED, NODE]],
+    ["Unmark", "the drain taint keeps it",         MARK, { [CANCELS]: refused(400) },                                              "Done",          [CANCELLED]],
+    ["Unmark", "forbidden",                        MARK, { [CANCELS]: refused(403) },                                              /403 Forbidden/, [CANCELLED]],
+    ["Unmark", "KubeVirt does not let it",         MARK, { [CANCELS]: html(401), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /403 Forbidden/, [...LOOKED, NODE]],
+    ["Unmark", "another mark by now",              MARK, { [CANCELS]: refused(500), [GETS]: json({ ...MARKED_VMI_OBJECT, status: { ...MARKED_VMI_OBJECT.status, evacuationNodeName: "node02" } }) }, "Conflict",      LOOKED],
+    ["Unmark", "its node is gone",                 MARK, { [CANCELS]: refused(500), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: refused(404) }, "Done",          [...LOOKED, NODE]],
+    ["Unmark", "virt-api has trouble",             MARK, { [CANCELS]: refused(500), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /500/,           [...LOOKED, NODE]],
+    ["Unmark", "with label",                       { ...MARK, evacuationLabel: "urgent" }, { [PATCHES]: json(MARKED_VMI_OBJECT), [CANCELS]: json({}) }, "Done",          [`PATCH ${VMI}`, CANCELLED]],
   ])("%s, %s", async (...[verb, , tweak, answers, expected, asked]) => {
     const done = await perform(verb, answers, tweak);
     expect(done.asked).toEqual(asked);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { readRefusal } from "../../../shared/reconcile/observe-shield.ts";
 import { json, status } from "../../support/answers.ts";
 import { at, time, vmi } from "../../support/fixtures.ts";
-import { canned } from "../../support/kube/connected.ts";
+import { connectToOneVm } from "../../support/client.ts";
 
 const OURS = "node hook PreVMStop from plugin lifeboat-shield failed: failed to dial plugin lifeboat-shield";
 const told = (first?: string, last = first, message = OURS) => ({
@@ -24,7 +24,7 @@ test.each<[string, unknown, unknown]>([
   ["without a time",                [told()],                                                   "Unknown"      ],
   ["what is no Event, beside one",  [{ message: 7 }, told(time(-9))],                           span(-9, -9)   ],
 ])("%s", async (_, items, expected) => {
-  const { cluster, requests } = canned({ other: json({ kind: "EventList", items }) }, () => undefined);
+  const { cluster, requests } = connectToOneVm({ "list events": json({ kind: "EventList", items }) }, () => undefined);
   expect(await readRefusal(vmi({ uid: "u" }), cluster)).toEqual(expected);
   expect(requests.map(({ path, query }) => [path, query.get("fieldSelector")])).toEqual([
     ["/api/v1/namespaces/apps/events", "involvedObject.uid=u,reason=SyncFailed"],
@@ -32,6 +32,6 @@ test.each<[string, unknown, unknown]>([
 });
 
 test("what may not be read is unknown", async () => {
-  const { cluster } = canned({ other: status(403, "Forbidden") });
+  const { cluster } = connectToOneVm({ "list events": status(403, "Forbidden") });
   expect(await readRefusal(vmi(), cluster)).toBe("Unknown");
 });

@@ -1,22 +1,22 @@
 /** Reading: pages, odd items, and names that no object has. */
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../../shared/kube/client.ts";
-import { CANNED_VMI, type CannedAnswers, list } from "../../support/canned-cluster.ts";
-import { type Behaviour, json, status, type StubRequest } from "../../support/answers.ts";
-import { canned } from "../../support/kube/connected.ts";
+import { VMI_OBJECT, type Answers, list } from "../../support/cluster/one-vm.ts";
+import { type Behaviour, json, status, type HttpRequest } from "../../support/answers.ts";
+import { connectToOneVm } from "../../support/client.ts";
 import { evacuationsOf, migrationsOf } from "../../../shared/kube/requests.ts";
 
 let odd: string[] = [];
-let requests: readonly StubRequest[] = [];
+let requests: readonly HttpRequest[] = [];
 
-async function clusterWith(answers: CannedAnswers): Promise<Client> {
+async function clusterWith(answers: Answers): Promise<Client> {
   odd = [];
-  const given = canned(answers, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+  const given = connectToOneVm(answers, (resource, issue) => void odd.push(`${resource}: ${issue}`));
   requests = given.requests;
   return given.cluster;
 }
 
-const named = (name: string) => ({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name } });
+const named = (name: string) => ({ ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, name } });
 
 describe("a list", () => {
   const pages: Readonly<Record<string, Behaviour>> = {
@@ -28,7 +28,7 @@ describe("a list", () => {
     (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(request, signal);
 
   test("is read page by page to its end", async () => {
-    const vmis = await (await clusterWith({ list: paged })).list("virtualmachineinstances");
+    const vmis = await (await clusterWith({ "list virtualmachineinstances": paged })).list("virtualmachineinstances");
     expect(vmis.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     expect(requests.map(({ query }) => query.get("limit"))).toEqual(["250", "250", "250"]);
   });
@@ -39,7 +39,7 @@ describe("a list", () => {
     ["its first page",   { continue: "next", remainingItemCount: 9_999 }, 10_000],
   ])("is counted by one small request: %s", async (_, metadata, count) => {
     const body = { kind: "VirtualMachineInstanceList", metadata, items: [named("a")] };
-    expect(await (await clusterWith({ list: json(body) })).count("virtualmachineinstances")).toBe(count);
+    expect(await (await clusterWith({ "list virtualmachineinstances": json(body) })).count("virtualmachineinstances")).toBe(count);
     expect(requests.map(({ query }) => query.get("limit"))).toEqual(["1"]);
   });
 
@@ -47,7 +47,9 @@ describe("a list", () => {
     const first = json({ kind: "List", metadata: { continue: "old" }, items: [] });
     const expired: Behaviour = (request, signal) =>
       (request.query.has("continue") ? status(410, "Expired") : first)(request, signal);
-    await expect((await clusterWith({ list: expired })).list("virtualmachineinstances")).rejects.toThrow("with 410");
+    await expect(
+      (await clusterWith({ "list virtualmachineinstances": expired })).list("virtualmachineinstances"),
+    ).rejects.toThrow("with 410");
   });
 
   // prettier-ignore
@@ -56,12 +58,15 @@ describe("a list", () => {
     ["another kind",          { kind: "Pod", items: [] }],
     ["items that are none",   { kind: "List", items: {} }],
   ])("that is %s is no list", async (_, body) => {
-    await expect((await clusterWith({ list: json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not what an API server says");
+    await expect((await clusterWith({ "list virtualmachineinstances": json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not what an API server says");
   });
 
   test("an odd item is told by its name and left out, the others are not", async () => {
     const cluster = await clusterWith({
-      list: list(named("a"), 7, { metadata: {} }, named("b"), { ...named("c"), status: { nodeName: 1 } }),
+      "list virtualmachineinstances": list(named("a"), 7, { metadata: {} }, named("b"), {
+        ...named("c"),
+        status: { nodeName: 1 },
+      }),
     });
     expect((await cluster.list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["a", "b"]);
     expect(odd).toHaveLength(3);
@@ -77,8 +82,8 @@ describe("an item is left out whose name no object can have", () => {
     ["without a name",          { name: "" }],
     ["in no namespace",         { namespace: "../kube-system" }],
   ])("%s", async (_, metadata) => {
-    const item = { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, ...metadata } };
-    expect((await (await clusterWith({ list: list(item, named("b")) })).list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["b"]);
+    const item = { ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, ...metadata } };
+    expect((await (await clusterWith({ "list virtualmachineinstances": list(item, named("b")) })).list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["b"]);
     expect(odd).toHaveLength(1);
   });
 });
@@ -86,10 +91,10 @@ describe("an item is left out whose name no object can have", () => {
 // prettier-ignore
 test.each([
   ["no metadata",       { spec: {} },                                                                             "metadata"],
-  ["no spec",           { metadata: CANNED_VMI.metadata },                                                        "spec"],
-  ["labels of numbers", { metadata: { ...CANNED_VMI.metadata, labels: { a: 1 } }, spec: {} },                     "metadata.labels.a"],
+  ["no spec",           { metadata: VMI_OBJECT.metadata },                                                        "spec"],
+  ["labels of numbers", { metadata: { ...VMI_OBJECT.metadata, labels: { a: 1 } }, spec: {} },                     "metadata.labels.a"],
 ])("an object with %s: the error says which field", async (_, vmi, field) => {
-  const cluster = await clusterWith({ vmi: json(vmi) });
+  const cluster = await clusterWith({ "get virtualmachineinstances": json(vmi) });
   const found = cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" });
   await expect(found).rejects.toThrow(`: ${field}: `);
 });

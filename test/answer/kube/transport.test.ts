@@ -1,17 +1,18 @@
 /** What every request to an API server says. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
-import { startCannedCluster } from "../../support/canned-cluster.ts";
-import { reach, type Stub } from "../../support/answers.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
+import { reach } from "../../support/cluster/network.ts";
 import { NOW, vmi } from "../../support/fixtures.ts";
-import { connectTo } from "../../support/kube/connected.ts";
+import { connectTo } from "../../support/client.ts";
 import { act } from "../../../shared/evacuation/perform.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 
-let server: Stub;
+let server: FakeCluster;
 beforeAll(() => {
-  server = startCannedCluster();
+  server = clusterWith();
 });
 
 test("a read carries the token and the entry's headers, and is no other user's", async () => {

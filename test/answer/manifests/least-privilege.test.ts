@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Platform } from "../../../functions/env.ts";
 import { configureLifeboat } from "../../../infra/lab/stage/apply.ts";
-import { reach } from "../../support/answers.ts";
+import { reach } from "../../support/cluster/network.ts";
 import { openApp } from "../../support/app.ts";
 import { startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
 import { DEEDS } from "../../support/manifests/deeds.ts";

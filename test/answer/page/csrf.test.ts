@@ -1,14 +1,15 @@
 /** Forms that another page sends, what a form may be, and the headers that keep other pages out. */
 import { beforeAll, expect, test } from "vitest";
-import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
+import { tokenOf } from "../../support/cluster/tokens.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import { entry } from "../../support/app.ts";
-import type { Stub } from "../../support/answers.ts";
 import { arrive, ORIGIN, type PageVisitor } from "./support/visitor.ts";
 
-let server: Stub;
+let server: FakeCluster;
 let visitor: PageVisitor;
 beforeAll(async () => {
-  server = startCannedCluster();
+  server = clusterWith();
   visitor = arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
   await visitor.post("/signin", { token: tokenOf() });
 });

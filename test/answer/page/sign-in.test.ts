@@ -1,14 +1,16 @@
 /** Signing in with a token for the page, where that leads, and what it tells a stranger. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
+import { tokenOf } from "../../support/cluster/tokens.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
 import { entry, TOKENS } from "../../support/app.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
-import type { Behaviour, Stub } from "../../support/answers.ts";
+import type { Behaviour } from "../../support/answers.ts";
 import { arrive, HOSTILE, isEscaped, words } from "./support/visitor.ts";
 
-let server: Stub;
+let server: FakeCluster;
 beforeAll(async () => {
-  server = startCannedCluster();
+  server = clusterWith();
 });
 
 const RIGHT = tokenOf();
@@ -77,7 +79,7 @@ test.each(["prod", "staging", "none"])(
 const hangs: Behaviour = () => new Promise(() => undefined);
 
 test("a cluster that does not answer keeps nobody out of another one", async () => {
-  const silent = startCannedCluster({ user: hangs });
+  const silent = clusterWith({ "create tokenreviews": hangs });
   const CLUSTERS = { prod: entry(server.url), silent: entry(silent.url) };
   const visitor = arrive({ env: { CLUSTERS } });
   for (let i = 0; i < 20; i++) void visitor.post("/signin", { cluster: "silent", token: RIGHT });

@@ -5,8 +5,8 @@ import { ClusterError } from "../../../shared/kube/failures.ts";
 import { observeNodes } from "../../../shared/reconcile/observe-nodes.ts";
 import { observeVmi } from "../../../shared/reconcile/observe-vmi.ts";
 import type { Phase } from "../../../shared/kube/evacuation.ts";
-import { connectTo } from "../../support/cluster.ts";
 import { FakeCluster } from "../../support/cluster.ts";
+import { connectTo } from "../../support/client.ts";
 import { at, evacuation, migration, NODE, node, NOW, pod, settings, vmi } from "../../support/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };

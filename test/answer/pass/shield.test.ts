@@ -4,7 +4,8 @@ import { reconcileActive, reconcileAll, reconcileRequested } from "../../../shar
 import type { Deps } from "../../../shared/reconcile/carry-out.ts";
 import { SHIELD_PLUGIN } from "../../../shared/kube/names.ts";
 import { OVER } from "../../../shared/shield/shield.ts";
-import { connectTo, failing, FakeCluster } from "../../support/cluster.ts";
+import { failing, FakeCluster } from "../../support/cluster.ts";
+import { connectTo } from "../../support/client.ts";
 import { at, migration, NODE, node, NOW, pod, settings, time, vmi, VMI_UID } from "../../support/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };

@@ -10,7 +10,7 @@ import { createSteppedClock } from "../../../infra/sandbox/index.ts";
 import { readsFrom, type Store } from "../../../shared/kube/cache.ts";
 import type { Facts } from "../../../shared/kube/resources.ts";
 import { startHttpServer } from "../../support/stub-server.ts";
-import { connectTo } from "../../support/kube/connected.ts";
+import { connectTo } from "../../support/client.ts";
 import { soon } from "./stage.ts";
 
 const KEY = { namespace: "apps", name: "web" };

@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import type { Behaviour } from "../../support/answers.ts";
-import { CANNED_POD, CANNED_VMI, configured, list } from "../../support/canned-cluster.ts";
+import { POD_OBJECT, VMI_OBJECT, configured, list } from "../../support/cluster/one-vm.ts";
 import { startStubServer } from "../../support/stub-server.ts";
 
 /** A Worker has 128 for everything that it does at a time. */
@@ -17,13 +17,13 @@ const REVIEWS = 120;
 
 /** About what etcd takes. */
 const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(1_400_000) } }];
-const LARGE_VMI = { ...CANNED_VMI, spec: { ...CANNED_VMI.spec, volumes } };
+const LARGE_VMI = { ...VMI_OBJECT, spec: { ...VMI_OBJECT.spec, volumes } };
 const labels = Object.fromEntries(
   Array.from({ length: 12_000 }, (_, i) => [`tenants.example.com/${i}`, "x".repeat(63)]),
 );
 const LARGE_POD = {
-  ...CANNED_POD,
-  metadata: { ...CANNED_POD.metadata, labels: { ...CANNED_POD.metadata.labels, ...labels } },
+  ...POD_OBJECT,
+  metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...labels } },
 };
 
 /** Page by page. The client hangs up when it has read enough. */

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createApp } from "../../../functions/app.ts";
 import { createPages } from "../../../functions/page/routes.ts";
 import { newIsolateState } from "../../../functions/target.ts";
-import { startCannedCluster } from "../../support/canned-cluster.ts";
+import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { entry, newPlatform, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { evictionReview } from "../../support/reviews.ts";
@@ -22,7 +22,7 @@ const relaySecret = [
   "whsec_dGhpcnR5LXR3byBieXRlcyBvZiBhIHNlY3JldC4uLi4=",
   "whsec_dGhlIG9sZCBzZWNyZXQgb2YgdGhlIHJlbGF5",
 ];
-const server = startCannedCluster();
+const server = clusterWith();
 const unbound = entry("binding:OF_NOTHING", { relaySecret });
 const app = openApp({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
 afterEach(() => {

@@ -15,7 +15,7 @@ import { evacuations, nodeEvacuations } from "../../../infra/lab/stage/evacuatio
 import { serverImages } from "../../../infra/lab/stage/in-cluster.ts";
 import { hasSettledAwayFrom, untilVmi } from "../vm.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
-import { present } from "../../support/kube/connected.ts";
+import { present } from "../../support/client.ts";
 
 const images = serverImages();
 const [IMAGE = ""] = images.keys();

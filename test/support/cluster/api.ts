@@ -13,6 +13,8 @@ import {
   readJsonPatch,
 } from "../../../infra/sandbox/index.ts";
 import type { Fetch } from "../../../shared/kube/transport.ts";
+import type { Behaviour } from "../answers.ts";
+import { orAborted } from "./network.ts";
 import { type RequestInfo, requestInfoOf } from "./request-info.ts";
 import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "../json.ts";
 
@@ -55,6 +57,10 @@ export class FakeApi {
   readonly #parties: Parties;
   #version = 100;
   now = (): Date => new Date(0);
+  /** All requests so far. */
+  readonly requests: RequestInfo[] = [];
+  /** Answers instead of the API server, well or badly. */
+  instead = (_: RequestInfo): Behaviour | undefined => undefined;
 
   constructor(parties: Parties = {}) {
     this.#parties = parties;
@@ -64,9 +70,12 @@ export class FakeApi {
   fetch(before: Before = () => undefined): Fetch {
     return async (url, init) => {
       const asked = requestInfoOf(url, init);
-      const instead = before(asked.label, asked);
-      const told: unknown = instead instanceof Promise ? await orAborted(instead, init.signal) : instead;
+      this.requests.push(asked);
+      const first = before(asked.label, asked);
+      const told: unknown = first instanceof Promise ? await orAborted(first, init.signal) : first;
       if (told instanceof Response) return told;
+      const instead = this.instead(asked);
+      if (instead !== undefined) return await instead(asked, init.signal ?? new AbortController().signal);
       const { code, body } = this.answer(asked);
       return new Response(JSON.stringify(body), { status: code });
     };
@@ -230,18 +239,5 @@ function patchedBy(found: JsonObject, body: unknown): JsonObject | Reply {
     return objectOf(applyJsonPatch(structuredClone(found), readJsonPatch(body)));
   } catch {
     return INVALID;
-  }
-}
-
-async function orAborted(waiting: Promise<unknown>, signal: AbortSignal | null | undefined): Promise<unknown> {
-  if (!signal) return await waiting;
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([waiting, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

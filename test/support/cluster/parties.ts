@@ -7,6 +7,7 @@ import { failure, keyOfObject, NOT_FOUND, type Parties, type Reply } from "./api
 import type { FakeCluster } from "../cluster.ts";
 import { asJson, at, type Json, type JsonObject, textOf, textsAt } from "../json.ts";
 import { object } from "./objects.ts";
+import { userOf } from "./tokens.ts";
 import { isToMove } from "../../../shared/eviction/table.ts";
 import { isFinal } from "../../../shared/kube/objects.ts";
 
@@ -58,16 +59,17 @@ function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | 
   return { ...migration, metadata, status: { phase: "Pending" } };
 }
 
-const REVIEWS: Readonly<Record<string, Json>> = {
-  selfsubjectaccessreviews: { status: { allowed: true } },
-  subjectaccessreviews: { status: { allowed: false } },
-  tokenreviews: { status: { authenticated: false, audiences: [] } },
+const ALLOWED = { status: { allowed: true } };
+const REVIEWS: Readonly<Record<string, (body: unknown) => Json>> = {
+  selfsubjectaccessreviews: () => ALLOWED,
+  subjectaccessreviews: () => ALLOWED,
+  tokenreviews: (body) => ({ status: userOf(body) }),
 };
 
 function reviewed(fake: FakeCluster, asked: RequestInfo, found: JsonObject | undefined): Reply | undefined {
   const { verb, resource, subresource } = asked;
   const review = REVIEWS[resource];
-  if (review !== undefined) return { code: 201, body: review };
+  if (review !== undefined) return { code: 201, body: review(asked.body) };
   if (resource === "version") return { code: 200, body: { major: "1", minor: "36" } };
   if (subresource === "eviction") return evict(fake, asked, found);
   if (subresource === "evacuate/cancel") return cancelEvacuation(fake, asked, found);

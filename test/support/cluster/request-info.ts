@@ -1,4 +1,6 @@
 /** What a request to an API server asks for. */
+import type { HttpRequest } from "../answers.ts";
+
 const VERBS: Readonly<Record<string, RequestInfo["verb"]>> = {
   POST: "create",
   PATCH: "patch",
@@ -6,15 +8,13 @@ const VERBS: Readonly<Record<string, RequestInfo["verb"]>> = {
   DELETE: "delete",
 };
 
-export interface RequestInfo {
+export interface RequestInfo extends HttpRequest {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete";
   readonly resource: string;
   /** Empty: none. */
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-  readonly query: URLSearchParams;
-  readonly body: unknown;
   /** For tests: `get pods`, `list pods kubevirt.io=virt-launcher spec.nodeName=node01`, `patch evacuations/status`. */
   readonly label: string;
 }
@@ -27,16 +27,25 @@ export function requestInfoOf(url: string, init: RequestInit): RequestInfo {
   const found: Readonly<Record<string, string>> = PATH.exec(pathname)?.groups ?? { resource: pathname.slice(1) };
   const part = (group: string) => decodeURIComponent(found[group] ?? "");
   const [namespace, resource, name] = [part("namespace"), part("resource"), part("name")];
+  const { method = "GET" } = init;
   const read = name === "" && resource !== "version" ? "list" : "get";
-  const verb = VERBS[init.method ?? "GET"] ?? read;
+  const verb = VERBS[method] ?? read;
   const body: unknown = typeof init.body === "string" ? JSON.parse(init.body) : undefined;
-  const asked = { verb, resource, namespace, name, subresource: part("subresource"), query, body };
-  return { ...asked, label: labelOf(asked) };
+  const headers = Object.fromEntries(new Headers(init.headers));
+  const request = { method, path: decodeURIComponent(pathname), query, headers, body };
+  const info = { ...request, verb, resource, namespace, name, subresource: part("subresource") };
+  return { ...info, label: labelOf(info) };
 }
 
-function labelOf({ verb, resource, subresource, query }: Omit<RequestInfo, "label">): string {
-  const what = `${resource}${subresource && `/${subresource}`}`;
-  if (verb !== "list") return `${verb} ${what}`;
+/** The kind of a request: `get pods`, `list pods`, `patch evacuations/status`. */
+export function kindOf({ verb, resource, subresource }: Omit<RequestInfo, "label">): string {
+  return `${verb} ${resource}${subresource && `/${subresource}`}`;
+}
+
+function labelOf(info: Omit<RequestInfo, "label">): string {
+  const { verb, query } = info;
+  const kind = kindOf(info);
+  if (verb !== "list") return kind;
   const selectors = ["labelSelector", "fieldSelector"].flatMap((selector) => query.get(selector) ?? []);
-  return [`${query.get("limit") === "1" ? "count" : "list"} ${what}`, ...selectors].join(" ");
+  return [query.get("limit") === "1" ? kind.replace("list", "count") : kind, ...selectors].join(" ");
 }

@@ -8,8 +8,7 @@ import type { DeschedulingLimits, EnabledPlugin } from "../../../../shared/desch
 import { LEASE_SECONDS } from "../../../../shared/descheduling/deschedule.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { isActive } from "../../../../shared/kube/evacuation.ts";
-import { interleaved } from "../../../support/cluster.ts";
-import type { FakeCluster } from "../../../support/cluster.ts";
+import { type FakeCluster, interleaved } from "../../../support/cluster.ts";
 import { NOW } from "../../../support/fixtures.ts";
 import { lowNodeUtilization } from "../../../../shared/descheduling/plugins/low-node-utilization.ts";
 import { nodeAffinity } from "../../../../shared/descheduling/plugins/node-affinity.ts";

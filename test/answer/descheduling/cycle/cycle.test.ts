@@ -3,8 +3,7 @@
  * an Evacuation.
  */
 import { describe, expect, test } from "vitest";
-import { type Before, failing, UNREACHABLE } from "../../../support/cluster.ts";
-import type { FakeCluster } from "../../../support/cluster.ts";
+import { type Before, failing, type FakeCluster, UNREACHABLE } from "../../../support/cluster.ts";
 import { ClusterError } from "../../../../shared/kube/failures.ts";
 import { isActive } from "../../../../shared/kube/evacuation.ts";
 import { at, newborn, time, without } from "../../../support/fixtures.ts";

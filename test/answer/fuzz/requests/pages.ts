@@ -1,7 +1,7 @@
 /** What a visitor of the page asks for, signed in or not, from there or from another site. */
 import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../../../functions/page/session.ts";
-import { tokenOf } from "../../../support/canned-cluster.ts";
+import { tokenOf } from "../../../support/cluster/tokens.ts";
 import { NODE, NOW } from "../../../support/fixtures.ts";
 import { VMS } from "../../../support/generators/clusters.ts";
 import { NAMESPACE } from "../../../support/generators/objects.ts";
