@@ -4,7 +4,7 @@ import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { receiveTicks, runTick } from "../../functions/schedule.ts";
-import { newIsolateState, type Target, targetOf } from "../../functions/target.ts";
+import { newIsolateState, type Surroundings, type Target, targetOf } from "../../functions/target.ts";
 import { cancelEvacuations, type Cancelling } from "../../shared/evacuation/api.ts";
 import { explanationOf } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
@@ -35,6 +35,7 @@ export interface Answer {
   readonly code: number;
   readonly contentType: string | null;
   readonly retryAfter: string | null;
+  readonly headers: Headers;
   readonly text: string;
   /** Undefined if it is not JSON. */
   readonly body: unknown;
@@ -48,7 +49,7 @@ export interface App {
   reconcile(): Promise<Answer>;
   metrics(): Promise<Answer>;
   ready(): Promise<Answer>;
-  tick(at: Date): Promise<void>;
+  tick(at: Date, more?: Pick<Surroundings, "stays" | "leave">): Promise<void>;
   /** Messages of the queue of ticks arrive. */
   receive(...bodies: readonly unknown[]): Promise<void>;
   /** Asks as the command does. */
@@ -153,7 +154,7 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, { clock, ...
     reconcile: () => post("reconcile"),
     metrics: () => request("/clusters/prod/metrics", { headers: asOperator }),
     ready: () => request("/clusters/prod/readyz", { headers: asOperator }),
-    tick: (at) => runTick(at.getTime(), { env, platform, state }),
+    tick: (at, more = {}) => runTick(at.getTime(), { env, platform, state, ...more }),
     receive: (...bodies) => receiveTicks(bodies, { env, platform, state }),
     explain: async (key) => {
       const requested = { username: "explain", cause: "ApiEviction" } as const;
@@ -176,9 +177,9 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, { clock, ...
 
 export async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text();
-  const contentType = response.headers.get("content-type");
-  const retryAfter = response.headers.get("retry-after");
-  return { code: response.status, contentType, retryAfter, text, body: parsed(text) };
+  const { headers, status: code } = response;
+  const [contentType, retryAfter] = [headers.get("content-type"), headers.get("retry-after")];
+  return { code, contentType, retryAfter, headers, text, body: parsed(text) };
 }
 
 function parsed(text: string): unknown {

@@ -1,6 +1,5 @@
 /** AdmissionReviews of evictions: a minimal valid one, plus a tweak. */
 import { POD } from "./cluster/one-vm.ts";
-import { type Answer, asWebhook, type App } from "./app.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -49,19 +48,6 @@ export function deletionOf(oldObject: unknown, more: Json = {}): Json {
     ...more,
   };
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
-}
-
-export interface Asked {
-  readonly cluster?: string;
-  /** As the API server says it. */
-  readonly timeout?: string;
-}
-
-/** What an API server sends. */
-export async function review(app: App, body: Json = evictionReview(), asked: Asked = {}): Promise<Answer> {
-  const { cluster = "prod", timeout = "10s" } = asked;
-  const path = `/clusters/${cluster}/admission/evictions?timeout=${timeout}`;
-  return await app.request(path, { method: "POST", headers: asWebhook, body: JSON.stringify(body) });
 }
 
 /** The review that denies, as the API server reads it. */

@@ -9,7 +9,7 @@ import { kindOf } from "../../support/cluster/request-info.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { type App, entry, openApp, TOKENS } from "../../support/app.ts";
-import { allowance, refusal, review } from "../../support/reviews.ts";
+import { evictionReview, allowance, refusal } from "../../support/reviews.ts";
 import * as stub from "../../support/answers.ts";
 
 const BLIND = 'cannot decide on the eviction of pod "apps/virt-launcher-web-abcde", try again: ';
@@ -30,7 +30,7 @@ async function ask(answers: Answers | stub.Behaviour) {
   const clock = new VirtualClock(NOW);
   cluster = clusterWith(answers);
   app = openApp({ CLUSTERS: { prod: entry(cluster.url) } }, undefined, clock.platform);
-  const answer = await clock.outcome(review(app));
+  const answer = await clock.outcome(app.evict(evictionReview()));
   await clock.outcome(app.settle());
   return answer;
 }

@@ -5,7 +5,7 @@ import { NOW, pod } from "../../support/fixtures.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import { VMI_OBJECT, configured, clusterWith } from "../../support/cluster/one-vm.ts";
 import { type Answer, type App, asWebhook, openApp } from "../../support/app.ts";
-import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
+import { deletionOf, evictionReview, refusal } from "../../support/reviews.ts";
 import { json } from "../../support/answers.ts";
 import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/transport.ts";
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
     if (request?.name === "waiting") await gate.promise;
   });
   // Reads the settings.
-  await review(app, evictionReview({ request: { dryRun: true } }));
+  await app.evict(evictionReview({ request: { dryRun: true } }));
   // They end without reading a VMI, which is large.
   return () => gate.reject(new TypeError("the connection broke"));
 });
@@ -41,11 +41,11 @@ async function fill(count: number, bytes = 0): Promise<void> {
   const request = { ...WAITING, padding: "", dryRun: true };
   const least = JSON.stringify(evictionReview({ request })).length;
   const padding = "x".repeat(Math.max(0, Math.floor(bytes / count) - least));
-  waiting = Array.from({ length: count }, () => review(app, evictionReview({ request: { ...request, padding } })));
+  waiting = Array.from({ length: count }, () => app.evict(evictionReview({ request: { ...request, padding } })));
   for (let turn = 0; turn < 20; turn++) await setImmediate();
 }
 
-const drain = () => review(app, evictionReview());
+const drain = () => app.evict(evictionReview());
 const preempt = (secondsAgo: number) => {
   const since = new Date(NOW.getTime() - secondsAgo * 1000).toISOString();
   const victim = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since } });

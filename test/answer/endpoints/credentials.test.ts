@@ -7,7 +7,7 @@ import { asOperator, asWebhook, type App, entry as entryOf, openApp } from "../.
 import { failure } from "../../support/cluster/api.ts";
 import { FakeCluster, SERVER } from "../../support/cluster.ts";
 import { asJson, at } from "../../support/json.ts";
-import { evictionOf, review } from "../../support/reviews.ts";
+import { evictionOf } from "../../support/reviews.ts";
 import { sealed } from "../../support/sealed.ts";
 import { putVm } from "./support/fleets.ts";
 
@@ -53,7 +53,7 @@ function replace(seconds: number): string {
   return token;
 }
 
-const eviction = () => review(app, evictionOf({ namespace: "apps", name: "virt-launcher-web-abcde" }));
+const eviction = () => app.evict(evictionOf({ namespace: "apps", name: "virt-launcher-web-abcde" }));
 const ask = (path: string) => app.request(`/clusters/prod/${path}`, { headers: asOperator });
 
 async function scanned() {

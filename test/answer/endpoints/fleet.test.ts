@@ -4,7 +4,7 @@ import type { ClusterRegistry } from "../../../functions/env.ts";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { asWebhook, entry, openApp, type TestEnv, TOKENS } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
-import { refusal, review } from "../../support/reviews.ts";
+import { evictionReview, refusal } from "../../support/reviews.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
 import { SECRET_OF_UPSTREAM } from "../../support/answers.ts";
 import { reach } from "../../support/cluster/network.ts";
@@ -45,7 +45,7 @@ test.each<[string, TestEnv, asked: typeof own]>([
   const app = openApp(env);
   const before = [own, far].map(({ requests }) => requests.length);
   const seen = () => [own, far].map(({ requests }, i) => requests.length > (before[i] ?? 0));
-  expect(await review(app)).toMatchObject({ code: 200, body: TRIGGERED });
+  expect(await app.evict(evictionReview())).toMatchObject({ code: 200, body: TRIGGERED });
   await app.settle();
   const reviewed = asked.requests.length;
   await app.tick(NOW);
@@ -71,7 +71,7 @@ test.each<[string, TestEnv, string, string]>([
   const app = openApp(env);
   const error = { reason: "InvalidConfiguration", field, message: expect.stringContaining(message) };
   const scan = await app.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
-  for (const answer of [scan, await review(app)]) {
+  for (const answer of [scan, await app.evict(evictionReview())]) {
     expect(answer).toMatchObject({ code: 503, body: { error } });
     for (const value of [...Object.values(TOKENS), "secret-value", REGISTRY_KEY]) expect(answer.text).not.toContain(value);
   }
@@ -86,7 +86,7 @@ test("a Workers VPC binding is fetched from under the name that every API server
     },
   };
   const app = openApp({ CLUSTERS: { prod: entry("binding:PROD_API") }, PROD_API: binding });
-  expect(await review(app)).toMatchObject({ body: TRIGGERED });
+  expect(await app.evict(evictionReview())).toMatchObject({ body: TRIGGERED });
   await app.settle();
   expect(urls[0]).toBe("https://kubernetes.default.svc/api/v1/namespaces/apps/pods/virt-launcher-web-abcde");
 });
@@ -95,7 +95,7 @@ test("headers of the entry go out with every request, and nowhere else", async (
   const server = clusterWith();
   const headers = { "CF-Access-Client-Secret": SECRET_OF_UPSTREAM };
   const app = openApp({ CLUSTERS: { prod: entry(`${server.url}/`, { headers }) } });
-  const answer = await review(app);
+  const answer = await app.evict(evictionReview());
   await app.settle();
   const sent = new Set(server.requests.map((request) => request.headers["cf-access-client-secret"]));
   expect(sent).toEqual(new Set([SECRET_OF_UPSTREAM]));

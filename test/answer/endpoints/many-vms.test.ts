@@ -4,7 +4,7 @@ import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type App, asWebhook, openApp } from "../../support/app.ts";
 import { FakeCluster } from "../../support/cluster.ts";
 import { migration, NODE, NOW } from "../../support/fixtures.ts";
-import { evictionOf, review } from "../../support/reviews.ts";
+import { evictionOf } from "../../support/reviews.ts";
 import { putVm } from "./support/fleets.ts";
 
 const COUNT = 200;
@@ -21,7 +21,7 @@ beforeAll(async () => {
     requests.push(label);
     if (asked?.verb === "list") objects += Object(fake.api.answer(asked).body).items.length;
   });
-  await review(app, evictionOf({ namespace: "apps", name: "nothing" }));
+  await app.evict(evictionOf({ namespace: "apps", name: "nothing" }));
 });
 
 /** Requests for each VM, everything that follows the answers included. */
@@ -37,7 +37,7 @@ async function costOf(work: () => Promise<unknown>): Promise<number> {
 async function evictAll(): Promise<void> {
   const queue = pods.values();
   const drain = async () => {
-    for (const pod of queue) await review(app, evictionOf(pod));
+    for (const pod of queue) await app.evict(evictionOf(pod));
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, drain));
 }

@@ -1,14 +1,13 @@
 /** A look at many VMs of which some are slow to read: they cost their own time, and the others are looked at. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
-import { newIsolateState, targetOf } from "../../../functions/target.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { reconcileActive } from "../../../shared/reconcile/reconcile.ts";
 import { FakeCluster } from "../../support/cluster.ts";
 import { connectTo } from "../../support/client.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { newborn, NODE, NOW, vmi } from "../../support/fixtures.ts";
-import { entry, newPlatform } from "../../support/app.ts";
+import { openApp } from "../../support/app.ts";
 
 const MINUTE = 60;
 const TICK_SECONDS = 50;
@@ -46,9 +45,8 @@ test.each<[slow: number, ticks: number, why: string]>([
       throw new ClusterError({ reason: "DeadlineExceeded" });
     });
   };
-  const { platform } = newPlatform({ now: () => clock.now() });
-  const surroundings = { env: {}, platform, state: newIsolateState() };
-  const target = { ...targetOf("prod", { ...entry("https://fake"), headers: {} }, surroundings), connect };
+  const app = openApp(fake, undefined, { now: () => clock.now() });
+  const target = { ...app.target, connect };
   for (let tick = 0; tick < ticks; tick++) {
     const began = clock.now();
     await clock.settle([reconcileWithin(target, TICK_SECONDS, reconcileActive)]);

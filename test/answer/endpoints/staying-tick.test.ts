@@ -1,31 +1,26 @@
 /** A tick that finds something under way looks again every five seconds until the next is due; what it finds is done at once. */
 import { expect, test } from "vitest";
-import { runTick } from "../../../functions/schedule.ts";
-import { newIsolateState } from "../../../functions/target.ts";
-import { entry, newPlatform } from "../../support/app.ts";
-import { FakeCluster, SERVER } from "../../support/cluster.ts";
+import { type App, openApp } from "../../support/app.ts";
+import { FakeCluster } from "../../support/cluster.ts";
 import { evacuation, marked, migration, NODE, node, NOW, PINNED, pod } from "../../support/fixtures.ts";
 import { KubeVirt } from "../../support/cluster/kubevirt.ts";
 import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
-const env = { CLUSTERS: JSON.stringify({ prod: entry(SERVER) }) };
 
 /** `step`: what KubeVirt does before each further look. Resolves to how long the tick stayed, and the requests of each further look. */
 async function tick(fake: FakeCluster, step: (looks: number, now: Date) => void, stays = () => true) {
   const requests: number[] = [0];
-  const { platform, world } = newPlatform({
-    fetch: fake.api.fetch(() => void requests.push((requests.pop() ?? 0) + 1)),
+  const app: App = openApp(fake, () => void requests.push((requests.pop() ?? 0) + 1), {
     sleep: async (ms) => {
-      world.pass(ms / 1000);
-      step(requests.length, world.now());
+      app.pass(ms / 1000);
+      step(requests.length, app.now());
       requests.push(0);
     },
   });
-  fake.now = world.now;
-  await runTick(NOW.getTime(), { env, platform, state: newIsolateState(), stays });
-  return { seconds: (world.now().getTime() - NOW.getTime()) / 1000, requests: requests.slice(1) };
+  await app.tick(NOW, { stays });
+  return { seconds: (app.now().getTime() - NOW.getTime()) / 1000, requests: requests.slice(1) };
 }
 
 function evacuating(isPinned = false): FakeCluster {
@@ -77,16 +72,12 @@ test("a descheduling cycle that takes long is left to whoever takes it, and the 
   const fake = new FakeCluster();
   fake.configure({ featureGates: { EvictionsInBackground: true } });
   const held = Promise.withResolvers<void>();
-  const answer = fake.api.fetch();
-  const { platform } = newPlatform({
-    fetch: async (url, init) => {
-      if (url.includes("/configmaps/")) await held.promise;
-      return await answer(url, init);
-    },
+  const app = openApp(fake, async (_, request) => {
+    if (request?.resource === "configmaps") await held.promise;
   });
   const left: Promise<void>[] = [];
   const leave = (cycle: Promise<void>) => void left.push(cycle);
-  await runTick(NOW.getTime(), { env, platform, state: newIsolateState(), leave });
+  await app.tick(NOW, { leave });
   expect(left).toHaveLength(1);
   held.resolve();
   await Promise.all(left);

@@ -3,12 +3,11 @@
  * cost the others nothing but a few seconds.
  */
 import { describe, expect, test } from "vitest";
-import { newIsolateState } from "../../../functions/target.ts";
-import { isFullScan, runTick } from "../../../functions/schedule.ts";
+import { isFullScan } from "../../../functions/schedule.ts";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { VirtualClock } from "../../support/clock.ts";
-import { entry, newPlatform, openApp } from "../../support/app.ts";
+import { entry, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 
 const named = (kind: string, count: number) => Array.from({ length: count }, (_, i) => `${kind}-${i}`);
@@ -72,7 +71,8 @@ function endless(beginning: string, signal: AbortSignal): ReadableStream {
 async function tick(names: readonly string[], random = () => 0) {
   const clock = new VirtualClock(tickTime(names[0] ?? "", "small", NOW));
   const reached = new Set<string>();
-  const { platform, world } = newPlatform({
+  const CLUSTERS = Object.fromEntries(names.map((name) => [name, entry(`https://${name}`)]));
+  const app = openApp({ CLUSTERS }, undefined, {
     now: () => clock.now(),
     timeout: (ms) => clock.timeout(ms),
     random,
@@ -82,10 +82,9 @@ async function tick(names: readonly string[], random = () => 0) {
       return answer(url, signal ?? new AbortController().signal);
     },
   });
-  const CLUSTERS = JSON.stringify(Object.fromEntries(names.map((name) => [name, entry(`https://${name}`)])));
   const began = clock.now().getTime();
-  await clock.settle([runTick(began, { env: { CLUSTERS }, platform, state: newIsolateState() })]);
-  return { reached, took: Math.round((clock.now().getTime() - began) / 1000), log: world.log };
+  await clock.settle([app.tick(clock.now())]);
+  return { reached, took: Math.round((clock.now().getTime() - began) / 1000), log: app.log };
 }
 
 // prettier-ignore

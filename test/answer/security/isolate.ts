@@ -9,10 +9,8 @@ import { startWatch } from "../../../infra/relay/watch.ts";
 import { createSteppedClock } from "../../../infra/sandbox/index.ts";
 import { observePreflight } from "../../../shared/preflight/observe.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
-import { createApp } from "../../../functions/app.ts";
-import { newIsolateState } from "../../../functions/target.ts";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
-import { asWebhook, entry, newPlatform } from "../../support/app.ts";
+import { entry, openApp } from "../../support/app.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
 const Order = z.object({
@@ -62,15 +60,8 @@ async function forecast(): Promise<unknown> {
 
 /** At the same time. */
 async function review(count: number): Promise<object> {
-  const { platform, context } = newPlatform();
-  const app = createApp(platform, newIsolateState());
-  const env = { CLUSTERS: JSON.stringify({ prod: entry(server) }) };
-  const body = JSON.stringify(evictionReview({ request: { dryRun: true } }));
-  const ask = async () => {
-    const path = "/clusters/prod/admission/evictions?timeout=30s";
-    const answer = await app.request(path, { method: "POST", headers: asWebhook, body }, env, context);
-    return await answer.text();
-  };
+  const app = openApp({ CLUSTERS: { prod: entry(server) } });
+  const ask = async () => (await app.evict(evictionReview({ request: { dryRun: true } }), "30s")).text;
   const answers = await Promise.all(Array.from({ length: count }, ask));
   const busy = answers.filter((text) => text.includes("as much as it can")).length;
   return { busy, reviewed: answers.filter((text) => text.includes('"allowed":')).length - busy };

@@ -6,7 +6,7 @@ import { core } from "../../../infra/sandbox/index.ts";
 import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
 import type { Answer } from "../app.ts";
 import { NOW } from "../fixtures.ts";
-import { evictionOf, review } from "../reviews.ts";
+import { evictionOf } from "../reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
 import { ask, evacuations, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
@@ -35,7 +35,7 @@ async function cancel(trial: Trial): Promise<Answer> {
 
 /** A drain, and what it sets going. */
 async function evict({ app }: Trial): Promise<Answer> {
-  const answer = await review(app, evictionOf(POD));
+  const answer = await app.evict(evictionOf(POD));
   await app.settle();
   return answer;
 }

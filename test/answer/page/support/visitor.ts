@@ -1,9 +1,7 @@
 /** A visitor without a browser: sends forms as a browser does, keeps the cookie. */
-import { createApp } from "../../../../functions/app.ts";
-import type { Env, Platform } from "../../../../functions/env.ts";
-import { newIsolateState } from "../../../../functions/target.ts";
+import type { Platform } from "../../../../functions/env.ts";
 import { COOKIE, signGrant } from "../../../../functions/page/session.ts";
-import { entry, newPlatform } from "../../../support/app.ts";
+import { type Answer, type App, entry, openApp, type TestEnv } from "../../../support/app.ts";
 import type { Before, FakeCluster } from "../../../support/cluster.ts";
 import { NOW } from "../../../support/fixtures.ts";
 
@@ -16,16 +14,11 @@ export const OWN_FORM = {
   "sec-fetch-site": "same-origin",
 };
 
-export interface PageAnswer {
-  readonly code: number;
-  readonly text: string;
+export interface PageAnswer extends Answer {
   readonly location: string | null;
-  readonly headers: Headers;
 }
 
-type World = ReturnType<typeof newPlatform>["world"];
-
-export interface PageVisitor extends Pick<World, "pass" | "log" | "now" | "settle"> {
+export interface PageVisitor extends Pick<App, "pass" | "log" | "now" | "settle"> {
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<PageAnswer>;
   post(
     path: string,
@@ -37,17 +30,16 @@ export interface PageVisitor extends Pick<World, "pass" | "log" | "now" | "settl
 }
 
 interface Arrival {
-  readonly env: Omit<Env, "CLUSTERS"> & { readonly CLUSTERS: unknown };
+  readonly env: TestEnv;
   readonly start?: Date;
-  readonly fetch?: Parameters<typeof newPlatform>[0];
+  readonly instead?: Partial<Platform>;
 }
 
-export function arrive({ env: { CLUSTERS, ...others }, start, fetch: instead = {} }: Arrival): PageVisitor {
-  const { platform, context, world } = newPlatform(instead, start);
-  const app = createApp(platform, newIsolateState());
-  const env: Env = { ...others, CLUSTERS: JSON.stringify(CLUSTERS) };
+export function arrive({ env, start = NOW, instead }: Arrival): PageVisitor {
+  const app = openApp(env, undefined, instead);
+  app.pass((start.getTime() - NOW.getTime()) / 1000);
   const visitor: PageVisitor = {
-    ...world,
+    ...app,
     cookie: undefined,
     get: async (path, headers = {}) => await ask(path, { headers }),
     post: async (path, form, headers = OWN_FORM) =>
@@ -56,10 +48,9 @@ export function arrive({ env: { CLUSTERS, ...others }, start, fetch: instead = {
   const ask = async (path: string, { headers: sent, ...init }: Sent) => {
     const cookie = visitor.cookie === undefined ? {} : { cookie: `${COOKIE}=${visitor.cookie}` };
     const headers = { accept: "text/html", ...cookie, ...sent };
-    const answer = await app.request(`${ORIGIN}${path}`, { ...init, headers }, env, context);
+    const answer = await app.request(`${ORIGIN}${path}`, { ...init, headers });
     for (const set of answer.headers.getSetCookie()) visitor.cookie = kept(set);
-    const text = await answer.text();
-    return { code: answer.status, text, location: answer.headers.get("location"), headers: answer.headers };
+    return { ...answer, location: answer.headers.get("location") };
   };
   return visitor;
 }
@@ -79,7 +70,7 @@ export async function arriveAt(
     const answer = await clusters[name]?.api.fetch(before)(url, init);
     return answer ?? Response.error();
   };
-  const there = arrive({ env: { CLUSTERS: Object.fromEntries(entries) }, start: NOW, fetch: { fetch: fetchFake } });
+  const there = arrive({ env: { CLUSTERS: Object.fromEntries(entries) }, instead: { fetch: fetchFake } });
   for (const fake of Object.values(clusters)) fake.now = there.now;
   const until = NOW.getTime() / 1000 + 3600;
   const grants = entries.map(([cluster, its]) => {
