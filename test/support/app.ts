@@ -48,7 +48,6 @@ export interface App {
   delete(review: unknown): Promise<Answer>;
   reconcile(): Promise<Answer>;
   metrics(): Promise<Answer>;
-  ready(): Promise<Answer>;
   tick(at: Date, more?: Pick<Surroundings, "stays" | "leave">): Promise<void>;
   /** Messages of the queue of ticks arrive. */
   receive(...bodies: readonly unknown[]): Promise<void>;
@@ -153,7 +152,6 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, { clock, ...
     delete: (review) => post("admission/deletions?timeout=10s", review),
     reconcile: () => post("reconcile"),
     metrics: () => request("/clusters/prod/metrics", { headers: asOperator }),
-    ready: () => request("/clusters/prod/readyz", { headers: asOperator }),
     tick: (at, more = {}) => runTick(at.getTime(), { env, platform, state, ...more }),
     receive: (...bodies) => receiveTicks(bodies, { env, platform, state }),
     explain: async (key) => {

@@ -12,7 +12,7 @@ import { createAuthority, secrets, type Sandbox } from "../../../infra/sandbox/i
 import { trustIn } from "../../../infra/server/certificate.ts";
 import { HOST } from "../../../infra/server/names.ts";
 import { partsOf } from "../../../shared/settings/webhooks.ts";
-import { startInstalled } from "../../support/server/installed.ts";
+import { startInstalled } from "../../support/installed/in-cluster.ts";
 import { type Installing, installIn, look as lookAt, OPTIONAL, WEBHOOKS } from "./identity-stage.ts";
 
 const DAY = 86_400_000;

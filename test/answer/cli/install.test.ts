@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
-import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
+import { NAMESPACE, startSandboxCluster, type SandboxCluster } from "../../support/installed/worker.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 
-let cluster: TestCluster;
-beforeEach(async () => void (cluster = await startTestCluster()));
+let cluster: SandboxCluster;
+beforeEach(async () => void (cluster = await startSandboxCluster()));
 afterEach(() => cluster.stop());
 
 const run = (line: string) => lifeboat(line, { kubeconfig: cluster.kubeconfig });

@@ -6,14 +6,14 @@ import type { LauncherFacts, MigrationFacts } from "../../../shared/kube/facts.t
 import { CREATED_BY_LABEL } from "../../../shared/kube/names.ts";
 import { Launcher } from "../../../shared/kube/schemas/kubernetes.ts";
 import { status } from "../../support/answers.ts";
-import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
+import { NAMESPACE, startSandboxCluster } from "../../support/installed/worker.ts";
 import { IN_PROGRESS, ONLY } from "../../support/launchers.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { connectToOneVm, connectTo, present } from "../../support/client.ts";
 import { LAUNCHER, migrationsOf } from "../../../shared/kube/requests.ts";
 import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
-const world = await startTestCluster(["optional/descheduler-support/descheduler-support.yaml"]);
+const world = await startSandboxCluster(["optional/descheduler-support/descheduler-support.yaml"]);
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
 import type { NewEvacuation } from "../../../shared/kube/action.ts";
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
-import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
+import { NAMESPACE, startSandboxCluster } from "../../support/installed/worker.ts";
 import { MARK_SEEN, newborn, NOW, time } from "../../support/fixtures.ts";
 import { connectTo, present } from "../../support/client.ts";
 import {
@@ -23,7 +23,7 @@ const evacuations: core.Resource = {
   namespaced: true,
 };
 
-const world = await startTestCluster();
+const world = await startSandboxCluster();
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 const acting = { cluster, now: () => NOW };

@@ -4,12 +4,12 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { MARKED_VMI_OBJECT, POD_OBJECT, type Answers, list } from "../../support/cluster/one-vm.ts";
 import { type Behaviour, html, json, status } from "../../support/answers.ts";
-import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
+import { NAMESPACE, startSandboxCluster } from "../../support/installed/worker.ts";
 import { NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { connectToOneVm, connectTo, present } from "../../support/client.ts";
 import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
-const world = await startTestCluster();
+const world = await startSandboxCluster();
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 

@@ -9,7 +9,7 @@ import type { Platform } from "../../../functions/env.ts";
 import { configureLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { reach } from "../../support/cluster/network.ts";
 import { openApp } from "../../support/app.ts";
-import { startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
+import { startSandboxCluster, type SandboxCluster } from "../../support/installed/worker.ts";
 import { DEEDS } from "../../support/manifests/deeds.ts";
 import { NEEDS, RELAYS_NEEDS, SERVERS_NEEDS } from "../../support/manifests/least-privilege.ts";
 import {
@@ -54,9 +54,9 @@ test("nothing is granted to any other account", () => {
 });
 
 const used: Used[] = [];
-let cluster: TestCluster;
+let cluster: SandboxCluster;
 beforeAll(async () => {
-  cluster = await startTestCluster(OPTIONAL);
+  cluster = await startSandboxCluster(OPTIONAL);
 });
 afterAll(() => cluster.stop());
 

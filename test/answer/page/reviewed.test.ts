@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, core, type Resource, serviceAccounts } from "../../../infra/sandbox/index.ts";
 import { arrive, words } from "./support/visitor.ts";
 import { entry } from "../../support/app.ts";
-import { type Installed, startInstalled } from "../../support/server/installed.ts";
+import { type Installed, startInstalled } from "../../support/installed/in-cluster.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });

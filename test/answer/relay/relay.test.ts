@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { kubevirt, nodes, pods } from "../../../infra/sandbox/index.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
-import { createBareNode } from "../../support/bare-node.ts";
+import { createBareNode } from "../../support/installed/bare-node.ts";
 import { NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { storeOf } from "../../../infra/relay/stores.ts";
 import { kubevirt } from "../../../infra/sandbox/index.ts";
-import { createBareNode } from "../../support/bare-node.ts";
+import { createBareNode } from "../../support/installed/bare-node.ts";
 import { NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;

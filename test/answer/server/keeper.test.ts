@@ -19,7 +19,7 @@ import { HOST } from "../../../infra/server/names.ts";
 import type { Identity } from "../../../infra/server/secret.ts";
 import { applyInCluster, SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import type { Client } from "../../../shared/kube/client.ts";
-import { startInstalled } from "../../support/server/installed.ts";
+import { startInstalled } from "../../support/installed/in-cluster.ts";
 
 const OPTIONAL = ["optional/guard/guard.yaml"];
 

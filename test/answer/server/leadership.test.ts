@@ -4,7 +4,7 @@ import { createSteppedClock, leases, type Sandbox, type SteppedClock } from "../
 import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import { Leadership } from "../../../infra/server/leadership.ts";
 import type { Client } from "../../../shared/kube/client.ts";
-import { startInstalled } from "../../support/server/installed.ts";
+import { startInstalled } from "../../support/installed/in-cluster.ts";
 
 let sandbox: Sandbox;
 let connect: () => Client;

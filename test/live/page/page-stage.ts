@@ -3,7 +3,7 @@ import { applyLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { createNode, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { type ApiProxy, startApiProxy } from "../../support/setup/api-proxy.ts";
-import { trust } from "../../support/test-cluster.ts";
+import { trust } from "../../support/installed/worker.ts";
 
 /** The same one by two names. */
 export const CLUSTERS = ["harbour", "quay"] as const;

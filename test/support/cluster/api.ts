@@ -60,7 +60,7 @@ export class FakeApi {
   /** All requests so far. */
   readonly requests: RequestInfo[] = [];
   /** Answers instead of the API server, well or badly. */
-  instead = (_: RequestInfo): Behaviour | undefined => undefined;
+  instead: (request: RequestInfo) => Behaviour | undefined = () => undefined;
 
   constructor(parties: Parties = {}) {
     this.#parties = parties;

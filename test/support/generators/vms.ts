@@ -72,8 +72,6 @@ const vmi = {
   launcherIs: often("Listed", "Unlisted", "Unlisted", "Target", "Another's", "Plain"),
 };
 
-export const anyVmi = fc.record(vmi);
-
 const anyVm = fc.record({
   ...vmi,
   launcher: anyPod,

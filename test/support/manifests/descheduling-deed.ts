@@ -1,8 +1,8 @@
 /** A descheduling cycle that finds one pod to evict. */
 import { dump } from "js-yaml";
-import { createBareNode } from "../bare-node.ts";
+import { createBareNode } from "../installed/bare-node.ts";
 import { core } from "../../../infra/sandbox/index.ts";
-import type { TestCluster } from "../test-cluster.ts";
+import type { SandboxCluster } from "../installed/worker.ts";
 import { ask, type Trial } from "./trial.ts";
 
 const NODES = ["node01", "node02"];
@@ -46,7 +46,7 @@ export const deschedule = {
   done: (trial: Trial) => ask(trial, "POST", "/deschedule"),
 };
 
-export async function tidyDescheduling({ client }: TestCluster): Promise<void> {
+export async function tidyDescheduling({ client }: SandboxCluster): Promise<void> {
   await client.delete(core.nodes, { name: "node02" });
   await client.delete(core.configMaps, POLICY);
   await client.delete(core.leases, LEASE);

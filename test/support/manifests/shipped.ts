@@ -1,5 +1,5 @@
 /** The shipped manifests, parsed. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load, loadAll } from "js-yaml";
 import * as z from "zod/mini";
@@ -25,13 +25,6 @@ export type Manifest = z.infer<typeof Manifest>;
 
 /** Of the Secret that is only ever created: the API server names it. */
 export const TOKEN = "worker/token.yaml";
-
-/** Paths of the YAML files of what is applied, relative to infra/kubernetes. */
-export function yamlFiles(): readonly string[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".yaml") && path !== TOKEN)
-    .toSorted();
-}
 
 export function readYaml(path: string): unknown {
   return load(readFileSync(`${folder}${path}`, "utf8"));

@@ -1,10 +1,10 @@
 /** Where a cluster is when a deed of Lifeboat's is due, and what others do in it meanwhile. */
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
-import { createBareNode } from "../bare-node.ts";
+import { createBareNode } from "../installed/bare-node.ts";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { CONFIGURATION } from "../../../shared/kube/names.ts";
-import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
+import { NAMESPACE, type SandboxCluster } from "../installed/worker.ts";
 import { tidyDescheduling } from "./descheduling-deed.ts";
 import { evacuations, NODE, PENDING, POD, SECOND, SECOND_POD, type Trial, VMI } from "./trial.ts";
 
@@ -215,7 +215,7 @@ export async function maintainedBefore(trial: Trial): Promise<void> {
 }
 
 /** As if nothing had been done. */
-export async function tidy(cluster: TestCluster): Promise<void> {
+export async function tidy(cluster: SandboxCluster): Promise<void> {
   const { client } = cluster;
   for (const pod of [POD, SECOND_POD]) await client.delete(core.pods, pod, { gracePeriodSeconds: 0 });
   const { migrations, virtualMachineInstances } = kubevirt;

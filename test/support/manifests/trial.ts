@@ -2,7 +2,7 @@
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
 import { type Answer, asOperator, asWebhook, type App } from "../app.ts";
-import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
+import { NAMESPACE, type SandboxCluster } from "../installed/worker.ts";
 
 export interface Evacuation extends KubeObject {
   readonly spec?: { readonly virtualMachineInstance: { readonly name: string } } & Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export const PENDING = { namespace: NAMESPACE, name: "pending" };
 export const NODE = { name: "node01" };
 
 export interface Trial {
-  readonly cluster: TestCluster;
+  readonly cluster: SandboxCluster;
   readonly app: App;
 }
 

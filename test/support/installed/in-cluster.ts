@@ -1,4 +1,4 @@
-/** An API server with the in-cluster form's manifests, asked as the server asks it: with what they allow it. */
+/** A sandbox with the manifests of the in-cluster form, asked with the permissions that they give to the server. */
 import * as z from "zod/mini";
 import {
   applyManifests,
@@ -13,7 +13,7 @@ import {
 } from "../../../infra/sandbox/index.ts";
 import { applyInCluster } from "../../../infra/lab/stage/in-cluster.ts";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
-import { trust } from "../test-cluster.ts";
+import { trust } from "./worker.ts";
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 

@@ -1,6 +1,6 @@
 /**
- * The sandbox's API server with Lifeboat installed from the shipped manifests, and VMs that nothing moves: of KubeVirt there is only
- * virt-api, which marks them when it reviews an eviction, and takes marks back.
+ * A sandbox, for what only an API server's own rules can show: RBAC, admission, how fields are kept. Lifeboat is installed in it from the
+ * shipped manifests, and no controller moves its VMs: virt-api alone marks them when it reviews an eviction, and takes marks back.
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createBareNode } from "./bare-node.ts";
@@ -19,14 +19,11 @@ import {
   SUBRESOURCES,
   systemClock,
   type VirtApi,
-} from "../../infra/sandbox/index.ts";
-import { applyLifeboat, configureLifeboat } from "../../infra/lab/stage/apply.ts";
-import { entry, TOKENS } from "./app.ts";
+} from "../../../infra/sandbox/index.ts";
+import { applyLifeboat } from "../../../infra/lab/stage/apply.ts";
+import { entry, TOKENS } from "../app.ts";
 
 export const NAMESPACE = "apps";
-/** Nothing but what is asked for: no budget, no migration. */
-export const QUIET = { disruptionBudgets: "Never" };
-
 export type Vmi = kubevirt.VirtualMachineInstance;
 
 export interface TestVm {
@@ -34,10 +31,9 @@ export interface TestVm {
   readonly strategy?: string;
   readonly migratable?: boolean;
   readonly status?: Partial<NonNullable<Vmi["status"]>>;
-  readonly metadata?: Partial<core.Metadata>;
 }
 
-export interface TestCluster {
+export interface SandboxCluster {
   readonly client: KubeClient;
   /** Of an administrator. */
   readonly kubeconfig: string;
@@ -45,12 +41,7 @@ export interface TestCluster {
   readonly entry: ReturnType<typeof entry>;
   /** A VMI on node01 and its launcher pod; resolves to the pod's key. */
   createVm(vm: TestVm): Promise<{ namespace: string; name: string }>;
-  getVmi(name: string): Promise<Vmi | undefined>;
   patchVmi(name: string, body: unknown): Promise<unknown>;
-  /** Reasons of the Events told about an object, in order. */
-  storyOf(name: string): Promise<readonly (string | undefined)[]>;
-  /** Its LifeboatConfiguration's spec. */
-  configure(spec: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -60,7 +51,10 @@ export function trust({ caPem }: Pick<Sandbox, "caPem">): void {
 }
 
 /** `optional`: further files of infra/kubernetes. `clock`: the API server's. */
-export async function startTestCluster(optional: readonly string[] = [], clock = systemClock): Promise<TestCluster> {
+export async function startSandboxCluster(
+  optional: readonly string[] = [],
+  clock = systemClock,
+): Promise<SandboxCluster> {
   const sandbox = await startSandbox({ empty: true, clock });
   trust(sandbox);
   const { client } = sandbox;
@@ -79,13 +73,7 @@ export async function startTestCluster(optional: readonly string[] = [], clock =
       const { metadata } = await client.create(vmis, vmiOf(vm));
       return await createLauncher(client, metadata);
     },
-    getVmi: (name) => client.get(vmis, { namespace: NAMESPACE, name }),
     patchVmi: (name, body) => client.patch(vmis, { namespace: NAMESPACE, name }, { type: "merge", body }),
-    async storyOf(name) {
-      const { items } = await client.list(core.events);
-      return items.filter((event) => event.involvedObject.name === name).map(({ reason }) => reason);
-    },
-    configure: (spec) => configureLifeboat(client, spec),
     async stop() {
       await virtApi.stop();
       await sandbox.stop();
@@ -111,10 +99,10 @@ async function startMarking({ client, authority, caPem, apiServer }: SimulatedSa
   return virtApi;
 }
 
-function vmiOf({ name, strategy, migratable = true, status, metadata }: TestVm) {
+function vmiOf({ name, strategy, migratable = true, status }: TestVm) {
   const reason = migratable ? {} : { reason: "DisksNotLiveMigratable" };
   return {
-    metadata: { namespace: NAMESPACE, name, labels: { app: name }, annotations: { note: "kept" }, ...metadata },
+    metadata: { namespace: NAMESPACE, name, labels: { app: name }, annotations: { note: "kept" } },
     spec: { domain: { devices: {} }, ...(strategy === undefined ? {} : { evictionStrategy: strategy }) },
     status: {
       phase: "Running",

@@ -1,5 +1,5 @@
-/** A node where no node controller runs, which would take the taint of a new node away. */
-import { type KubeClient, type Node, nodes } from "../../infra/sandbox/index.ts";
+/** Creates a node in a sandbox without a node controller, which would take the taint of a new node away. */
+import { type KubeClient, type Node, nodes } from "../../../infra/sandbox/index.ts";
 
 export async function createBareNode(client: KubeClient, name: string): Promise<Node> {
   await client.create(nodes, { metadata: { name }, spec: {} });
