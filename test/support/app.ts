@@ -4,7 +4,13 @@ import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { receiveTicks, runTick } from "../../functions/schedule.ts";
-import { newIsolateState, type Surroundings, type Target, targetOf } from "../../functions/target.ts";
+import {
+  type IsolateState,
+  newIsolateState,
+  type Surroundings,
+  type Target,
+  targetOf,
+} from "../../functions/target.ts";
 import { cancelEvacuations, type Cancelling } from "../../shared/evacuation/api.ts";
 import { explanationOf } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
@@ -42,7 +48,7 @@ export interface Answer {
 }
 
 export interface App {
-  request(path: string, init?: RequestInit): Promise<Answer>;
+  request(path: string | Request, init?: RequestInit): Promise<Answer>;
   /** Asks as the API server of cluster prod does. KubeVirt's webhook reviews the eviction too. */
   evict(review: unknown, timeout?: string): Promise<Answer>;
   delete(review: unknown): Promise<Answer>;
@@ -56,7 +62,9 @@ export interface App {
   explainNode(node: string, flags?: DrainFlags): Promise<Preflight>;
   /** And the reconcile that follows. */
   cancel(vmi: NamespacedName): Promise<Cancelling>;
-  /** Waits for what goes on after the answers. */
+  /** What goes on after the answers. */
+  readonly after: readonly Promise<unknown>[];
+  /** Waits for it. */
   settle(): Promise<void>;
   now(): Date;
   /** Moves the clock. */
@@ -72,6 +80,7 @@ export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 export interface Instead extends Partial<Platform> {
   /** Time passes by it, and deadlines with it. */
   readonly clock?: VirtualClock;
+  readonly registry?: IsolateState["registry"];
 }
 
 /** The platform of an isolate: its clock and its log, and what goes on after an answer. */
@@ -114,19 +123,23 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
 const ASK_SECONDS = 10;
 
 /** Opens the app of an isolate for one fake cluster, which is its cluster prod, or for the clusters of an environment. */
-export function openApp(of: FakeCluster | TestEnv, before?: Before, { clock, ...instead }: Instead = {}): App {
+export function openApp(
+  of: FakeCluster | TestEnv,
+  before?: Before,
+  { clock, registry, ...instead }: Instead = {},
+): App {
   const fake = of instanceof FakeCluster ? of : undefined;
   const { CLUSTERS, ...others } = of instanceof FakeCluster ? { CLUSTERS: { prod: entry(SERVER) } } : of;
   const answer = fake?.api.fetch(before);
   const fetch: Platform["fetch"] = (url, init) => (answer && url.startsWith(SERVER) ? answer : reach)(url, init);
   const { platform, context, world } = newPlatform({ fetch, ...clock?.platform, ...instead });
   if (fake) fake.now = platform.now;
-  const state = newIsolateState();
+  const state = { ...newIsolateState(), ...(registry && { registry }) };
   const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
   const env: Env = { REGISTRY_KEY, ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
   const target = targetOf("prod", { ...entry(SERVER), headers: {} }, { env, platform, state });
   let app: ReturnType<typeof createApp> | undefined;
-  const request = async (path: string, init?: RequestInit) => {
+  const request = async (path: string | Request, init?: RequestInit) => {
     // Its routes take longer than a reconcile, which needs none.
     app ??= createApp(platform, state);
     return await answerOf(await app.request(path, init, env, context));

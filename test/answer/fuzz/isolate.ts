@@ -1,14 +1,12 @@
 /** The Worker as one isolate of it would be: its endpoints, on a platform of ours. */
 import { createHmac } from "node:crypto";
-import { createApp } from "../../../functions/app.ts";
-import { type IsolateState, newIsolateState } from "../../../functions/target.ts";
+import type { IsolateState } from "../../../functions/target.ts";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
 import type { VirtualClock } from "../../support/clock.ts";
-import { newPlatform } from "../../support/app.ts";
+import { type Answer, openApp } from "../../support/app.ts";
 import type { Keys, KeysByCluster } from "./authentication.ts";
 import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
-import { type Answer, answerOf } from "./judge.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 
 // The Worker loads these when it needs them. That takes real time, during which virtual time would pass.
@@ -85,16 +83,16 @@ function registry(fails: boolean): IsolateState["registry"] {
 
 export function openIsolate(cluster: HostileCluster, clock: VirtualClock, registryFails: boolean): Isolate {
   const { fetch } = cluster;
-  const { platform, context, world } = newPlatform({ fetch, ...clock.platform });
-  const app = createApp(platform, { ...newIsolateState(), registry: registry(registryFails) });
+  const app = openApp({ CLUSTERS, PROD_API: { fetch } }, undefined, {
+    fetch,
+    clock,
+    registry: registry(registryFails),
+  });
   const inSecret = ["prod", "vpc", "unbound"].map((name) => [name, ENTRY] as const);
   return {
     keys: new Map<string, Keys>([...inSecret, ...(registryFails ? [] : [["kv", ENTRY_OF_KV] as const])]),
-    log: world.log,
-    after: world.after,
-    send: (request, index) =>
-      origin.run(index, async () => {
-        return await answerOf(await app.fetch(platformRequest(request), { CLUSTERS, PROD_API: { fetch } }, context));
-      }),
+    log: app.log,
+    after: app.after,
+    send: (request, index) => origin.run(index, () => app.request(platformRequest(request))),
   };
 }
