@@ -1,4 +1,4 @@
-/** A short run of `npm run fuzz` over a network: whatever is sent to either form, every door keeps its contract. */
+/** A short run of `npm run fuzz` over a network: whatever is sent to either form, every endpoint keeps its contract. */
 import { expect, test } from "vitest";
 import { LONG } from "../answer/fuzz/property.ts";
 import { openListener, openWorker, visit } from "./fuzz.ts";

@@ -15,7 +15,7 @@ import { HOST } from "../../infra/server/names.ts";
 import { applyInCluster, inClusterManifests, SERVER } from "../../infra/lab/stage/in-cluster.ts";
 import type { Answered, Asked, Form, FormOptions, RunningForm } from "./form.ts";
 
-const DOORS_PORT = 8443;
+const WEBHOOK_PORT = 8443;
 const WEBHOOK_CONFIGURATIONS: Resource = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingWebhookConfiguration",
@@ -42,7 +42,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   const live = async () => (await client.list(pods, SERVER.namespace)).items;
   const port = async () => {
     const [pod] = await live();
-    return pod === undefined ? undefined : sandbox.processes.portOf(pod.metadata.uid, DOORS_PORT);
+    return pod === undefined ? undefined : sandbox.processes.portOf(pod.metadata.uid, WEBHOOK_PORT);
   };
   const ask = async (path: string, init: Asked = {}): Promise<Answered> =>
     await answerOf((await port()) ?? 0, path, init);

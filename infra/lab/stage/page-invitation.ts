@@ -22,7 +22,7 @@ export async function pageToken(client: KubeClient): Promise<string> {
 }
 
 /**
- * `url`: of the cluster's doors, `https://HOST/clusters/NAME`. Its certificate is of an authority that lives as long as the process: a
+ * `url`: of the cluster's endpoints, `https://HOST/clusters/NAME`. Its certificate is of an authority that lives as long as the process: a
  * browser asks before it goes on.
  */
 export async function pageInvitation(client: KubeClient, url: string): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-/** What may be sent to the admission door, and what each bad input is answered. */
+/** What may be sent to the admission endpoint, and what each bad input is answered. */
 import { describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { asWebhook, openApp } from "../../support/app.ts";

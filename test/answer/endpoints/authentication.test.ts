@@ -1,4 +1,4 @@
-/** Who may open which door, with which token. */
+/** Which token opens which endpoint. */
 import { describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { entry, openApp, TOKENS } from "../../support/app.ts";

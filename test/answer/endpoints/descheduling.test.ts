@@ -1,4 +1,4 @@
-/** The descheduling door: what is answered, and when a cycle begins by itself; and what the descheduler reads on launcher pods. */
+/** The descheduling endpoint: what is answered, and when a cycle begins by itself; and what the descheduler reads on launcher pods. */
 import { dump } from "js-yaml";
 import { beforeEach, describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";

@@ -67,7 +67,7 @@ test.each<[string, TestEnv, string, string]>([
   ["not encrypted, in KV",    { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }, true) },    "CLUSTER_REGISTRY.prod",        "expected an encrypted entry"],
   ["another cluster's in KV", { CLUSTER_REGISTRY: OTHERS },                                          "CLUSTER_REGISTRY.prod",        "encrypted for this name"],
   ["a bad key of KV",         { CLUSTER_REGISTRY: FAR, REGISTRY_KEY: "secret-value" },               "REGISTRY_KEY",                 "expected one or more keys"],
-])("a malformed entry: every door says so, naming the field, and no secret: %s", async (...[, env, field, message]) => {
+])("a malformed entry: every endpoint says so, naming the field, and no secret: %s", async (...[, env, field, message]) => {
   const app = openApp(env);
   const error = { reason: "InvalidConfiguration", field, message: expect.stringContaining(message) };
   const scan = await app.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });

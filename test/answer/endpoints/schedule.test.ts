@@ -1,4 +1,4 @@
-/** The clock's door: a tick for every cluster, and a full reconcile for a caller who asks. */
+/** The schedule: a tick for every cluster, and a full reconcile for a caller who asks. */
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { list, clusterWith } from "../../support/cluster/one-vm.ts";
