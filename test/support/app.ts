@@ -1,4 +1,4 @@
-/** The app of one isolate, as a platform runs it: a clock of our own, requests to fake clusters and stubs, and everything after an answer awaited. */
+/** Calls of the app of one isolate, as a platform runs it: the clock is the test's, and what goes on after an answer is awaited. */
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";

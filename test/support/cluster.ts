@@ -1,4 +1,4 @@
-/** A cluster with KubeVirt over the fake API. Tests put facts and read facts; in between there are objects, requests and the real client. */
+/** The fake cluster of the tests, with KubeVirt. Tests put facts and read facts; in between there are objects, requests and the real client. */
 import type * as z from "zod/mini";
 import { type Facts, SCHEMAS } from "../../shared/kube/resources.ts";
 import type { KubernetesEvent, NewEvacuation } from "../../shared/kube/action.ts";
@@ -99,8 +99,6 @@ export class FakeCluster {
   /** Names of pods whose evictions were asked for in earnest, in order; and what some of them are answered. */
   readonly evictions: string[] = [];
   readonly evictionAnswers = new Map<string, { readonly code: number; readonly message: string }>();
-  /** Resources of which an object that is not there may not be read. */
-  readonly unreadable = new Set(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
 
   #url: string | undefined;
 

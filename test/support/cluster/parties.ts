@@ -59,6 +59,9 @@ function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | 
   return { ...migration, metadata, status: { phase: "Pending" } };
 }
 
+/** Resources of which an object that is not there may not be read. */
+const UNREADABLE = new Set(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
+
 const ALLOWED = { status: { allowed: true } };
 const REVIEWS: Readonly<Record<string, (body: unknown) => Json>> = {
   selfsubjectaccessreviews: () => ALLOWED,
@@ -73,7 +76,7 @@ function reviewed(fake: FakeCluster, asked: RequestInfo, found: JsonObject | und
   if (resource === "version") return { code: 200, body: { major: "1", minor: "36" } };
   if (subresource === "eviction") return evict(fake, asked, found);
   if (subresource === "evacuate/cancel") return cancelEvacuation(fake, asked, found);
-  if (verb === "get" && found === undefined && fake.unreadable.has(resource)) return failure(403, "Forbidden");
+  if (verb === "get" && found === undefined && UNREADABLE.has(resource)) return failure(403, "Forbidden");
   return undefined;
 }
 
