@@ -1,6 +1,6 @@
 /** Whether a caller is let in: by the specification, worked out anew from the request alone. */
 import type { Asked } from "./cluster/hostile-cluster.ts";
-import { CONTRACT, type DoorName, type Key } from "./contract.ts";
+import { CONTRACT, type EndpointName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";
 import { decoded, type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
 
@@ -27,21 +27,26 @@ interface Asking {
 }
 
 /** A caller who presents what opens the endpoint is let in; no other one gets further. Who may see which page: test/answer/page. */
-export function authenticationProblems(door: DoorName, request: FuzzedRequest, asking: Asking): readonly string[] {
-  const { key } = CONTRACT[door];
+export function authenticationProblems(
+  endpoint: EndpointName,
+  request: FuzzedRequest,
+  asking: Asking,
+): readonly string[] {
+  const { key } = CONTRACT[endpoint];
   if (key === "Session") return [];
-  if (key === "None") return asking.asked.length > 0 ? [`${door}: something was read where nothing is to be had`] : [];
+  if (key === "None")
+    return asking.asked.length > 0 ? [`${endpoint}: something was read where nothing is to be had`] : [];
   const [, , cluster = "", , , token] = pathOf(request).split("/").map(decoded);
   const keys = asking.keys.get(cluster);
   const isKnown = keys !== undefined && presents(key, { request, token }, { keys, now: asking.now });
-  if (!isKnown) return strangerProblems(door, asking, keys !== undefined);
-  return asking.code === 401 ? [`${door}: refused, with what opens it`] : [];
+  if (!isKnown) return strangerProblems(endpoint, asking, keys !== undefined);
+  return asking.code === 401 ? [`${endpoint}: refused, with what opens it`] : [];
 }
 
-function strangerProblems(door: DoorName, { code, asked }: Asking, isThere: boolean): readonly string[] {
-  const read = asked.length > 0 ? [`${door}: something was read for a stranger`] : [];
-  const isRight = isThere ? isRefused(CONTRACT[door].key, code) : isUnanswered(door, code);
-  return isRight ? read : [...read, `${door}: a stranger got ${code}`];
+function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThere: boolean): readonly string[] {
+  const read = asked.length > 0 ? [`${endpoint}: something was read for a stranger`] : [];
+  const isRight = isThere ? isRefused(CONTRACT[endpoint].key, code) : isUnanswered(endpoint, code);
+  return isRight ? read : [...read, `${endpoint}: a stranger got ${code}`];
 }
 
 /** A delivery's length is looked at before its signature. */
@@ -50,8 +55,8 @@ function isRefused(key: Key, code: number): boolean {
 }
 
 /** A review for a cluster whose entry is broken is answered, from itself alone, before a caller could be asked for a token. */
-function isUnanswered(door: DoorName, code: number): boolean {
-  return code >= 400 || ((door === "evictions" || door === "deletions") && code === 200);
+function isUnanswered(endpoint: EndpointName, code: number): boolean {
+  return code >= 400 || ((endpoint === "evictions" || endpoint === "deletions") && code === 200);
 }
 
 interface Presented {

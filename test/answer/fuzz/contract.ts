@@ -58,7 +58,7 @@ type Answers = Readonly<Record<number, z.ZodMiniType>>;
 /** What opens it: a token as a bearer, the webhook's at some in the path as well; nothing where there is nothing to be had. */
 export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "Session" | "None";
 
-export interface DoorContract {
+export interface EndpointContract {
   readonly method: string;
   readonly path: RegExp;
   readonly key: Key;
@@ -76,29 +76,34 @@ const REVIEWED = { 200: Review, ...CALLERS_FAULT, 503: Failure };
 const C = "\\/clusters\\/[^/]+";
 const F = "\\/fleet\\/[^/]+";
 
-function door(method: string, path: string, answers: Answers, more: Partial<DoorContract> = {}): DoorContract {
+function endpoint(
+  method: string,
+  path: string,
+  answers: Answers,
+  more: Partial<EndpointContract> = {},
+): EndpointContract {
   const defaults = { key: "None", writes: "Never", largest: 16 * KIB } as const;
   return { method, path: new RegExp(`^${path}$`, "s"), answers, ...defaults, ...more };
 }
 
 /** Its body is looked at by `pageProblems`. */
-function page(method: "GET" | "POST", path: string): DoorContract {
+function page(method: "GET" | "POST", path: string): EndpointContract {
   const codes = [200, 303, 401, 403, 404, 502, 503, 504, ...(method === "POST" ? [400, 409, 413, 415] : [])];
   const answers = Object.fromEntries(codes.map((code) => [code, z.unknown()]));
-  return door(method, path, answers, { key: "Session", largest: 1024 * KIB });
+  return endpoint(method, path, answers, { key: "Session", largest: 1024 * KIB });
 }
 
 // prettier-ignore
 export const CONTRACT = {
-  evictions:     door("POST", `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
-  deletions:     door("POST", `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
-  events:        door("POST", `${C}\\/events`,      { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },                  { key: "Signature", writes: "UnlessDryRun" }),
-  reconcile:     door("POST", `${C}\\/reconcile`,   { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },                      { key: "Webhook", writes: "UnlessDryRun" }),
-  deschedule:    door("POST", `${C}\\/deschedule`,  { 200: Descheduled, 400: Failure, ...NO_CLUSTER },                              { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
-  clusterReadyz: door("GET",  `${C}\\/readyz`,      { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) },          { key: "Operator" }),
-  metrics:       door("GET",  `${C}\\/metrics`,     { 200: OpenMetrics, ...NO_CLUSTER },                                            { key: "Operator", largest: 1024 * KIB }),
-  healthz:       door("GET",  "\\/healthz",         { 200: z.strictObject({ healthy: z.literal(true) }) }),
-  readyz:        door("GET",  "\\/readyz",          { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }),
+  evictions:     endpoint("POST", `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  deletions:     endpoint("POST", `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  events:        endpoint("POST", `${C}\\/events`,      { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },                  { key: "Signature", writes: "UnlessDryRun" }),
+  reconcile:     endpoint("POST", `${C}\\/reconcile`,   { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },                      { key: "Webhook", writes: "UnlessDryRun" }),
+  deschedule:    endpoint("POST", `${C}\\/deschedule`,  { 200: Descheduled, 400: Failure, ...NO_CLUSTER },                              { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
+  clusterReadyz: endpoint("GET",  `${C}\\/readyz`,      { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) },          { key: "Operator" }),
+  metrics:       endpoint("GET",  `${C}\\/metrics`,     { 200: OpenMetrics, ...NO_CLUSTER },                                            { key: "Operator", largest: 1024 * KIB }),
+  healthz:       endpoint("GET",  "\\/healthz",         { 200: z.strictObject({ healthy: z.literal(true) }) }),
+  readyz:        endpoint("GET",  "\\/readyz",          { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }),
   clusterPage:   page("GET",  F),
   nodePage:      page("GET",  `${F}\\/nodes\\/[^/]+`),
   maintenancePage: page("GET", `${F}\\/nodeevacuations\\/[^/]+`),
@@ -106,18 +111,20 @@ export const CONTRACT = {
   signIn:        page("POST", "\\/signin"),
   otherPage:     page("GET",  "\\/(?:|signin|fleet\\/.*|assets\\/.*)"),
   otherForm:     page("POST", "\\/(?:signout|fleet\\/.*)"),
-  noRoute:       door("",     ".*",                 { 404: z.union([Failure, NoSuchPage]) }),
-} as const satisfies Record<string, DoorContract>;
+  noRoute:       endpoint("",     ".*",                 { 404: z.union([Failure, NoSuchPage]) }),
+} as const satisfies Record<string, EndpointContract>;
 
-export type DoorName = keyof typeof CONTRACT;
+export type EndpointName = keyof typeof CONTRACT;
 
-function isDoorName(name: string): name is DoorName {
+function isEndpointName(name: string): name is EndpointName {
   return Object.hasOwn(CONTRACT, name);
 }
 
 /** HEAD is GET without its body. */
-export function doorOf(method: string, path: string): DoorName {
+export function endpointOf(method: string, path: string): EndpointName {
   const asked = method === "HEAD" ? "GET" : method;
-  const found = Object.entries(CONTRACT).find(([, door]) => door.method === asked && door.path.test(path))?.[0];
-  return found !== undefined && isDoorName(found) ? found : "noRoute";
+  const found = Object.entries(CONTRACT).find(
+    ([, endpoint]) => endpoint.method === asked && endpoint.path.test(path),
+  )?.[0];
+  return found !== undefined && isEndpointName(found) ? found : "noRoute";
 }

@@ -3,7 +3,7 @@ import { at, parsedJson } from "../../support/json.ts";
 import { authenticationProblems, type KeysByCluster } from "./authentication.ts";
 import { canaryIn, isStackTrace } from "./canaries.ts";
 import type { Asked } from "./cluster/hostile-cluster.ts";
-import { CONTRACT, type DoorName, doorOf, Failure } from "./contract.ts";
+import { CONTRACT, type EndpointName, endpointOf, Failure } from "./contract.ts";
 import { bodyOf, decoded, type FuzzedRequest, ORIGIN, pathOf, shown } from "./requests/request.ts";
 
 export interface Answer {
@@ -35,34 +35,39 @@ export interface Judged {
 }
 
 export function judge(request: FuzzedRequest, answer: Answer, circumstances: Circumstances): Judged {
-  const door = doorOf(request.method, decoded(pathOf(request)));
+  const endpoint = endpointOf(request.method, decoded(pathOf(request)));
   const problems = [
-    ...answerProblems(door, request, answer, circumstances),
+    ...answerProblems(endpoint, request, answer, circumstances),
     ...secretProblems(request, answer),
-    ...(CONTRACT[door].key === "Session" ? pageProblems(answer) : []),
-    ...authenticationProblems(door, request, { ...circumstances, code: answer.code }),
-    ...writeProblems(door, request, answer, circumstances),
+    ...(CONTRACT[endpoint].key === "Session" ? pageProblems(answer) : []),
+    ...authenticationProblems(endpoint, request, { ...circumstances, code: answer.code }),
+    ...writeProblems(endpoint, request, answer, circumstances),
   ];
   const course = `${shown(request)}\n→ ${answer.code} ${answer.text.slice(0, 2000)}`;
-  return { outcome: `${door} ${answer.code}`, problems: problems.map((problem) => `${problem}\n${course}`) };
+  return { outcome: `${endpoint} ${answer.code}`, problems: problems.map((problem) => `${problem}\n${course}`) };
 }
 
-function answerProblems(door: DoorName, request: FuzzedRequest, answer: Answer, c: Circumstances): readonly string[] {
+function answerProblems(
+  endpoint: EndpointName,
+  request: FuzzedRequest,
+  answer: Answer,
+  c: Circumstances,
+): readonly string[] {
   const { code, text } = answer;
   if (c.registryFailed && code === 500) return [];
-  const { largest, answers } = CONTRACT[door];
+  const { largest, answers } = CONTRACT[endpoint];
   const schema = new Map(Object.entries(answers)).get(String(code));
-  if (schema === undefined) return isStray(request, answer) ? [] : [`${door}: answered ${code}`];
+  if (schema === undefined) return isStray(request, answer) ? [] : [`${endpoint}: answered ${code}`];
   const isDescribed = request.method === "HEAD" ? text === "" : schema.safeParse(parsedJson(text) ?? text).success;
   const checks = [
-    [text.length > largest, `${door}: an answer of ${text.length} bytes`],
-    [!isDescribed, `${door}: ${code} with another body`],
-    [code === 200 && ADMISSION.has(door) && !isItsReview(request, text), `${door}: another request's uid`],
+    [text.length > largest, `${endpoint}: an answer of ${text.length} bytes`],
+    [!isDescribed, `${endpoint}: ${code} with another body`],
+    [code === 200 && ADMISSION.has(endpoint) && !isItsReview(request, text), `${endpoint}: another request's uid`],
   ] as const;
   return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
 }
 
-const ADMISSION: ReadonlySet<DoorName> = new Set(["evictions", "deletions"]);
+const ADMISSION: ReadonlySet<EndpointName> = new Set(["evictions", "deletions"]);
 
 /** By any method a path may be a page's. One with escapes in it may lead nowhere, where a reader would see an endpoint. */
 function isStray(request: FuzzedRequest, { code, text }: Answer): boolean {
@@ -108,23 +113,24 @@ function pageProblems({ headers, text }: Answer): readonly string[] {
 }
 
 function writeProblems(
-  door: DoorName,
+  endpoint: EndpointName,
   request: FuzzedRequest,
   { code }: Answer,
   { asked }: Circumstances,
 ): readonly string[] {
   const first = asked.find(({ write }) => write)?.request;
   if (first === undefined) return [];
-  const never = CONTRACT[door].writes === "Never" || isDryRun(request, door);
-  if (never) return [`${door}: changed the cluster by ${first}`];
-  return [400, 401, 413, 415].includes(code) ? [`${door}: answered ${code} after ${first}`] : [];
+  const never = CONTRACT[endpoint].writes === "Never" || isDryRun(request, endpoint);
+  if (never) return [`${endpoint}: changed the cluster by ${first}`];
+  return [400, 401, 413, 415].includes(code) ? [`${endpoint}: answered ${code} after ${first}`] : [];
 }
 
-function isDryRun(request: FuzzedRequest, door: DoorName): boolean {
+function isDryRun(request: FuzzedRequest, endpoint: EndpointName): boolean {
   // Given twice, the first counts.
   if (new URL(`${ORIGIN}${request.path}`).searchParams.get("dryRun") === "true") return true;
   const review = at(bodyOf(request), "request");
   // An eviction is a creation with options of its own, for which an API server sets the review's `dryRun`.
-  const list = door === "deletions" ? at(review, "options", "dryRun") : at(review, "object", "deleteOptions", "dryRun");
+  const list =
+    endpoint === "deletions" ? at(review, "options", "dryRun") : at(review, "object", "deleteOptions", "dryRun");
   return at(review, "dryRun") === true || (Array.isArray(list) && list.includes("All"));
 }

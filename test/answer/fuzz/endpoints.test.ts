@@ -24,7 +24,7 @@ const OPENED = [
 ];
 const GUARDED = Object.entries(CONTRACT)
   .filter(([, { key }]) => key !== "None" && key !== "Session")
-  .map(([door]) => `${door} 401`);
+  .map(([endpoint]) => `${endpoint} 401`);
 
 test(`${VISITS.name}, and each endpoint is opened to some and closed to others`, LONG, async () => {
   const reached = await VISITS.check(200);
