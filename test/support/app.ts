@@ -122,21 +122,25 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
 
 const ASK_SECONDS = 10;
 
-/** Opens the app of an isolate for one fake cluster, which is its cluster prod, or for the clusters of an environment. */
-export function openApp(
-  of: FakeCluster | TestEnv,
-  before?: Before,
-  { clock, registry, ...instead }: Instead = {},
-): App {
-  const fake = of instanceof FakeCluster ? of : undefined;
-  const { CLUSTERS, ...others } = of instanceof FakeCluster ? { CLUSTERS: { prod: entry(SERVER) } } : of;
+/** Reaches the fake cluster at its address, and other clusters by their own URLs. */
+function fetchOf(fake: FakeCluster | undefined, before?: Before): Platform["fetch"] {
   const answer = fake?.api.fetch(before);
-  const fetch: Platform["fetch"] = (url, init) => (answer && url.startsWith(SERVER) ? answer : reach)(url, init);
-  const { platform, context, world } = newPlatform({ fetch, ...clock?.platform, ...instead });
+  return (url, init) => (answer && url.startsWith(SERVER) ? answer : reach)(url, init);
+}
+
+function envOf({ CLUSTERS, ...others }: TestEnv): Env {
+  const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
+  return { REGISTRY_KEY, ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
+}
+
+/** Opens the app of an isolate for one fake cluster, which is its cluster prod, or for the clusters of an environment. */
+export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Instead = {}): App {
+  const { clock, registry, ...more } = instead;
+  const fake = of instanceof FakeCluster ? of : undefined;
+  const env = envOf(of instanceof FakeCluster ? { CLUSTERS: { prod: entry(SERVER) } } : of);
+  const { platform, context, world } = newPlatform({ fetch: fetchOf(fake, before), ...clock?.platform, ...more });
   if (fake) fake.now = platform.now;
   const state = { ...newIsolateState(), ...(registry && { registry }) };
-  const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);
-  const env: Env = { REGISTRY_KEY, ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
   const target = targetOf("prod", { ...entry(SERVER), headers: {} }, { env, platform, state });
   let app: ReturnType<typeof createApp> | undefined;
   const request = async (path: string | Request, init?: RequestInit) => {
@@ -148,13 +152,10 @@ export function openApp(
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     return request(`/clusters/prod/${path}`, { method: "POST", headers: asWebhook, ...sent });
   };
-  const asking = async () => {
-    const cluster = target.connect(ASK_SECONDS);
-    return { cluster, settings: (await target.settings(cluster)).settings, now: platform.now() };
-  };
   return {
     ...world,
     ...(clock && { pass: (seconds: number) => clock.pass(seconds), settle: () => clock.outcome(world.settle()) }),
+    ...commandOf(target, platform),
     target,
     request,
     async evict(review, timeout = "10s") {
@@ -165,12 +166,22 @@ export function openApp(
     delete: (review) => post("admission/deletions?timeout=10s", review),
     reconcile: () => post("reconcile"),
     metrics: () => request("/clusters/prod/metrics", { headers: asOperator }),
-    tick: (at, more = {}) => runTick(at.getTime(), { env, platform, state, ...more }),
+    tick: (at, surroundings = {}) => runTick(at.getTime(), { env, platform, state, ...surroundings }),
     receive: (...bodies) => receiveTicks(bodies, { env, platform, state }),
+  };
+}
+
+/** What the command does with the same cluster. */
+function commandOf(target: Target, { now: clockNow }: Pick<Platform, "now">) {
+  const asking = async () => {
+    const cluster = target.connect(ASK_SECONDS);
+    return { cluster, settings: (await target.settings(cluster)).settings, now: clockNow() };
+  };
+  const commands: Pick<App, "explain" | "explainNode" | "cancel"> = {
     explain: async (key) => {
-      const requested = { username: "explain", cause: "ApiEviction" } as const;
+      const request = { username: "explain", cause: "ApiEviction" } as const;
       const { cluster, settings, now } = await asking();
-      const asked = { key, readPod: () => cluster.get("pods", key), request: requested };
+      const asked = { key, readPod: () => cluster.get("pods", key), request };
       return explanationOf(await reviewEviction(asked, { cluster, settings: async () => settings, now }));
     },
     explainNode: async (node, flags = { force: false, deleteEmptyDirData: false }) => {
@@ -184,6 +195,7 @@ export function openApp(
       return cancelling;
     },
   };
+  return commands;
 }
 
 export async function answerOf(response: Response): Promise<Answer> {
