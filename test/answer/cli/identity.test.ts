@@ -45,8 +45,8 @@ test("the first one makes certificate and tokens, and waits for nothing; again, 
   expect(new X509Certificate(end.certificate).checkHost(HOST)).toBe(HOST);
   expect(end.keys).toEqual(["operatorToken", "tls.crt", "tls.key", "webhookToken"]);
   expect(end.webhookToken).toMatch(/^[0-9a-f]{64}$/);
-  const doors = ["evictions", "deletions"].map((door) => `/clusters/local/admission/${door}/${end.webhookToken}`);
-  expect(end.paths).toEqual(doors);
+  const paths = ["evictions", "deletions"].map((kind) => `/clusters/local/admission/${kind}/${end.webhookToken}`);
+  expect(end.paths).toEqual(paths);
   expect(end.caBundles.map((one) => [trusted(one), trustIn(one, end.certificate).trusted])).toEqual([
     [1, true],
     [1, true],
@@ -126,13 +126,13 @@ test("an installation of 0.3, whose server has written path and caBundle and was
   await write(Object.fromEntries(Object.entries(data).map(([key, value]) => [key, base64(value)])));
   await applyAsCommand(sandbox.client, inClusterManifests(OPTIONAL).filter(isWebhook));
   for (const [index, { resource, name }] of WEBHOOKS.entries()) {
-    const door = ["evictions", "deletions"][index];
+    const kind = ["evictions", "deletions"][index];
     const body = [
       { op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64(old.certPem + next.certPem) },
       {
         op: "add",
         path: "/webhooks/0/clientConfig/service/path",
-        value: `/clusters/local/admission/${door}/of-0.3-0123456789`,
+        value: `/clusters/local/admission/${kind}/of-0.3-0123456789`,
       },
     ];
     const path = `/apis/admissionregistration.k8s.io/v1/${resource.plural}/${name}`;
