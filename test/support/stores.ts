@@ -1,8 +1,8 @@
 /** What the watches of a fake cluster show. */
 import type { Store, Stores } from "../../shared/kube/cache.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
-import type { FakeApi } from "./fake-api.ts";
-import type { FakeCluster } from "./fake-cluster.ts";
+import type { FakeApi } from "./cluster/api.ts";
+import type { FakeCluster } from "./cluster.ts";
 
 type Kind = keyof Stores;
 type Snapshot = ReturnType<FakeApi["snapshot"]>;

@@ -170,7 +170,7 @@ describe("a preemption on a node without virt-handler", () => {
   /** A pod for which the scheduler makes room there. */
   const nominate = (component: string, nominatedNodeName: string) => {
     const labels = { "kubevirt.io": component };
-    const object = objectOf(
+    const object = podObject(
       pod({ namespace: "kubevirt", name: "nominated", uid: "nominated", phase: "Pending", labels }),
     );
     const status = { phase: "Pending", nominatedNodeName };

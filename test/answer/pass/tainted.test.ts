@@ -5,8 +5,8 @@ import type { Stores } from "../../../shared/kube/cache.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { HOLD_TAINTS } from "../../../shared/kube/names.ts";
 import { VirtualClock } from "../../support/clock.ts";
-import { FakeCluster, FORBIDDEN } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { FakeCluster, FORBIDDEN } from "../../support/cluster.ts";
+import { openApp } from "../../support/app.ts";
 import { NODE, node, NOW, pod, time, vmi } from "../../support/fixtures.ts";
 import { storesOf } from "../../support/stores.ts";
 
@@ -34,7 +34,7 @@ async function tick(fake: FakeCluster, stores?: Stores, refuse: (label: string) 
     requests.push(label);
     if (refuse(label)) throw new ClusterError(FORBIDDEN);
   };
-  const { target } = openFakeDoors(fake, before, stores && { stores: () => stores });
+  const { target } = openApp(fake, before, stores && { stores: () => stores });
   await scanActive(target);
   return requests.filter((label) => /^(list (nodes|pods|virtualmachineinstances)|get validatingadmission)/.test(label));
 }
@@ -56,7 +56,7 @@ describe("the gate is off", () => {
   test("as the tick finds it, though another look has just read it as on", async () => {
     const fake = given(true);
     const clock = new VirtualClock(NOW);
-    const { target } = openFakeDoors(fake, undefined, { clock });
+    const { target } = openApp(fake, undefined, { clock });
     const reading = target.settings(target.connect(10));
     await clock.outcome(reading);
     fake.configure(ofTaints(false));
