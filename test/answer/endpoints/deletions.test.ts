@@ -164,29 +164,30 @@ describe("a deletion that a policy may hold, and that may go", () => {
   });
 });
 
+/** A pod for which the scheduler makes room there. */
+const nominate = (component: string, nominatedNodeName: string) => {
+  const labels = { "kubevirt.io": component };
+  const object = podObject(
+    pod({ namespace: "kubevirt", name: "nominated", uid: "nominated", phase: "Pending", labels }),
+  );
+  const status = { phase: "Pending", nominatedNodeName };
+  fake.api.put("pods", { ...object, status });
+};
+
 describe("a preemption on a node without virt-handler", () => {
   const gone = refused("may go (HandlerNeedsRoom)", 1);
   const waits = refused("waits until VMI", 10);
-  /** A pod for which the scheduler makes room there. */
-  const nominate = (component: string, nominatedNodeName: string) => {
-    const labels = { "kubevirt.io": component };
-    const object = podObject(
-      pod({ namespace: "kubevirt", name: "nominated", uid: "nominated", phase: "Pending", labels }),
-    );
-    const status = { phase: "Pending", nominatedNodeName };
-    fake.api.put("pods", { ...object, status });
-  };
-
   // prettier-ignore
-  test.each<[string, isSchedulable: boolean, component: string, nominated: string, expected: object, left: readonly string[]]>([
-    ["which needs the room: it is allowed at once", false, "virt-handler", "node01", gone,  ["nominated"]],
-    ["which is to start elsewhere",                 false, "virt-handler", "node02", waits, [pod().name, "nominated"]],
-    ["for another pod",                             false, "web",          "node01", waits, [pod().name, "nominated"]],
-    ["… that is at work",                           true,  "virt-handler", "node01", waits, [pod().name, "nominated"]],
-  ])("%s", async (_, isSchedulable, component, nominated, expected, left) => {
+  test.each<[string, isSchedulable: boolean, nominated: readonly [component: string, node: string], isGone: boolean]>([
+    ["which needs the room: it is allowed at once", false, ["virt-handler", "node01"], true],
+    ["which is to start elsewhere",                 false, ["virt-handler", "node02"], false],
+    ["for another pod",                             false, ["web", "node01"],          false],
+    ["… that is at work",                           true,  ["virt-handler", "node01"], false],
+  ])("%s", async (_, isSchedulable, nominated, isGone) => {
     fake.nodes.put(node({ virtHandler: { isSchedulable, saidAt: time(-1) } }));
-    nominate(component, nominated);
-    expect(await ask()).toMatchObject(expected);
+    nominate(...nominated);
+    expect(await ask()).toMatchObject(isGone ? gone : waits);
+    const left = isGone ? ["nominated"] : ["nominated", pod().name];
     expect(fake.pods.list().map(({ name }) => name).toSorted()).toEqual(left.toSorted());
   });
 });

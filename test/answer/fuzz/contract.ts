@@ -73,6 +73,8 @@ const KIB = 1024;
 const CALLERS_FAULT = { 400: Failure, 401: Failure, 404: Failure, 413: Failure };
 const NO_CLUSTER = { 401: Failure, 404: Failure, 502: Failure, 503: Failure, 504: Failure };
 const REVIEWED = { 200: Review, ...CALLERS_FAULT, 503: Failure };
+/** A review of a deletion that learns no facts fails, and the policy in the API server decides. */
+const REVIEWED_OR_FAILED = { ...REVIEWED, 502: Failure, 504: Failure };
 const C = "\\/clusters\\/[^/]+";
 const F = "\\/fleet\\/[^/]+";
 
@@ -96,7 +98,7 @@ function page(method: "GET" | "POST", path: string): EndpointContract {
 // prettier-ignore
 export const CONTRACT = {
   evictions:     endpoint("POST", `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
-  deletions:     endpoint("POST", `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  deletions:     endpoint("POST", `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, REVIEWED_OR_FAILED,                                      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
   events:        endpoint("POST", `${C}\\/events`,      { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },                  { key: "Signature", writes: "UnlessDryRun" }),
   reconcile:     endpoint("POST", `${C}\\/reconcile`,   { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },                      { key: "Webhook", writes: "UnlessDryRun" }),
   deschedule:    endpoint("POST", `${C}\\/deschedule`,  { 200: Descheduled, 400: Failure, ...NO_CLUSTER },                              { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),

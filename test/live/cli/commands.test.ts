@@ -23,6 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
+const advised = async () => (await call("explain node node01")).err.join("\n");
+
 describe("explain node", () => {
   test("what moves, and where there is room", async () => {
     const { code, out, err } = await call("explain node node01");
@@ -36,7 +38,6 @@ describe("explain node", () => {
   });
 
   test("whether virt-handler outlives a NoExecute taint, where VMs are to leave for one", async () => {
-    const advised = async () => (await call("explain node node01")).err.join("\n");
     const gated = (isOn: boolean) =>
       configureLifeboat(stage.client, { featureGates: { NoExecuteTaintEvictionLiveMigration: isOn } });
     const place = (nodePlacement: object | null) =>
