@@ -141,7 +141,8 @@ async function maintain(name: string, { maintenance }: Situation): Promise<void>
   await stage.client.patch(nodeEvacuations, { name }, { type: "merge", body: { spec: { progress: "Paused" } } });
 }
 
-async function withdraw(name: string): Promise<void> {
+async function withdraw(name: string, { maintenance }: Situation): Promise<void> {
+  if (maintenance === "None") return;
   await stage.client.patch(nodeEvacuations, { name }, { type: "merge", body: { spec: { intent: "Withdrawn" } } });
 }
 
@@ -165,12 +166,7 @@ async function isDrained(node: string, signal: AbortSignal): Promise<boolean> {
   return await drainNode({ client: stage.client, node, signal, ...quick }).catch(() => false);
 }
 
-const seen: Record<string, number> = {};
-
-const LONG = { tags: SIMULATED_ONLY.slice(0, 1).map(({ name }) => name), timeout: 4 * LEAVES_MS };
-
-test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) => {
-  const named = situations.map((one, i) => ({ ...one, name: `situation-${index}-${i}` }));
+async function makeOdd(named: readonly (Situation & { readonly name: string })[]): Promise<void> {
   // A node has its taints only when it is set up: nothing moves before.
   for (const { drain, name } of named) await setUp(stage, name, drain);
   for (const { drain, odd, name } of named) {
@@ -178,6 +174,15 @@ test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) =>
     for (const [i, vmi] of items.entries()) await MAKE_ODD[odd[i] ?? "Nothing"](vmi, name, drain);
   }
   for (const one of named) await maintain(one.name, one);
+}
+
+const seen: Record<string, number> = {};
+
+const LONG = { tags: SIMULATED_ONLY.slice(0, 1).map(({ name }) => name), timeout: 4 * LEAVES_MS };
+
+test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) => {
+  const named = situations.map((one, i) => ({ ...one, name: `situation-${index}-${i}` }));
+  await makeOdd(named);
   const foreseen = await Promise.all(named.map(async (one) => ({ ...one, said: await foretold(one.name) })));
   const over = new AbortController();
   const running = foreseen.map(({ said, ...one }) => {
@@ -194,10 +199,8 @@ test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) =>
     // Nothing is promised.
     if (said.verdict !== "Unknown") expect(items.length === 0, context).toBe(willSucceed(said));
   }
-  for (const { name, maintenance, drain } of named) {
-    if (maintenance !== "None") await withdraw(name);
-    await tearDown(stage, name, drain);
-  }
+  for (const one of named) await withdraw(one.name, one);
+  for (const { name, drain } of named) await tearDown(stage, name, drain);
 });
 
 test("most of them are foretold", () => {

@@ -5,7 +5,7 @@ import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import {
-  core,
+  type core,
   createAuthority,
   isNotFound,
   type KubeClient,
@@ -72,7 +72,7 @@ interface Site {
 }
 
 async function migrate(client: KubeClient, { metadata }: kubevirt.VirtualMachineInstance, site: Site) {
-  const { namespace = "", name, uid = "" } = metadata;
+  const { namespace = "", name, uid } = metadata;
   const configuration = { name: `gate-${uid}` };
   await client.create(CONFIGURATIONS, { metadata: configuration, webhooks: [webhookOf(uid, site)] });
   try {
