@@ -1,8 +1,17 @@
 /** What stays up over many runs: a sandbox, Lifeboat installed in one of its forms, its way to the API server. */
 import { GUARD_FILES } from "../stage/apply.ts";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { ANNOTATION, applyManifests, isSimulated, type KubeClient, type Sandbox } from "../../sandbox/index.ts";
+import {
+  ANNOTATION,
+  applyManifests,
+  isSimulated,
+  KUBEVIRT,
+  type KubeClient,
+  kubeVirts,
+  type Sandbox,
+} from "../../sandbox/index.ts";
 import { startSandboxAsChosen } from "../stage/control-plane.ts";
+import { TAINT } from "./faults/no-execute-taint.ts";
 import type { Form, FormName } from "./forms/form.ts";
 import { startInClusterForm } from "./forms/in-cluster.ts";
 import { startWorkerForm } from "./forms/worker.ts";
@@ -31,11 +40,14 @@ const OPTIONAL = [
   "optional/migration-policy/migration-policy.yaml",
   "optional/descheduler-support/descheduler-support.yaml",
 ];
+/** virt-handler outlives the taints that VMs are to leave for, and no other one. */
+const TOLERANT = { nodePlacement: { tolerations: [{ key: TAINT.key, operator: "Exists", effect: TAINT.effect }] } };
 const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
 
 export async function startCluster(name: FormName): Promise<Cluster> {
-  const sandbox = await startSandboxAsChosen({ terminationSeconds: 0.05, eviction: PRESSURE });
+  const sandbox = await startSandboxAsChosen({ terminationSeconds: 0.05, eviction: PRESSURE, virtHandlerPods: true });
   const { client, caPem, url } = sandbox;
+  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec: { workloads: TOLERANT } } });
   if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   else await forgoBackoff(client);
   const links = await startLinks({ url, caPem });

@@ -45,13 +45,10 @@ export interface Fault {
   /** Only a simulated control plane can suffer it. */
   readonly simulated?: true;
   readonly form?: FormName;
-  /** It takes Lifeboat's answer away; without one a deletion that does not ask goes through, by design. */
-  readonly silences?: true;
   /** virt-api's own requests may break, too: it allows what it cannot judge, so VMs have budgets. */
   readonly breaksVirtApi?: true;
   /** It drives VMs off a node by deletions that the guard has to refuse. */
   readonly gate?: string;
-  readonly deletes?: true;
   /** Faults that it cannot be together with. */
   readonly not?: readonly string[];
   /** VMs that begin on a node of its own, and what that node has. */

@@ -127,7 +127,6 @@ function drawFaults(
 /** Whether all of them may be part of one run. */
 export function agree(names: readonly FaultName[]): boolean {
   const faults = names.map((name) => FAULTS[name]);
-  if (faults.some(({ silences }) => silences) && faults.some(({ deletes }) => deletes)) return false;
   return !faults.some(({ not = [] }) => not.some((name) => names.some((other) => other === name)));
 }
 

@@ -12,7 +12,6 @@ export const noExecuteTaint: Fault = {
   says: "a NoExecute taint drives VMs off another node",
   weight: 4,
   gate: "NoExecuteTaintEvictionLiveMigration",
-  deletes: true,
   lasts: true,
   vms: (draw) => movableVms(draw, PLACE),
   async inject(run, draw) {

@@ -10,7 +10,6 @@ const terminations = new WeakMap<Run, Actor>();
 export const nodeEnds: Fault = {
   says: "Karpenter ends another node: it deletes the pods of VMs",
   gate: "NodeTerminationEvictionLiveMigration",
-  deletes: true,
   lasts: true,
   // Longer than the node has left, so that Karpenter deletes at once.
   vms: (draw) => movableVms(draw, PLACE, { graceSeconds: 7200 }),

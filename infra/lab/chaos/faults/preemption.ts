@@ -15,7 +15,6 @@ export const preemption: Fault = {
   says: "a pod of high priority takes the place of VMs on another node",
   weight: 4,
   gate: "PreemptionEvictionLiveMigration",
-  deletes: true,
   lasts: true,
   vms: (draw) => movableVms(draw, PLACE, { mustLeave: false }),
   capacity: { memory: "4Gi" },

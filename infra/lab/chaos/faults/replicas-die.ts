@@ -3,7 +3,6 @@ import type { Fault } from "../fault.ts";
 export const replicasDie: Fault = {
   says: "a Worker or a replica dies between two writes, another one comes in its place",
   weight: 6,
-  silences: true,
   inject({ replicas }, draw) {
     // Some die after the same number of writes again and again, so that every place comes up.
     const isFirst = draw.chance(0.3);

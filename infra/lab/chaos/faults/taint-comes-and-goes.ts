@@ -8,7 +8,6 @@ const PLACE = "taint-comes-and-goes";
 export const taintComesAndGoes: Fault = {
   says: "another node gets a NoExecute taint and loses it again, several times",
   gate: "NoExecuteTaintEvictionLiveMigration",
-  deletes: true,
   vms: (draw) => movableVms(draw, PLACE, { mustLeave: false }),
   inject: (run, draw) =>
     atTimes(run, draw, [2, 6], async () => {

@@ -11,18 +11,23 @@ import * as z from "zod/mini";
 import type { Clock } from "../../../relay/clock.ts";
 import { createNode, kubeconfigOf, leases, nodes, pods, serviceAccounts } from "../../../sandbox/index.ts";
 import { type Server, startServer } from "../../../server/server.ts";
-import { applyInCluster, codeFrom, SERVER } from "../../stage/in-cluster.ts";
-import { webhookConfigurations } from "../../stage/webhooks.ts";
+import { applyInCluster, codeFrom, inClusterManifests, SERVER } from "../../stage/in-cluster.ts";
+import { mutatingConfigurations, webhookConfigurations } from "../../stage/webhooks.ts";
 import { listenOnLoopback } from "../links.ts";
 import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
-const NODE = "lifeboat";
+export const NODE = "lifeboat";
+/** No VM comes to it. */
+export const CONTROL_PLANE = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
 const CLUSTER = "local";
 const WEBHOOK_TOKEN = "token-of-the-chaos-runs";
 const HTTPS_PORT = 8443;
 /** A review that is none gets this answer, and only if it has the webhook's token. */
 const NO_REVIEW = 400;
-const WEBHOOKS = ["lifeboat", "lifeboat-guard"];
+const WEBHOOKS = [
+  ["lifeboat", webhookConfigurations],
+  ["lifeboat-guard", mutatingConfigurations],
+] as const;
 /** Who takes the replicas' Lease away. */
 export const STRANGER = "stranger";
 const PATIENCE_MS = 60_000;
@@ -33,8 +38,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   const proxy = await startProxy();
   await applyInCluster(client, optional, { webhookToken: WEBHOOK_TOKEN });
   await createNode(client, NODE);
-  const taints = [{ key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" }];
-  await client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints } } });
+  await client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints: [CONTROL_PLANE] } } });
   const { metadata } = await client.create(pods, playingReplicas());
   sandbox.network.lead(metadata.uid, HTTPS_PORT, proxy.port);
   const account = { namespace: SERVER.namespace, name: "lifeboat" };
@@ -85,8 +89,8 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   };
 
   /** As the API server asks: it trusts the caBundle and nothing else. */
-  const problemsOf = async (name: string): Promise<readonly string[]> => {
-    const [webhook] = (await client.get(webhookConfigurations, { name }))?.webhooks ?? [];
+  const problemsOf = async ([name, resource]: (typeof WEBHOOKS)[number]): Promise<readonly string[]> => {
+    const [webhook] = (await client.get(resource, { name }))?.webhooks ?? [];
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
     const options = { ca: Buffer.from(caBundle, "base64"), agent: false };
     const answer = await codeFrom(`https://127.0.0.1:${proxy.port}${service?.path}`, options).catch(String);
@@ -153,12 +157,26 @@ async function startProxy(): Promise<Proxy & { readonly port: number; stop(): Pr
   return proxy;
 }
 
+const Shipped = z.object({
+  spec: z.object({
+    template: z.object({ spec: z.object({ tolerations: z.array(z.record(z.string(), z.unknown())) }) }),
+  }),
+});
+
+/** Those of the Deployment as it is shipped. */
+function shippedTolerations() {
+  const [found] = inClusterManifests().filter(
+    ({ kind, metadata }) => kind === "Deployment" && metadata.name === SERVER.name,
+  );
+  return z.parse(Shipped, found).spec.template.spec.tolerations;
+}
+
 /** Ready at once, as every pod whose processes are only played. */
 function playingReplicas() {
   const labels = { "app.kubernetes.io/name": SERVER.name };
   const ports = [{ name: "https", containerPort: HTTPS_PORT }];
   const containers = [{ name: "server", image: "registry.example.com/lifeboat", ports }];
-  return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, containers } };
+  return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, tolerations: shippedTolerations(), containers } };
 }
 
 /** Renewals of the Lease, and leaving. */

@@ -1,0 +1,21 @@
+import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
+import { movableVms } from "../vms.ts";
+
+const PLACE = "handler-ends";
+/** None of virt-handler's tolerations is about it (cluster.ts). */
+const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
+
+/** Without virt-handler nothing can leave: a VM has not to move, and must not end. */
+export const handlerEnds: Fault = {
+  says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
+  simulated: true,
+  gate: "NoExecuteTaintEvictionLiveMigration",
+  vms: (draw) => movableVms(draw, PLACE, { mustLeave: false }),
+  inject: (run, draw) =>
+    atTimes(run, draw, [1, 3], async () => {
+      await setTaints(run, PLACE, [TAINT]);
+      await waited(run, draw.int(100, 2500));
+      await setTaints(run, PLACE, []);
+    }),
+  undo: (run) => setTaints(run, PLACE, []),
+};

@@ -1,0 +1,23 @@
+import { nodes } from "../../../sandbox/index.ts";
+import { atTimes, type Fault, type Run, waited } from "../fault.ts";
+import { CONTROL_PLANE, NODE } from "../forms/in-cluster.ts";
+import { persist } from "../wait.ts";
+import { TAINT } from "./no-execute-taint.ts";
+
+/** The replicas' pod has the tolerations that are shipped: without them it would end, and nothing would answer any more. */
+export const replicasTainted: Fault = {
+  says: "the node of all replicas gets a NoExecute taint",
+  form: "InCluster",
+  inject: (run, draw) =>
+    atTimes(run, draw, [1, 2], async () => {
+      await setOwnTaints(run, [TAINT]);
+      await waited(run, draw.int(200, 3000));
+      await setOwnTaints(run, []);
+    }),
+  undo: (run) => setOwnTaints(run, []),
+};
+
+async function setOwnTaints({ client }: Run, more: readonly object[]): Promise<void> {
+  const body = { spec: { taints: [CONTROL_PLANE, ...more] } };
+  await persist(() => client.patch(nodes, { name: NODE }, { type: "merge", body }));
+}
