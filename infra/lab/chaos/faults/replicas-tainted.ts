@@ -1,4 +1,5 @@
-import { nodes } from "../../../sandbox/index.ts";
+import { nodes, pods } from "../../../sandbox/index.ts";
+import { SERVER } from "../../stage/in-cluster.ts";
 import { atTimes, type Fault, type Run, waited } from "../fault.ts";
 import { CONTROL_PLANE, NODE } from "../forms/in-cluster.ts";
 import { persist } from "../wait.ts";
@@ -12,6 +13,9 @@ export const replicasTainted: Fault = {
     atTimes(run, draw, [1, 2], async () => {
       await setOwnTaints(run, [TAINT]);
       await waited(run, draw.int(200, 3000));
+      const pod = await persist(() => run.client.get(pods, SERVER));
+      if (pod === undefined || pod.metadata.deletionTimestamp)
+        run.report("the replicas end with a taint of their node");
       await setOwnTaints(run, []);
     }),
   undo: (run) => setOwnTaints(run, []),
