@@ -33,7 +33,7 @@ interface Kind {
   readonly lists: readonly (readonly string[])[];
   /** Bounds that the code keeps to when it writes. */
   readonly written: Readonly<Record<string, number>>;
-  /** Of `kubectl get`; `wide`: with `-o wide` only. */
+  /** Names the columns of `kubectl get`. `kubectl get -o wide` adds the columns in `wide`. */
   readonly columns: { readonly narrow: string; readonly wide: string };
   readonly shortNames: readonly string[];
 }

@@ -1,6 +1,6 @@
 /**
- * What `lifeboat explain node` foretells comes true in odd situations, too: hotplug, selectors that have changed, launcher pods that are left
- * over, migrations and maintenance that are in progress, scheduling gates, with budgets, quotas and CPUs of every kind. Fifty of them at night.
+ * Tests that a drain ends as `lifeboat explain node` predicts in odd situations: hotplug, changed selectors, leftover launcher pods,
+ * migrations and maintenance in progress, and scheduling gates. Budgets, quotas and CPUs vary too. The nightly run tries more situations.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
@@ -22,7 +22,7 @@ const ROUNDS = process.env["LIFEBOAT_NIGHTLY"] === undefined ? 2 : 10;
 const STAYS_MS = 4000;
 const LEAVES_MS = 30_000;
 
-/** What is odd about each VM of a node, in their order. */
+/** Draws an odd situation for a VM of the node. */
 const anyOddity = fc.constantFrom(
   "Nothing",
   "HotpluggedLittle",

@@ -96,7 +96,7 @@ async function overTls(port: number, path: string, asked: Sent): Promise<Answere
   return { status: response.statusCode ?? 0, headers: all, text: () => Promise.resolve(text) };
 }
 
-/** What was answered how often, by endpoint and code. */
+/** Sends fuzzed requests and counts the answers by endpoint and code. */
 export async function visit(open: Open, requests: number): Promise<ReadonlyMap<string, number>> {
   let cluster: HostileCluster | undefined;
   const log: string[] = [];

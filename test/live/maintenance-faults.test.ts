@@ -30,7 +30,7 @@ async function killVirtApi(): Promise<() => Promise<unknown>> {
 
 const patch = (status: object) => ({ type: "merge", body: { status } }) as const;
 
-/** What was seen or asked for was that a minute ago. */
+/** Moves the times of blockers and of next attempts one minute into the past, then runs a tick. */
 async function letAMinutePass(node: string): Promise<void> {
   const { client } = on.stage;
   const ago = new Date(Date.now() - 61_000).toISOString();

@@ -1,4 +1,4 @@
-/** What an HTTP server is asked, and what it may answer, well or badly. */
+/** Defines the requests to a fake HTTP server, and its good and bad answers. */
 export interface HttpRequest {
   readonly method: string;
   readonly path: string;

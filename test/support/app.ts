@@ -62,7 +62,7 @@ export interface App {
   explainNode(node: string, flags?: DrainFlags): Promise<Preflight>;
   /** And the reconcile that follows. */
   cancel(vmi: NamespacedName): Promise<Cancelling>;
-  /** What goes on after the answers. */
+  /** Holds the work that continues after the answers. */
   readonly after: readonly Promise<unknown>[];
   /** Waits for it. */
   settle(): Promise<void>;
@@ -171,7 +171,7 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Ins
   };
 }
 
-/** What the command does with the same cluster. */
+/** Runs `explain`, `explain node` and `cancel` as the command does, against the same cluster. */
 function commandOf(target: Target, { now: clockNow }: Pick<Platform, "now">) {
   const asking = async () => {
     const cluster = target.connect(ASK_SECONDS);

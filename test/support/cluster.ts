@@ -107,7 +107,7 @@ export class FakeCluster {
     this.kubeVirt = { namespace: "kubevirt", featureGates: [] };
   }
 
-  /** Where it is reached beside other clusters. */
+  /** Returns the URL of this cluster. Each cluster of a test has its own URL. */
   get url(): string {
     return (this.#url ??= serve(this.api.fetch()));
   }

@@ -1,4 +1,4 @@
-/** What the watches of a fake cluster show. */
+/** Builds the stores that the watches of a fake cluster would fill. */
 import type { Store, Stores } from "../../shared/kube/cache.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { FakeApi } from "./cluster/api.ts";

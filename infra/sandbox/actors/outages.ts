@@ -1,4 +1,4 @@
-/** What happens to kubelets: they stop, as when the machine is off; their machine shuts down in order; a probe of a pod fails. */
+/** Simulates faults of kubelets: the machine is off, the machine shuts down gracefully, or a liveness probe of a pod fails. */
 export interface Outages {
   isDown(node: string): boolean;
   stop(node: string): void;

@@ -26,12 +26,12 @@ export interface VirtHandlerOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
   readonly plan: MigrationPlan;
   readonly outages: Outages;
-  /** Where they run; absent: on each node. */
+  /** Says on which nodes a virt-handler runs. Without this option, every node has a virt-handler. */
   readonly presence?: Presence | undefined;
 }
 
 const GIVE_UP_MS = 10_000;
-/** Of each node's virt-handler. */
+/** Each node's virt-handler has its own workers. */
 const WORKERS = 10;
 const LAST_RETRY_MS = 1_000_000;
 const HEARTBEAT_MS = 60_000;

@@ -1,4 +1,4 @@
-/** What depends on a version of Kubernetes or KubeVirt, as a table for administrators. */
+/** Renders the table of features that depend on a version of Kubernetes or KubeVirt, for administrators. */
 import { VERSIONS, versionText } from "../../../shared/settings/versions.ts";
 import { renderTable } from "./policy/tables.ts";
 

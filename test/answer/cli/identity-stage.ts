@@ -26,7 +26,7 @@ const Configuration = z.object({
   ]),
 });
 
-/** What the API server and replicas go by. */
+/** Lists the certificate, the token and the webhook settings that the API server and the replicas use. */
 export interface State {
   readonly certificate: string;
   readonly keys: readonly string[];

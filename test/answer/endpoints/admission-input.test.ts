@@ -1,4 +1,4 @@
-/** What may be sent to the admission endpoint, and what each bad input is answered. */
+/** Tests which input the admission endpoint accepts, and how it answers each bad input. */
 import { describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { asWebhook, openApp } from "../../support/app.ts";

@@ -16,7 +16,7 @@ const SOON = 9;
 export interface Stage {
   readonly fake: FakeCluster;
   readonly app: App;
-  /** What KubeVirt was asked for. */
+  /** Lists the subresources that Lifeboat called: `restart`, `stop` or `start`, in order. */
   readonly asked: string[];
 }
 

@@ -1,4 +1,4 @@
-/** What a maintenance says: at once, and of every guest that ends and every pod that stays. */
+/** Tests the status of a maintenance: after a resume, for guests that shut down, and for pods that stay. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";

@@ -83,7 +83,7 @@ const SCHEDULER = "system:kube-scheduler";
 const LAUNCHER = { "kubevirt.io": "virt-launcher" };
 let created = 0;
 
-/** Of a new pod of that status; resolves to whether the API server asked at the guard's endpoint, and nowhere else. */
+/** Creates a pod with this status and deletes it as this user. Returns whether the guard was called; fails on calls elsewhere. */
 async function isSent(user: string, labels: Labels, status?: object): Promise<boolean> {
   const name = `virt-launcher-${++created}`;
   const path = await createPod("default", name, labels);

@@ -1,4 +1,4 @@
-/** What a tick does about what a NoExecute taint drives away, and what it asks for that. */
+/** Tests how a tick handles pods that a NoExecute taint drives away, and which requests it makes. */
 import { describe, expect, test } from "vitest";
 import { scanActive } from "../../../functions/reconcile.ts";
 import type { Stores } from "../../../shared/kube/cache.ts";

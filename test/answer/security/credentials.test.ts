@@ -1,4 +1,4 @@
-/** What each credential can do at worst: each sentence of the table in SECURITY.md, tried as its holder, with the shipped manifests. */
+/** Tests each sentence of the table in SECURITY.md: acts as the holder of the credential, with the shipped manifests. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {

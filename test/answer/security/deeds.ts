@@ -1,4 +1,4 @@
-/** What holders of credentials ask an API server for. */
+/** Builds the requests that holders of credentials send to an API server. */
 import { core, createVirtualMachine, kubevirt, type RawRequest, type Sandbox } from "../../../infra/sandbox/index.ts";
 
 export const [APPS, OTHERS, OWN] = ["apps", "others", "lifeboat-system"];
@@ -10,7 +10,7 @@ let made = 0;
 export const pathOf = (plural: string, name = "", namespace = APPS) =>
   `${plural.startsWith("/") ? plural : "/api/v1"}/namespaces/${namespace}/${plural.split("/").at(-1)}${name && `/${name}`}`;
 
-/** What a holder asks for, by the paths of objects that were made for it. */
+/** Builds the request of a holder. The given functions create the objects that the request needs. */
 export type Deed = (given: Given) => RawRequest | Promise<RawRequest>;
 
 export interface Given {

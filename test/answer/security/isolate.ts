@@ -1,4 +1,4 @@
-/** What memory.test.ts runs in an isolate of limited memory: lists VMIs and counts them, watches pods, foretells a drain, or reviews evictions. */
+/** Runs one task for memory.test.ts in an isolate of limited memory: lists VMIs, watches pods, forecasts a drain, or reviews evictions. */
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
 import { KubeConfig } from "@kubernetes/client-node";

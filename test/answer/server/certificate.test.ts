@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
 });
 
-/** Of several, one after another. */
+/** Joins the PEM texts of these names. */
 const joined = (names: string) =>
   names
     .split(" ")

@@ -1,4 +1,4 @@
-/** What documents take from the code: the tables of settings and versions. */
+/** Tests that the tables of settings and versions in REFERENCE.md match the code. */
 import { readFileSync } from "node:fs";
 import { format } from "prettier";
 import { expect, test } from "vitest";

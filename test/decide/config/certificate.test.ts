@@ -4,7 +4,7 @@ import { judgeCertificate, renewalTime } from "../../../shared/settings/certific
 
 const DAY_MS = 86_400_000;
 const NOW = new Date("2026-11-28T12:00:00Z");
-/** Of so many days, with so many left. */
+/** Returns the validity of a certificate that lives for `days` days and expires in `left` days. */
 function lived(days: number, left: number) {
   const notAfter = new Date(NOW.getTime() + left * DAY_MS);
   return { notBefore: new Date(notAfter.getTime() - days * DAY_MS), notAfter };
@@ -17,7 +17,7 @@ test.each([
   [3650,   91,      undefined,             "Valid"],
   [3650,   89,      undefined,             "ExpiresSoon"],
   [3650,   0,       undefined,             "Expired"],
-  // What cert-manager renews after two thirds of its life.
+  // cert-manager renews this certificate after two thirds of its life.
   [90,     30,      undefined,             "Valid"],
   [90,     22,      undefined,             "ExpiresSoon"],
   // The authority ends before the certificate.

@@ -1,4 +1,4 @@
-/** What a pod is under, by its condition, and until when its deletion is refused. */
+/** Tests how the guard reads a pod's disruption from its condition, and until when the guard refuses the deletion. */
 import { describe, expect, test } from "vitest";
 import type { GuardCause } from "../../../shared/settings/guarded.ts";
 import {

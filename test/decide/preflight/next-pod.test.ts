@@ -1,4 +1,4 @@
-/** What the next pod of a VM asks of its node, above all the CPU, as KubeVirt's migration controller selects it. */
+/** Tests which nodes can run the next pod of a VM. KubeVirt's migration controller selects the nodes, mainly by CPU. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { type GuestAsks, PLAIN, type StartFacts } from "../../../shared/kube/guest.ts";

@@ -1,4 +1,4 @@
-/** What a preflight makes of what is in progress already, and of what keeps a VM that can migrate on its node. */
+/** Tests a preflight during migrations and evacuations in progress, and with obstacles that keep a migratable VM on its node. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { PLAIN } from "../../../shared/kube/guest.ts";

@@ -57,7 +57,7 @@ function manifestsIn(lines: readonly string[]): readonly Manifest[] {
   return z.array(Manifest).parse(loadAll(lines.join("\n")));
 }
 
-/** Of the webhook objects. */
+/** Reads the webhook objects among the manifests. */
 const pointedIn = (manifests: readonly Manifest[]) =>
   manifests.filter(({ kind }) => kind.endsWith("WebhookConfiguration")).map((one) => Pointed.parse(one));
 

@@ -10,7 +10,7 @@ interface TokenClaims {
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Of jane, for the page of any of these clusters, unless its audience, its end or its signature says otherwise. */
+/** Returns a token of jane that every fake cluster accepts for the page. The claims change its audience, expiry or signature. */
 export function tokenOf({ aud = "lifeboat", signature = "of-the-cluster", ...claims }: TokenClaims = {}): string {
   return `${part({ alg: "RS256" })}.${part({ sub: "jane", aud, ...claims })}.${signature}`;
 }

@@ -163,7 +163,7 @@ const Shipped = z.object({
   }),
 });
 
-/** Those of the Deployment as it is shipped. */
+/** Returns the tolerations of the shipped Deployment. */
 function shippedTolerations() {
   const [found] = inClusterManifests().filter(
     ({ kind, metadata }) => kind === "Deployment" && metadata.name === SERVER.name,

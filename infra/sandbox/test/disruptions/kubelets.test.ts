@@ -1,4 +1,4 @@
-/** What a kubelet does to pods by itself, besides evictions: the Events that tell, those that get lost, and what the pods' status shows. */
+/** Tests how a kubelet ends pods by itself: the Events that it writes, the Events that get lost, and the status of the pods. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createKubeletRecorder } from "../../actors/kubelet-events.ts";
 import { asNode } from "../../actors/kubelet.ts";

@@ -1,4 +1,4 @@
-/** What a maintenance asks of KubeVirt, as a table for administrators. */
+/** Renders the table of requests to KubeVirt: what Lifeboat does when something changes after the request. */
 import { ASKED_ROWS } from "../../../../shared/evacuation/asked.ts";
 import { START_ROWS } from "../../../../shared/evacuation/start-again.ts";
 import { renderTable } from "./tables.ts";
