@@ -1,4 +1,4 @@
-/** What a person can do about a VM or a node: each act with its effect and the command that does it. The page itself changes nothing. */
+/** Lists the actions for a VM or a node, each with its effect and the command that does it. The page itself changes nothing. */
 import { html } from "hono/html";
 import { retryOf } from "../../shared/evacuation/identity.ts";
 import { isMarked } from "../../shared/evacuation/mark.ts";

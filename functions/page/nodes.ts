@@ -83,7 +83,7 @@ interface Around {
 
 const STATES: readonly NodeState[] = ["Emptying", "Cordoned", "Emptied", "InUse"];
 
-/** Those that are being emptied first, of these those with most that is blocked; then what else is not as usual. */
+/** Returns a line for each node. Nodes that are being emptied come first; within a state, nodes with the most blocked VMs come first. */
 export function nodeLines(
   nodes: readonly NodeFacts[],
   { evacuations, vmis, settings, vmCounts }: Around,

@@ -28,12 +28,12 @@ export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
 
 const UNSEEN = "\u{FFFD}";
 
-/** What came from a cluster may hold characters that a terminal obeys. In one line. */
+/** Replaces control characters and line breaks in text from a cluster: a terminal would obey them. */
 export function plain(text: string): string {
   return harmless(text, UNSEEN);
 }
 
-/** The same in every text of a JSON document, where most of them are escaped; lines stay. What is no text in it has none. */
+/** Replaces control characters in the strings of a JSON document, where most of them are escaped. Keeps the document's line breaks. */
 export function withoutControls(json: string): string {
   const escapes = /\\(?:u([0-9a-f]{4})|.)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gisu;
   return json.replaceAll(escapes, (found, code?: string) => {

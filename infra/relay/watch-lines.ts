@@ -15,7 +15,7 @@ export interface WatchEvent {
 
 const NEWLINE = 0x0a;
 
-/** What has changed is not known. */
+/** A line of the watch could not be read: the change in it is unknown. */
 export class UnreadLine extends Error {}
 
 /** Throws UnreadLine where a line is no event. `onChunk` is called whenever something arrives. */

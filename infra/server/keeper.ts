@@ -16,7 +16,7 @@ export interface KeeperOptions {
 const READ_EVERY_MS = 10_000;
 const RETRY_MS = 2000;
 
-/** What was read last stays in use where the Secret is gone, or lacks something. */
+/** Reads the identity again and again. If the Secret is missing or incomplete, the last identity stays in use. */
 export async function keep({ connect, clock, use, onFailure }: KeeperOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isRead = await readIdentity(connect())

@@ -1,14 +1,14 @@
-/** What budgets of others refuse: an eviction, and what ends a guest as an eviction would. Upstream: pkg/registry/core/pod/storage/eviction.go. */
+/** Finds budgets of others that refuse an eviction, a restart or a stop of a guest. Upstream: pkg/registry/core/pod/storage/eviction.go. */
 import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
 import { isFinal, matches } from "../kube/objects.ts";
 import { isVmi } from "./budget.ts";
 
-/** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
+/** Returns whether the budget is Lifeboat's. Lifeboat deletes its budget of a VM that it allows to go: a leftover does not count. */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
 }
 
-/** Those that an eviction of the pod asks. */
+/** Returns the budgets that an eviction of the pod must respect. */
 function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly BudgetFacts[] {
   if (isFinal(pod) || pod.phase === "Pending" || pod.deleting) return [];
   return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));

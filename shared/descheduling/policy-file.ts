@@ -20,7 +20,7 @@ import { podLifeTime } from "./plugins/pod-life-time.ts";
 /** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
-/** Where plugins nominate pods, and where they keep them. */
+/** Plugins nominate pods at the first two extension points, and keep pods from eviction at the other two. */
 const NOMINATING = ["deschedule", "balance"] as const;
 const FILTERS = ["filter", "preevictionfilter"] as const;
 

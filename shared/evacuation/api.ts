@@ -1,4 +1,4 @@
-/** What a person asks for of a VM with the command: to evacuate it, to try that again, to cancel it. */
+/** Carries out a person's commands for a VM: evacuate, retry, cancel. */
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";

@@ -1,6 +1,6 @@
 /**
- * What Lifeboat asks of KubeVirt for a NodeEvacuation: to restart or stop a VM that cannot move. The rows say what may have changed since,
- * and what is done then; the first row that applies counts. The phase is written first, with the VMI's UID, and then KubeVirt is asked.
+ * Asks KubeVirt for a NodeEvacuation to restart or stop a VM that cannot move. Each row names a possible change and the reaction to it;
+ * the first row that applies counts. Lifeboat writes the phase with the VMI's UID first, and then asks KubeVirt.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";

@@ -124,7 +124,7 @@ export function blockedBecause(migration: MigrationFacts, f: Facts): string | un
     : why.message;
 }
 
-/** Of a target pod that exists. */
+/** Explains why an existing target pod has not started, if it takes too long. */
 function targetBecause({ reason, message, since }: NotStarted, f: Facts): string | undefined {
   if (!isLong(since, f)) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;

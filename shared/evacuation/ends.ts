@@ -1,4 +1,4 @@
-/** What ends an Evacuation of a VM that is to move, and what its end takes back. The ends of a restart or a stop: asked.ts. */
+/** Ends the Evacuation of a VM that is to move, and removes what it leaves behind. The ends of a restart or a stop: asked.ts. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";

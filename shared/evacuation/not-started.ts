@@ -13,7 +13,7 @@ import { offBecause } from "../settings/limits.ts";
 export interface StartWorld extends Moment {
   readonly settings: Settings;
   readonly pods: readonly PodFacts[];
-  /** Of the VMI and its target pod. Absent: not read. */
+  /** Events of the VMI and its target pod. Absent: not read. */
   readonly events?: readonly SeenEvent[];
   readonly queues?: ReadonlyMap<string, { readonly running: number; readonly leaving: number }>;
 }
@@ -68,7 +68,7 @@ export function hasBegun({ phase }: MigrationFacts): boolean {
   return !NOT_BEGUN.includes(phase);
 }
 
-/** Of a migration that has not begun. */
+/** Says why the migration has not started: the first rule that applies. */
 export function whyNotStarted(m: MigrationFacts, f: StartFacts): NotStarted {
   for (const rule of RULES) {
     const found = rule(m, f);
@@ -136,7 +136,7 @@ function unschedulable(m: MigrationFacts, f: StartFacts): NotStarted | undefined
 
 const MOST_WORDS = 400;
 
-/** What a kubelet, a scheduler or the attach-detach controller has said last about the target pod. */
+/** Reports the last Event of a kubelet, a scheduler or the attach-detach controller about the target pod. */
 function podTrouble(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   const last = pod && lastOf(f, ({ about }) => about === pod.uid);

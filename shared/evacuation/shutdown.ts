@@ -41,9 +41,9 @@ export interface Question {
 
 export interface Row<Answer> {
   readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
-  /** What has changed, or has not, in an administrator's words. */
+  /** The change since the request, or its absence, in an administrator's words. */
   readonly since: string;
-  /** What is done then. */
+  /** Lifeboat's reaction, in an administrator's words. */
   readonly so: string;
   readonly applies: (q: Question) => boolean;
   readonly answer: (q: Question) => Answer;
@@ -54,7 +54,7 @@ export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }
   return isChanging || (runStrategy === "Halted" && spec.runStrategy !== "Halted");
 }
 
-/** What the rows below say once the request has been out long enough. */
+/** Returns a condition that applies only after the facts for the request were read. */
 export const read = (is: (asking: Asking, q: Question) => boolean) => (q: Question) =>
   q.asking !== "NotRead" && is(q.asking, q);
 

@@ -7,7 +7,7 @@ import type { EvacuationWorld, Facts } from "./world.ts";
 
 export type StartRow = Row<readonly Action[]>;
 
-/** Of a VM that was stopped: until Lifeboat has started it, or has seen it running, it is Lifeboat's to start. */
+/** Rows for a VM that Lifeboat stopped. Lifeboat has to start the VM until the VM was started or seen running. */
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [
   { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat does not start it any more: it is its owner's",

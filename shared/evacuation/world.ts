@@ -24,13 +24,13 @@ export interface EvacuationWorld extends Moment {
   readonly queues?: ReadonlyMap<string, MigrationQueue>;
   /** By UIDs of Evacuations that restart or stop a VM, where a row of asked.ts depends on it. Absent: not read. */
   readonly asking?: ReadonlyMap<string, Asking>;
-  /** Of VMIs and target pods that have not started. Absent: not read. */
+  /** Events of VMIs and target pods that have not started. Absent: not read. */
   readonly events?: readonly SeenEvent[];
   /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
   readonly vmisAreNewer: boolean;
 }
 
-/** What a request to KubeVirt to restart, stop or start a VM depends on. What is undefined does not exist. */
+/** Facts for a request to KubeVirt to restart, stop or start a VM. Undefined: the object does not exist. */
 export interface Asking {
   readonly vm: VirtualMachineFacts | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
@@ -39,7 +39,7 @@ export interface Asking {
   readonly refusal?: Refusal | undefined;
 }
 
-/** What runs, as KubeVirt counts: migrations with a target pod. */
+/** Counts running migrations as KubeVirt does: migrations with a target pod. */
 export interface MigrationQueue {
   readonly running: number;
   readonly leaving: number;

@@ -88,7 +88,7 @@ export interface DeletionTerms {
   readonly requester: string;
   /** When the pod is to be gone, by the grace period asked for: Karpenter's is what is left of its node's. */
   readonly deleteBy?: number;
-  /** That grace period. */
+  /** The grace period of the deletion. */
   readonly graceSeconds?: number | undefined;
 }
 

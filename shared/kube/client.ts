@@ -77,7 +77,7 @@ export interface UpdateOptions extends Expecting {
 export type Observed = NamespacedName & {
   readonly uid: string;
   readonly resourceVersion?: string;
-  /** Of a pod; absent: its own. */
+  /** Grace period for the deletion of a pod. Absent: the pod's own. */
   readonly gracePeriodSeconds?: number | undefined;
 };
 

@@ -62,7 +62,7 @@ export interface NodeFacts {
   readonly pressures: readonly string[];
   /** As its annotation says: when it is ended. May be no time at all. */
   readonly endsAt?: string;
-  /** What its virt-handler has last said: whether VMs may start there, and when (RFC 3339). */
+  /** The last report of its virt-handler: whether VMs may start on the node, and the time of the report (RFC 3339). */
   readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
   /** The NodeEvacuation whose cordon it has, by its annotation. */
   readonly cordonedBy?: string;

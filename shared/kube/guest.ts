@@ -1,4 +1,4 @@
-/** What a VirtualMachineInstance, or the template of a VirtualMachine, asks for, as far as KubeVirt renders it into a launcher pod. */
+/** Requirements of a VirtualMachineInstance or of a VirtualMachine's template that KubeVirt renders into a launcher pod. */
 import type { Toleration } from "./facts.ts";
 import type { Labels, NodeSelectorTerm, PodTerm } from "./scheduled-pod.ts";
 
@@ -31,18 +31,18 @@ export interface GuestAsks {
 /** Conditions of a VMI: a hotplug is in progress. */
 export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
 
-/** Of a VMI. */
+/** Facts of a VMI that decide its next launcher pod. */
 export interface GuestFacts {
-  /** What its next launcher pod is rendered from. */
+  /** KubeVirt renders the VMI's next launcher pod from these requirements. */
   readonly asks: GuestAsks;
   /** While a hotplug is in progress it has less than it asks for. Memory in bytes. */
   readonly currentVcpus?: number;
   readonly currentMemory?: number;
-  /** Those that are True. Absent: none. */
+  /** Hotplugs in progress. Absent: none. */
   readonly hotplugs?: readonly (typeof HOTPLUGS)[number][];
 }
 
-/** Of a VirtualMachine: what its next start is rendered from. */
+/** Facts of a VirtualMachine that decide the launcher pod of its next start. */
 export interface StartFacts {
   readonly template?: GuestAsks | undefined;
   readonly hasInstancetype: boolean;

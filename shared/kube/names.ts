@@ -6,7 +6,7 @@ export const HOTPLUG_COMPONENT = "hotplug-disk";
 
 /** On a launcher pod: the UID of its VirtualMachineInstance (label) and the VMI's name (annotation). */
 export const CREATED_BY_LABEL = "kubevirt.io/created-by";
-/** Of a migration's target pod, also after its migration: the UID of the migration. */
+/** On a migration's target pod, also after the migration: the UID of the migration. */
 export const MIGRATION_JOB_LABEL = "kubevirt.io/migrationJobUID";
 export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 

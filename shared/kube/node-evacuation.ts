@@ -12,7 +12,7 @@ export type WhenBlocked = (typeof WHEN_BLOCKED)[number];
 
 export const ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
 
-/** Of a VirtualMachine: whether and how KubeVirt may restart it, and what its owner wants in a maintenance. */
+/** Facts of a VirtualMachine: whether and how KubeVirt may restart it, and its owner's wishes for maintenance. */
 export interface VirtualMachineFacts extends NamespacedName {
   readonly uid: string;
   readonly runStrategy: string;
@@ -53,7 +53,7 @@ export type VmCounts = Readonly<Record<Count, number>>;
 export interface NodeBlocker {
   readonly namespace: string;
   readonly name: string;
-  /** Of the VMI or the pod: one that was made anew is looked at anew. */
+  /** UID of the VMI or the pod. Lifeboat judges a recreated VMI or pod anew. */
   readonly uid?: string | undefined;
   /** CamelCase. */
   readonly reason: string;

@@ -1,4 +1,4 @@
-/** What a person asks for of a node with the command: to be emptied, and to pause, resume or cancel that. */
+/** Carries out a person's commands for a node: drain, pause, resume, cancel. */
 import { MANAGED, test } from "../evacuation/manifests.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";

@@ -26,7 +26,7 @@ export function aheadOf(
 
 export interface Ahead {
   readonly ne: NodeEvacuationFacts;
-  /** Of its node. */
+  /** Pods on the node of the NodeEvacuation. */
   readonly pods: readonly PreflightPod[];
   readonly vmis: readonly VmiFacts[];
 }

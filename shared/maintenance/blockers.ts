@@ -1,4 +1,4 @@
-/** What cannot leave a node, and since when: each pod and VM that stays has a reason. */
+/** Lists the pods and VMs that cannot leave a node, each with a reason and the time since when. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -15,13 +15,13 @@ import { blockerOf, OVERDUE_SECONDS, vmOf, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
-  // Those that are to be shut down come first: they are known from look to look, however many others stay.
+  // VMs to shut down come first: the list has a bound, and these VMs must stay in it from read to read.
   const first = views.toSorted((a, b) => Number(b.fate === "ShutsDown") - Number(a.fate === "ShutsDown"));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
 }
 
-/** Of one that is to be shut down: what it takes at two reads so far apart is no passing state. */
+/** Lifeboat shuts a VM down after two reads, this far apart, found the same blocker. */
 const TWICE_SECONDS = 60;
 
 export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<NodeWorld, "ne" | "now">): boolean {
@@ -44,7 +44,7 @@ function notBack({ namespace, spec, status: { message = "" } }: EvacuationFacts)
   return blockerOf({ namespace, name: spec.vmiName }, "NotRunningAgain", message, fix);
 }
 
-/** Those of VMs that are named already are left out. */
+/** Lists the pods that cannot leave, except launcher pods of VMs that are listed already. */
 function podBlockers(pods: readonly Subject[], views: readonly VmView[], w: NodeWorld): readonly NodeBlocker[] {
   const view = ({ vmi }: Subject) => views.find((one) => one.vmi.uid === vmi?.uid);
   return pods

@@ -27,7 +27,7 @@ export interface Forecast {
   readonly shutdowns: readonly VmiFacts[];
 }
 
-/** Those that no other node may take, whatever room it has. */
+/** Returns the VMs that no other node may take, whatever room the node has, each with the reason. */
 export function boundAmong(vmis: readonly VmiFacts[], otherNodes: readonly FitNode[]): ReadonlyMap<string, string> {
   return new Map(
     vmis.flatMap((vmi) => {

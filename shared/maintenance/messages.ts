@@ -1,4 +1,4 @@
-/** What a NodeEvacuation says while it has not started. */
+/** Messages of a NodeEvacuation that has not started. */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import { withoutFractions } from "../settings/time.ts";
 import { hasStarted, type NodeWorld } from "./world.ts";
@@ -10,7 +10,7 @@ export function startText({ schedule: { notBefore, after } }: NodeEvacuationSpec
   return `starts after NodeEvacuation ${after}${notBefore === undefined ? "" : `, not before ${time}`}`;
 }
 
-/** What it waits for in the NodeEvacuation that it follows; undefined: nothing. `own`: the node that it is about. */
+/** Says why a NodeEvacuation waits for its predecessor `after`. Undefined: it does not wait. `own`: the node that waits. */
 export function waitsBecause(after: string, { ne, node }: NodeWorld["before"], own: string): string | undefined {
   const change = `lifeboat cancel node/${own}, and drain it anew`;
   if (ne === undefined) return `does not start: NodeEvacuation ${after}, which it follows, does not exist; ${change}`;

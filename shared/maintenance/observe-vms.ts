@@ -48,7 +48,7 @@ export async function keptOf(w: NodeWorld, cluster: Client): Promise<NodeWorld["
   return keptAmong(views, pods, budgets);
 }
 
-/** Where all have the same class there is nothing to compare. */
+/** Reads the priorities of the VMs' pods. If all VMs have the same priority class, reads nothing. */
 export async function prioritiesOf(
   vmis: readonly VmiFacts[],
   { spec }: NodeEvacuationFacts,

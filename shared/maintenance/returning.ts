@@ -16,7 +16,7 @@ import type { NodeWorld } from "./world.ts";
 interface Away {
   readonly vmi: VmiFacts;
   readonly pod: PreflightPod;
-  /** Where it runs now. */
+  /** The node on which the VM runs now. */
   readonly source: FitNode;
 }
 

@@ -87,7 +87,7 @@ function leftOver(w: NodeWorld): NodeNext | "Nothing" {
   return first.length === 0 ? "Nothing" : { phase, message, first };
 }
 
-/** What leaves a node that is gone continues; a VM that is being stopped, or is off, is to start again. */
+/** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is being stopped, or is off, starts again. */
 function withdrawals({ evacuations, node }: Pick<NodeWorld, "evacuations" | "node">): readonly Action[] {
   const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (node !== undefined || isShutdown(e)));
   return withdrawn(evacuations.filter(isLeft));

@@ -14,7 +14,7 @@ import type { PreflightFacts } from "../preflight/facts.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
 
-/** Of a VirtualMachine: its run strategy, its owner's wishes, and what its next start is rendered from. */
+/** Facts of a VirtualMachine: its run strategy, its owner's wishes, and the facts that decide its next start. */
 export type VmFacts = Pick<VirtualMachineFacts, "runStrategy" | "notBefore" | "whenBlocked" | "start">;
 
 /** A VM that may leave now. */

@@ -1,5 +1,5 @@
 /**
- * Where a pod fits: one row for each of kube-scheduler's filters that can be judged from pods, nodes and volumes.
+ * Finds the nodes on which a pod fits: one row for each filter of kube-scheduler that pods, nodes and volumes decide.
  *
  * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), NodeResourcesFit.
  */

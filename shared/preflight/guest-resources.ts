@@ -1,4 +1,4 @@
-/** What a launcher pod requests for its guest. Upstream: `VMIResourcePredicates`, `CalculateMemoryOverhead` (pkg/virt-controller/services). */
+/** Calculates requests for a guest. Upstream: `VMIResourcePredicates`, `CalculateMemoryOverhead` (pkg/virt-controller/services). */
 import type { GuestAsks } from "../kube/guest.ts";
 import { ownValue } from "../kube/objects.ts";
 import type { Resources } from "../kube/scheduled-pod.ts";
@@ -23,7 +23,7 @@ interface Rendered {
 }
 
 const [KIB, MIB] = [1024, 1024 ** 2];
-/** Of KubeVirt's overhead what depends on the guest: page tables, and memory for each virtual CPU. */
+/** The overhead that depends on the guest: guest memory / 512 for page tables, and memory for each virtual CPU. */
 const GUEST_PER_OVERHEAD = 512;
 const OVERHEAD_PER_VCPU = 8 * MIB;
 
@@ -39,7 +39,7 @@ export function resourcesOf(pod: Sized, { asks, had, rendering }: From): Rendere
     ...(isHuge && { [`hugepages-${asks.hugepages}`]: memory }),
   };
   const least = changed(pod, added);
-  // What KubeVirt renders at least, where its CR has changed since.
+  // KubeVirt renders at least these requests. Its CR may have changed since the present pod was created.
   const floors: Resources = { cpu: cpuOf(asks, rendering), ...(!isHuge && { memory: memoryOf(asks, rendering) }) };
   const surely = { ...least, requests: atLeast(least.requests, floors) };
   const ratio = rendering.overheadRatio - 1;

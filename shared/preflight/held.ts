@@ -100,7 +100,7 @@ export function boundBecause(
   return `no other node has what it asks for: ${fields.join(" and ")}`;
 }
 
-/** What makes it uncertain that the VM moves, in words. */
+/** Lists the reasons, in words, why it is uncertain that the VM moves. */
 export function doubtsAbout(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const { evacuations, settings } = f;
   const mayBeShort = vmi.name.length > LONGEST_LABEL && !isBefore(VERSIONS.shortNames, settings.kubevirtMinor);

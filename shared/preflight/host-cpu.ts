@@ -12,7 +12,7 @@ const HOST_FEATURE = "host-model-required-features.node.kubevirt.io/";
 
 type WithLabels = Pick<ScheduledNode, "name" | "labels">;
 
-/** What the target of a migration selects of CPUs besides. The vendor by VERSIONS.targetVendor. */
+/** Returns the CPU labels that KubeVirt adds to a migration target's node selector. VERSIONS.targetVendor describes the vendor's label. */
 export function cpuOnMigration({ nodeSelector }: Placement, cpuModel: string | undefined, source: WithLabels): Labels {
   const asked = Object.keys(nodeSelector);
   const hasMigrated = asked.some((key) => key.startsWith(FEATURE) || key.startsWith(MIGRATION_MODEL));

@@ -2,7 +2,7 @@
  * The next launcher pod of a VM, as KubeVirt renders it: a migration's target from the VMI and the KubeVirt CR, a start from the template
  * of the VirtualMachine. Only what KubeVirt and admission add is taken from the pod that the VM has.
  *
- * Where it is not known whether the next pod asks for something, two pods are rendered: one that asks for the most, one for the least.
+ * If it is unknown whether the next pod asks for something, two pods are rendered: one asks for the most, one for the least.
  *
  * Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`, `VMIResourcePredicates` (pkg/virt-controller/services); `createTargetPod`,
  * `prepareNodeSelectorForHostCpuModel` of the migration controller.
@@ -15,7 +15,7 @@ import type { Rendering, Settings } from "../settings/settings.ts";
 import { resourcesOf } from "./guest-resources.ts";
 import { cpuOnMigration, FEATURE, HOST_MODEL, MIGRATION_MODEL, MODEL, VENDOR } from "./host-cpu.ts";
 
-/** What of a launcher pod is rendered anew. */
+/** Fields of a launcher pod that KubeVirt renders anew. */
 export interface LauncherPod extends Pick<PodFacts, "uid" | "namespace" | "labels"> {
   readonly requests: Resources;
   readonly limits?: Resources;
@@ -30,7 +30,7 @@ export interface NextPod<P extends LauncherPod> {
   readonly pod: P;
   /** Labels that its node has to have for the sake of the CPU. */
   readonly cpu: Labels;
-  /** What it asks for at least, and the fields that decide. Absent: the same. */
+  /** The pod that asks for the least, and the fields that decide. Absent: both pods are the same. */
   readonly least?: { readonly pod: P; readonly fields: readonly string[] };
   /** Fields of which it is not known what they make of it. Absent: none. */
   readonly unknown?: readonly string[];
@@ -60,7 +60,7 @@ function withUnknown<N extends object>(
   return unknown.length === 0 ? next : { ...next, unknown };
 }
 
-/** What KubeVirt plugs in, where the VMI does not show the difference between what the guest has and what it asks for. */
+/** Lists the fields that KubeVirt is plugging in if the VMI does not show how they differ from the guest. */
 function hotpluggedIn({ asks, currentVcpus, currentMemory, hotplugs = [] }: Source): readonly string[] {
   const fields = {
     HotMemoryChange: isDifferent(currentMemory, asks.guestMemory) ? undefined : "spec.domain.memory",
@@ -92,7 +92,7 @@ export function renderStart<P extends LauncherPod>(
   return withUnknown(next, [...(isOld ? ["spec.instancetype (RestartRequired)"] : []), ...hotpluggedIn(vmi)]);
 }
 
-/** What an instance type or a preference does not set. */
+/** Returns the fields that an instance type or a preference does not set. */
 function placedAs(template: GuestAsks | undefined): Partial<GuestAsks> {
   if (template === undefined) return {};
   const { nodeSelector, required, tolerations, antiAffinity, unchecked } = template;
@@ -123,7 +123,7 @@ function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
 
 interface From {
   readonly asks: GuestAsks;
-  /** What the present pod was rendered from. */
+  /** KubeVirt rendered the present pod from these requirements. */
   readonly had: GuestAsks;
   readonly rendering: Rendering;
   /** Whether a label of KubeVirt's own that the present pod selects is selected again. */
@@ -156,7 +156,7 @@ function withAll<P extends LauncherPod>(pod: P, parts: readonly Partial<Launcher
   return parts.reduce<P>((one, part) => ({ ...one, ...part }), pod);
 }
 
-/** What the VMI's spec does not decide. */
+/** Returns the unchecked fields that the VMI's spec does not decide: the next pod keeps them. */
 function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
   return unchecked.filter((field) => field === "hostPort");
 }
@@ -169,8 +169,8 @@ function isKubeVirts(key: string): boolean {
 }
 
 /**
- * What else the present pod selects, either its last migration has added (`addedNodeSelector`), or admission, or the VMI's spec has changed
- * since. A hostname is never admission's.
+ * Renders the node selector. Other labels in the present pod's selector come from its last migration (`addedNodeSelector`), from admission,
+ * or from an older spec of the VMI. Admission never adds a hostname.
  */
 function placementOf(pod: LauncherPod, { asks, rendering, isOwn }: From): Part {
   const own = { ...rendering.nodeSelectors, ...asks.nodeSelector };
@@ -200,7 +200,7 @@ function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: Gues
   return terms.map((term) => ({ ...term, matchExpressions: [...term.matchExpressions, ...rejected] }));
 }
 
-/** Of the others of the present pod, those for a node's state are admission's; the VMI's spec may have had the rest. */
+/** Admission adds tolerations for a node's state. Other tolerations of the present pod may come from an older spec of the VMI. */
 function tolerationsOf({ tolerations: present = [] }: LauncherPod, { asks }: From): Part {
   const isAsked = (one: Toleration) => asks.tolerations.some((own) => isSame(own, one));
   const others = present.filter((one) => !isAsked(one));

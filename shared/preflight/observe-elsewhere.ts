@@ -14,10 +14,10 @@ import type { FitNode } from "./fit.ts";
 import { preflightPodSchema } from "./preflight-pod.ts";
 
 interface Around {
-  /** That is to be drained. */
+  /** The node to drain. */
   readonly name: string;
   readonly nodes: readonly FitNode[];
-  /** Those of the whole cluster that have not ended among them. */
+  /** Evacuations, among them all Evacuations of the cluster that have not ended. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 

@@ -28,7 +28,7 @@ interface Seen extends World {
   readonly holders: readonly PreflightPod[];
 }
 
-/** What is taken so far. */
+/** The placement so far: the room on each node, and the pods. */
 interface Board {
   readonly rooms: ReadonlyMap<string, Room>;
   /** Without ended ones. */
@@ -48,7 +48,7 @@ export function placeAll(moving: readonly PreflightPod[], f: Moving): ReadonlyMa
   return placeInTurn([...elsewhere.toSorted(largestFirst), ...own.toSorted(largestFirst)], f, hotplug);
 }
 
-/** Of VMs of the node. */
+/** Returns the target pods of the node's VMs. */
 export function targetsOn(pods: readonly PreflightPod[], f: Moving): readonly Wanted[] {
   return targetsOf(pods, f, f);
 }

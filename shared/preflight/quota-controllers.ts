@@ -6,7 +6,7 @@
  */
 import type { FitNode } from "./fit.ts";
 
-/** Of a ResourceQuota's metadata. */
+/** Metadata of a ResourceQuota that shows which controller raises it. */
 export interface QuotaMarks {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;

@@ -127,7 +127,7 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
 }
 
 interface Around {
-  /** What is left may be more in a moment. */
+  /** Why the quota may soon have more left. Undefined: no reason is known. */
   readonly why: string | undefined;
   readonly nodes: readonly FitNode[];
 }
@@ -151,7 +151,7 @@ function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): Quot
   return { refusal: `ResourceQuota ${quota.name} refuses its target pod: ${shortage}`, unknown };
 }
 
-/** What is too little. */
+/** Lists the resources of which the quota has too little left. */
 function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
   return Object.entries(hard).flatMap(([resource, most]) => {
     const [needed, left] = [added.get(resource) ?? 0, Math.max(0, most - (used[resource] ?? 0))];

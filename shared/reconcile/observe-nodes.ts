@@ -35,7 +35,7 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
   const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
   const [vmsOnNode, leaving, pods] = await Promise.all([
     ofEach(left, ({ name }) => vmisOn(name, cluster)),
-    // Of those under pressure they have just been read. A taint that is gone ends the Evacuations that it began.
+    // Evacuations from nodes under pressure were just read. A removed taint ends the Evacuations that it started.
     ofEach(
       (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
       ({ name }) => evacuationsFrom(name, cluster),

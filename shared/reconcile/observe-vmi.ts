@@ -81,14 +81,14 @@ async function observe(key: NamespacedName, observer: Observer, given: Known): P
   return { ...world, asking, ...(await observeAround(vmi, { ...world, active, isReleased }, observer)), vmis: [vmi] };
 }
 
-/** Of restarts and stops that KubeVirt has not taken up, and of VMs that are to start again. */
+/** Reads the facts for restarts and stops that KubeVirt has not acted on, and for VMs that are to start again. */
 async function readAllAsking(all: readonly EvacuationFacts[], vmi: VmiFacts | undefined, { cluster, now }: Observer) {
   const asking = all.filter((e) => isShutdown(e) && needsAsking(e, vmi, now));
   const uid = isOff(vmi) ? undefined : vmi?.uid;
   return new Map(await Promise.all(asking.map(async (e) => [e.uid, await readAsking(e, uid, cluster)] as const)));
 }
 
-/** What is to be taken back is read anew: another evacuation may continue by now. */
+/** Discards the given facts if an Evacuation is to be released: another Evacuation may continue by now. */
 function stillKnown(given: Known): Known {
   return given.evacuations?.some(isToBeReleased) === true ? {} : given;
 }
@@ -135,7 +135,7 @@ function arePodsNeeded(vmi: VmiFacts, { active, migrations }: Found, { now }: Ob
 const STARTS_SECONDS = 20;
 const MOST_EVENTS = 50;
 
-/** Of a migration that should have begun by now: why its target pod is refused, or does not start. Whoever may not read Events learns nothing. */
+/** Reads Events that say why a late migration's target pod is refused or does not start. Undefined: Lifeboat may not read Events. */
 async function readEvents(vmi: VmiFacts, { active, migrations, pods }: Found, observer: Observer) {
   const { cluster, now } = observer;
   const attempts = Math.max(0, ...active.map(inheritedAttempts));

@@ -1,4 +1,4 @@
-/** What a tick finds of NoExecute taints. */
+/** Reconciles the nodes with NoExecute taints in each tick. */
 import { planDisruptions } from "../guard/disruption.ts";
 import { attempt, carryOut, type Deps, NOTHING, type Result, sum, type World } from "./carry-out.ts";
 import { areTaintsConcern, observeTaintedNodes, withHold } from "./observe-taints.ts";

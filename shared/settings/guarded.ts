@@ -8,7 +8,7 @@ export const GUARDED = {
   /** Kubernetes since VERSIONS.asynchronousPreemption. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
-  /** Of a device that the pod has, by Dynamic Resource Allocation (VERSIONS.deviceTaints): the node has no taint. */
+  /** A taint on a device of the pod by Dynamic Resource Allocation (VERSIONS.deviceTaints): the node has no taint. */
   DeviceTaint: { reason: "DeletionByDeviceTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
 } as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;

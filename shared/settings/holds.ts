@@ -21,7 +21,7 @@ export function isPolicyWanted(policy: HoldPolicy, settings: Pick<Settings, "fea
 export interface HoldVerdict {
   readonly reason: "Holds" | "PolicyWithoutGate" | "PolicyMissing" | "HandlerEndsWithTaint";
   readonly message: string;
-  /** What to do; undefined: nothing. */
+  /** Says what to do. Undefined: nothing is to do. */
   readonly fix?: string;
 }
 

@@ -139,7 +139,7 @@ export interface Rendering {
   readonly memoryOvercommit: number;
   /** Virtual CPUs for one CPU. */
   readonly cpuAllocationRatio: number;
-  /** Of the memory overhead. */
+  /** KubeVirt multiplies the memory overhead by this ratio. */
   readonly overheadRatio: number;
   readonly nodeSelectors: Readonly<Record<string, string>>;
 }

@@ -6,9 +6,9 @@ export type Product = keyof typeof PRODUCTS;
 export interface VersionRow {
   readonly of: Product;
   readonly since: number;
-  /** What it does from then on. */
+  /** The product's behaviour since this version. */
   readonly does: string;
-  /** What Lifeboat does about it. */
+  /** Lifeboat's reaction to this behaviour. */
   readonly lifeboat: string;
   /** Each of these files names the row. */
   readonly usedIn: readonly string[];

@@ -47,7 +47,7 @@ function fixOf({ isCertManagers, data }: ServerSecret): string {
   return isBrought ? "lifeboat install --ca-bundle FILE, with the authority of your certificate" : "lifeboat install";
 }
 
-/** Where the LifeboatConfiguration cannot be read, another check says so. */
+/** Skips the check if the LifeboatConfiguration cannot be read: another check reports that failure. */
 export async function certificateValid(reads: Reads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CertificateValid", reads) : [];
 }

@@ -122,7 +122,7 @@ export async function guard(reads: Reads): Promise<readonly Finding[]> {
   return [...holds, warning("the guard is installed and refuses nothing", "none of its feature gates is on", EDIT)];
 }
 
-/** What stands in the API server for the time that Lifeboat is away, and whether VMs can leave a tainted node at all. */
+/** Checks the API server's policies that act while Lifeboat is away, and whether VMs can leave a tainted node at all. */
 async function holdsOf({ holdPolicies }: Reads, settings: Settings): Promise<readonly Finding[]> {
   const verdict = holdVerdict(await holdPolicies(), settings);
   if (verdict === undefined) return [];
@@ -134,7 +134,7 @@ async function holdsOf({ holdPolicies }: Reads, settings: Settings): Promise<rea
   ];
 }
 
-/** Of Lifeboat's own descheduling, which evicts nothing without one. */
+/** Checks the policy of Lifeboat's own descheduling. Without a policy, Lifeboat evicts nothing. */
 export async function deschedulingPolicy(reads: Reads): Promise<readonly Finding[]> {
   if (!(await settingsOf(reads)).featureGates.includes("EvictionsInBackground")) return [];
   const loaded = await reads.policy();

@@ -67,7 +67,7 @@ export function readsOf(connection: Connection, now: Date) {
     configuration,
     evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, "evictions")),
     guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, "deletions")),
-    /** Those whose bindings are there. */
+    /** Lists the policies whose bindings exist. */
     holdPolicies: once("the guard's policies", async (to) => {
       const there = await Promise.all(
         HOLD_POLICIES.map((name) => to.get("validatingadmissionpolicybindings", named(name))),
@@ -190,7 +190,7 @@ const Named = z.object({
   }),
 });
 
-/** What has to belong together in the cluster: the Secret, the webhook objects, and the name of the cluster in their paths. */
+/** Reads the parts of the identity that must match: the Secret, the webhook objects, and the cluster's name in their paths. */
 async function readIdentity(to: Client, send: Send) {
   const found = await readObject({ apiVersion: "apps/v1", kind: "Deployment", metadata: SERVER }, send);
   const { containers } = parseAnswer(Named, found, `GET deployment ${SERVER.name}`).spec.template.spec;

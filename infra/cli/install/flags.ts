@@ -1,4 +1,4 @@
-/** What the flags of `lifeboat install` say, and which go together. */
+/** Checks which flags of `lifeboat install` go together, and reads their values. */
 import { UsageError } from "../failed.ts";
 import type { Connection } from "../connection.ts";
 import type { Home } from "./plan.ts";
@@ -14,7 +14,7 @@ interface Flags {
   readonly export?: true | undefined;
 }
 
-/** What is about the Worker counts only when that is asked for: else what is there is kept. */
+/** Throws if a flag for the Worker is given without --worker: the installation then keeps the present Worker. */
 export function requireWorker(options: Flags): void {
   if (options.worker !== undefined) return;
   const alone = (["cluster", "server", "entry"] as const).find((name) => options[name] !== undefined);
@@ -32,7 +32,7 @@ export function requireForm(options: Flags, home: Home): void {
   );
 }
 
-/** Of a Worker that was asked for: where its entry for this cluster is, and what that says. */
+/** Returns the file of the Worker's entry for this cluster, and the values in the entry. */
 export function entryOf(
   { worker, cluster: said, server, entry }: Flags,
   connection: Pick<Connection, "context" | "server">,

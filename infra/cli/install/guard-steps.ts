@@ -1,4 +1,4 @@
-/** What `lifeboat install` does about the guard: looks at the cluster for it, and removes what is left of it. */
+/** Steps of `lifeboat install` for the guard: read what its policies depend on, and remove leftover policies and webhooks. */
 import { GUARD_WEBHOOKS } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import type { Connection } from "../connection.ts";

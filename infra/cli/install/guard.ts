@@ -23,7 +23,7 @@ interface Asked {
   readonly connection: Connection;
   readonly host: Host;
   readonly kubevirtNamespace: string;
-  /** Those of KubeVirt, and those that this installation switches on. */
+  /** Feature gates that are on already, and gates that this installation switches on. */
   readonly gates: readonly string[];
 }
 
@@ -82,7 +82,7 @@ function held(expression: string, { holdSeconds }: HoldClock): string {
 
 type Condition = z.output<typeof Expressions>[number];
 
-/** Of a policy or of the guard's webhook. */
+/** Fits one match condition of a policy or of the guard's webhook to this cluster. */
 export function fitCondition(condition: Condition, site: GuardSite): Condition {
   const expression = expressionOf(condition.name, site);
   return expression === undefined ? condition : { ...condition, expression };

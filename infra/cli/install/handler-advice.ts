@@ -1,4 +1,4 @@
-/** What to do where a NoExecute taint ends virt-handler, without which no VM can move. */
+/** Advises how to keep virt-handler on a node with a NoExecute taint: without virt-handler no VM can move. */
 
 import { named } from "../../../shared/kube/client.ts";
 import { CONFIGURATION } from "../../../shared/kube/names.ts";
@@ -22,7 +22,7 @@ function handlerChange(kubevirtNamespace: string): string {
   return `kubectl -n ${kubevirtNamespace} patch kubevirt kubevirt --type merge -p '${JSON.stringify({ spec })}'`;
 }
 
-/** Where the guard moves VMs for a NoExecute taint. Also before Lifeboat is installed: then there is no configuration. */
+/** Prints the advice if the guard moves VMs for a NoExecute taint. Before Lifeboat is installed, no configuration exists. */
 export async function adviseOnHandler(connection: Connection, host: Host): Promise<void> {
   const cluster = connection.cluster();
   const found = await cluster.get("lifeboatconfigurations", named(CONFIGURATION), { expect: [403] });

@@ -34,7 +34,7 @@ export interface PluginWorld {
   readonly nodes: readonly ScheduledNode[];
   /** All pods bound to a node, finished ones included. */
   podsOn(node: string): readonly ScheduledPod[];
-  /** What takes the pod's place: of a VM the target of its migration, else the same again. */
+  /** Returns the pod's replacement: the target of the migration for a VM, an equal pod otherwise. */
   nextPod(pod: ScheduledPod): NextPod<ScheduledPod>;
   readonly evictor: Evictor;
   /** Whether the pod's evacuation is in progress. It is nominated first, so that it counts, and not requested again. */
@@ -42,7 +42,7 @@ export interface PluginWorld {
   readonly now: Date;
 }
 
-/** What DefaultEvictor is given. */
+/** Facts for DefaultEvictor. */
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
   /** All that are Ready, also those that the policy does not select: a pod may well go there. */
   readonly nodes: readonly ScheduledNode[];

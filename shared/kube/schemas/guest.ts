@@ -87,7 +87,7 @@ export function asksOf(spec: Spec): GuestAsks {
   });
 }
 
-/** Of the status of a VMI. */
+/** Reads the current virtual CPUs from the status of a VMI. */
 export const CurrentCpu = z.lazy(() => z.pipe(part(TOPOLOGY), z.transform(vcpusOf)));
 export const CurrentMemory = z.lazy(() =>
   z.pipe(
