@@ -38,8 +38,10 @@ export async function unfinishedEvacuations(cluster: Client): Promise<readonly E
   return (await cluster.list("evacuations", { unlike: { "status.phase": SURELY_FINISHED } })).filter(isUnfinished);
 }
 
-export function vmisOn(node: string, cluster: Client): Promise<readonly VmiFacts[]> {
-  return cluster.list("virtualmachineinstances", { labels: { [names.NODE_NAME_LABEL]: node } });
+/** `onOdd` is called for each VMI that cannot be understood and is left out. */
+export function vmisOn(node: string, cluster: Client, onOdd?: () => void): Promise<readonly VmiFacts[]> {
+  const labels = { [names.NODE_NAME_LABEL]: node };
+  return cluster.list("virtualmachineinstances", { labels, ...(onOdd && { onOdd }) });
 }
 
 /** Those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */

@@ -70,9 +70,9 @@ export async function observePodsOf(
   const fields = { "spec.nodeName": name };
   const [pods, here, evacuations, budgets] = await Promise.all([
     listed("pods of the node", unread, (onOdd) => cluster.list("pods", { fields, as: preflightPodSchema(), onOdd })),
-    requests.vmisOn(name, cluster),
+    listed("VMIs of the node", unread, (onOdd) => requests.vmisOn(name, cluster, onOdd)),
     evacuationsSeen(name, cluster),
-    unlessUnread("disruption budgets", unread, () => cluster.list("poddisruptionbudgets")),
+    unlessUnread("disruption budgets", unread, (onOdd) => cluster.list("poddisruptionbudgets", { onOdd })),
   ]);
   const readQuotas = (onOdd: () => void) => cluster.list("resourcequotas", { as: ResourceQuota, onOdd });
   const [vmis, quotas] = await Promise.all([

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
+import { object } from "../../support/cluster/objects.ts";
 import { migration, node, NODE, pod, time, vmi } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
@@ -62,6 +63,25 @@ test("while KubeVirt is being rolled out, nobody knows whether a drain will succ
     "Unknown",
     ["how KubeVirt's rollout ends, which is under way"],
   ]);
+});
+
+const LARGE = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`label-${i}`, "x".repeat(60)]));
+const named = { namespace: "apps", name: "odd", uid: "odd", resourceVersion: "1" };
+
+// prettier-ignore
+test.each<[string, "poddisruptionbudgets" | "virtualmachineinstances" | "pods", object]>([
+  ["disruption budgets",  "poddisruptionbudgets",    { metadata: named, spec: { minAvailable: 1, selector: { matchLabels: LARGE } } }],
+  ["VMIs of the node",    "virtualmachineinstances", { metadata: { ...named, labels: { "kubevirt.io/nodeName": NODE } }, spec: { nodeSelector: LARGE } }],
+  ["pods of the node",    "pods",                    { metadata: { ...named, labels: LARGE }, spec: { nodeName: NODE, containers: [] } }],
+  ["pods of other nodes", "pods",                    { metadata: { ...named, labels: LARGE }, spec: { nodeName: "node02", containers: [] } }],
+])("an object of a tenant that is too large makes the verdict Unknown: 1 %s", async (what, resource, odd) => {
+  const fake = new FakeCluster();
+  fake.nodes.put(node(), node({ name: "node02" }));
+  fake.pods.put(pod());
+  fake.vmis.put(vmi());
+  fake.api.put(resource, object(odd));
+  const { verdict, unknown } = await openApp(fake).explainNode(NODE);
+  expect([verdict, unknown]).toEqual(["Unknown", [`1 ${what}`]]);
 });
 
 test("given a migration that has finished, a drain is foretold to take as long", async () => {
