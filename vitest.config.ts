@@ -7,7 +7,7 @@ import { LeftOut, NIGHTLY, PATIENCE, SIMULATED_ONLY } from "./test/support/setup
 
 /** Tests that share nothing and wait for nothing: their files may share threads, and load each module once. */
 const PURE = ["test/decide/**/*.test.ts"];
-/** What only a Worker promises: several clusters, an endpoint for relays and node agents. */
+/** Tests of promises that only a Worker makes: several clusters, an endpoint for relays and node agents. */
 const WORKER_ONLY = process.env["LIFEBOAT_FORM"] === "in-cluster" ? ["test/live/worker/**"] : [];
 /** What starts a simulated cluster and a Worker of its own, whatever form and control plane are chosen. */
 const OWN = ["chaos/**", "cli/**", "demo/**", "fuzz.test.ts", "page/**"].map((files) => `test/live/${files}`);
