@@ -11,6 +11,7 @@ import { createOutages, type Outages } from "./actors/outages.ts";
 import { startPodGarbageCollector } from "./actors/pod-garbage-collector.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import { startEvictionManagers } from "./actors/pressure.ts";
+import type { Scoring } from "./actors/node-score.ts";
 import type { ContainerRuntime } from "./actors/runtime.ts";
 import { startScheduler } from "./actors/scheduler.ts";
 import { startTaintManager } from "./actors/taint-manager.ts";
@@ -46,11 +47,11 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
 }
 
 /** All components but the kubelets that decide about nodes and their pods, except KubeVirt. */
-export function startNodeControllers(optionsOf: NodesOptions["optionsOf"]): Actor {
+export function startNodeControllers(optionsOf: NodesOptions["optionsOf"], scoring?: Scoring): Actor {
   const caches = startNodeCaches(optionsOf("controllerManager"));
   const nodeController = { ...optionsOf("nodeController"), caches };
   const actors = [
-    startScheduler(optionsOf("scheduler")),
+    startScheduler({ ...optionsOf("scheduler"), scoring }),
     startNodeLifecycle(nodeController),
     startTaintManager(nodeController),
     startPodGarbageCollector({ ...optionsOf("podGarbageCollector"), caches }),

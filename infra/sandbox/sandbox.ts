@@ -2,6 +2,7 @@
 import type { ApiServer } from "./apiserver/server.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { Clock } from "./actors/clock.ts";
+import type { Scoring } from "./actors/node-score.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import type { ProgramKnobs } from "./binaries/control-plane.ts";
 import type { Authority } from "./certificates.ts";
@@ -56,6 +57,8 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
   /** Off by default. */
   readonly deschedulerAnnotations?: boolean;
   readonly clock?: Clock;
+  /** Which nodes the scheduler prefers by their free resources; LeastAllocated by default, as in kube-scheduler's default profile. */
+  readonly scoring?: Scoring;
   /** Off by default, unless there are images. */
   readonly workloads?: boolean;
 }

@@ -21,6 +21,7 @@ import { startVirtController } from "./kubevirt/virt-controller.ts";
 import { webhookConfigurations } from "./kubevirt/webhooks/configurations.ts";
 import { machineOptions, startMachines, type MachinesOptions } from "./machines.ts";
 import { applyManifests } from "./manifests.ts";
+import type { Scoring } from "./actors/node-score.ts";
 import { createNodeKnobs, startNodeControllers } from "./nodes.ts";
 import { PodNetwork } from "./processes/pod-network.ts";
 import { NO_PROCESSES, type ProcessKnobs } from "./processes/processes.ts";
@@ -64,7 +65,16 @@ export async function startSimulated(
     images,
     workloads = images !== undefined && images.size > 0,
   } = options;
-  const parts = { ...machines, switches, authority, server, evictionWebhook, featureGates, workloads };
+  const parts = {
+    ...machines,
+    switches,
+    authority,
+    server,
+    evictionWebhook,
+    featureGates,
+    workloads,
+    scoring: options.scoring,
+  };
   const processes = empty ? NO_PROCESSES : await startParts(parts, closers);
   return {
     url: server.url,
@@ -98,6 +108,7 @@ interface Parts extends MachinesOptions {
   readonly featureGates: readonly string[];
   /** Whether Deployments and ReplicaSets get their pods. */
   readonly workloads: boolean;
+  readonly scoring?: Scoring | undefined;
 }
 
 async function startParts(options: Parts, closers: Closers): Promise<ProcessKnobs> {
@@ -106,7 +117,7 @@ async function startParts(options: Parts, closers: Closers): Promise<ProcessKnob
   closers.push(() => virtApi.stop());
   const machines = startMachines(options);
   const controllers = actorOf([
-    startNodeControllers(optionsOf),
+    startNodeControllers(optionsOf, options.scoring),
     startVirtController({ ...options.switches, plan: options.plan, ...optionsOf("virtController") }),
     ...(options.workloads ? [startDeployments, startReplicaSets].map((start) => start(optionsOf("admin"))) : []),
   ]);

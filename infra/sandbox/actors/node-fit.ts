@@ -72,15 +72,6 @@ export function noneAvailable(reasons: readonly string[]): string {
   return `0/${reasons.length} nodes are available: ${parts.join(", ")}.`;
 }
 
-/** The sum of the weights of the preferred node affinities that this node matches. */
-export function preferenceFor(pod: Pod, node: Node): number {
-  const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
-  const matching = terms.filter(({ preference }) =>
-    matchesTerm(preference, node.metadata.labels ?? {}, node.metadata.name),
-  );
-  return matching.reduce((sum, { weight }) => sum + weight, 0);
-}
-
 export function isTolerated(taint: Taint, pod: Pod): boolean {
   return (pod.spec?.tolerations ?? []).some((toleration) => tolerates(toleration, taint));
 }
@@ -104,7 +95,7 @@ function matchesNode(spec: PodSpec, node: Node): boolean {
   return selected && (terms === undefined || terms.some((term) => matchesTerm(term, labels, node.metadata.name)));
 }
 
-function matchesTerm(
+export function matchesTerm(
   term: {
     readonly matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
     readonly matchFields?: readonly { key: string; operator: string; values?: readonly string[] }[];

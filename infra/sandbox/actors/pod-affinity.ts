@@ -1,4 +1,4 @@
-/** Required affinity and anti-affinity between pods, over topology domains. */
+/** Affinity and anti-affinity between pods, over topology domains: required, which forbids nodes, and preferred, which scores them. */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 import type { Placed } from "./topology-spread.ts";
@@ -62,4 +62,33 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
     terms.some(({ topologyKey }) => other.labels[topologyKey] !== undefined),
   );
   return !isAnyInADomain && terms.every((term) => concerns(term, pod, pod));
+}
+
+/**
+ * Returns how much a node attracts a pod: by the pod's own preferences, and by those of the pods that are there. What a pod there requires for
+ * itself counts 1, as by kube-scheduler's default `hardPodAffinityWeight`.
+ */
+export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
+  const { labels = {} } = metadata;
+  const attracts = (owner: Pod, other: Pod, there: Labels) =>
+    preferencesOf(owner).reduce(
+      (sum, { term, weight }) => sum + (concerns(term, owner, other) && inSameDomain(term, labels, there) ? weight : 0),
+      0,
+    );
+  return placed.reduce((sum, { pod: other, node }) => {
+    const there = node.metadata.labels ?? {};
+    const required = other.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+    const wanted = required.filter((term) => concerns(term, other, pod) && inSameDomain(term, labels, there)).length;
+    return sum + attracts(pod, other, there) + attracts(other, pod, there) + wanted;
+  }, 0);
+}
+
+function preferencesOf({ spec }: Pod): readonly { readonly term: Term; readonly weight: number }[] {
+  const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
+  const near = podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const far = podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  return [
+    ...near.map(({ podAffinityTerm, weight }) => ({ term: podAffinityTerm, weight })),
+    ...far.map(({ podAffinityTerm, weight }) => ({ term: podAffinityTerm, weight: -weight })),
+  ];
 }

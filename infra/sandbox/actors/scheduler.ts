@@ -1,22 +1,27 @@
 /**
- * The scheduler: binds a pending pod to the fitting node that it prefers, otherwise to the one with the fewest pods. If no node fits, the
- * pod waits, its condition says why, and it may be nominated to a node where it preempts others.
+ * The scheduler: binds a pending pod to the best of the nodes that it fits. If no node fits, the pod waits, its condition says why, and it may be
+ * nominated to a node where it preempts others.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
-import { preferenceFor, whyNot } from "./node-fit.ts";
+import { whyNot } from "./node-fit.ts";
+import { bestOf, type Candidate, type Scoring } from "./node-score.ts";
 import { isFinished } from "./pod-status.ts";
 import { createPreemption } from "./preemption.ts";
 import { priorityOf } from "./preemption-victims.ts";
-import { keyOf, nodes, persistentVolumeClaims, persistentVolumes, pods, type Node, type Pod } from "./resources.ts";
+import { keyOf, nodes, persistentVolumeClaims, persistentVolumes, pods, type Pod } from "./resources.ts";
 import { tellUnschedulable } from "./unschedulable.ts";
 
 const NAME = "default-scheduler";
 
-export function startScheduler(options: ActorOptions): Actor {
-  const { client, clock } = options;
+export interface SchedulerOptions extends ActorOptions {
+  readonly scoring?: Scoring | undefined;
+}
+
+export function startScheduler(options: SchedulerOptions): Actor {
+  const { client, clock, scoring = "LeastAllocated" } = options;
   const recorder = createEventRecorder(client, clock, NAME);
   const teller = { client, clock, recorder };
   const known = startInformer({ client, clock, resource: nodes });
@@ -79,12 +84,12 @@ export function startScheduler(options: ActorOptions): Actor {
       const neighbours = neighboursOn(node.metadata.name, pod);
       const elsewhere = placed.filter((other) => other.node !== node);
       const reason = whyNot(pod, node, neighbours, { ...cluster, elsewhere });
-      if (reason === undefined) feasible.push({ node, preference: preferenceFor(pod, node), pods: neighbours.length });
+      if (reason === undefined) feasible.push({ node, neighbours });
       else reasons.push(reason);
     }
     const { nominatedNodeName } = pod.status ?? {};
     const promised = feasible.find(({ node }) => node.metadata.name === nominatedNodeName);
-    const best = promised ?? feasible.toSorted(byPreference)[0];
+    const best = promised ?? bestOf({ pod, candidates: feasible, placed, scoring });
     if (best === undefined) await tellUnschedulable(teller, pod, { reasons, attempt: preemption.attempt(pod) });
     else await bind(pod, best.node.metadata.name);
   };
@@ -120,16 +125,6 @@ export function startScheduler(options: ActorOptions): Actor {
   controller.watch(all, (pod) => [keyOf(pod)]);
   for (const informer of [known, claims, volumes]) informer.onChange(retryPending);
   return actorOf([controller, preemption], [all, known, claims, volumes]);
-}
-
-interface Candidate {
-  readonly node: Node;
-  readonly preference: number;
-  readonly pods: number;
-}
-
-function byPreference(a: Candidate, b: Candidate): number {
-  return b.preference - a.preference || a.pods - b.pods || a.node.metadata.name.localeCompare(b.node.metadata.name);
 }
 
 function byName(a: Pod, b: Pod): number {

@@ -1,4 +1,4 @@
-/** Topology spread constraints that forbid (whenUnsatisfiable: DoNotSchedule). */
+/** Topology spread constraints: DoNotSchedule forbids nodes, ScheduleAnyway scores them. */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 
@@ -59,4 +59,51 @@ function isSelected({ labelSelector, matchLabelKeys = [] }: Constraint, pod: Pod
   const own = pod.metadata.labels ?? {};
   const isAlike = matchLabelKeys.every((key) => own[key] === undefined || own[key] === labels[key]);
   return isAlike && labelSelector !== undefined && matchesSelector(labelSelector, labels);
+}
+
+const HOSTNAME = "kubernetes.io/hostname";
+
+/** A pod of a controller without constraints of its own is spread by these, as kube-scheduler's defaults say. */
+const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
+  { topologyKey: HOSTNAME, maxSkew: 3 },
+  { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },
+];
+
+/**
+ * Returns how crowded each node is with pods like this one; undefined for a node without the labels. Returns undefined if the pod is not to be
+ * spread. Only pods of a ReplicaSet are spread by default: Services are not known here.
+ */
+export function crowdingOf(
+  pod: Pod,
+  nodes: readonly Node[],
+  placed: readonly Placed[],
+): readonly (number | undefined)[] | undefined {
+  const own = pod.spec?.topologySpreadConstraints ?? [];
+  const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller && owner.kind === "ReplicaSet");
+  const isSibling = (other: Pod) => other.metadata.ownerReferences?.some(({ uid }) => uid === controller?.uid) === true;
+  const spread =
+    own.length === 0 && controller !== undefined
+      ? DEFAULTS.map((constraint) => ({ ...constraint, isLike: isSibling }))
+      : own
+          .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === "ScheduleAnyway")
+          .map((constraint) => ({ ...constraint, isLike: (other: Pod) => isOne(constraint, pod, other) }));
+  if (spread.length === 0) return undefined;
+  const isMissing = (node: Node) =>
+    own.length > 0 && spread.some(({ topologyKey }) => labelsOf(node)[topologyKey] === undefined);
+  const scored = nodes.filter((node) => !isMissing(node));
+  const counts = spread.map(({ topologyKey, maxSkew, isLike }) => {
+    const like = placed.filter((one) => isLike(one.pod));
+    const size =
+      topologyKey === HOSTNAME ? scored.length : new Set(scored.map((one) => labelsOf(one)[topologyKey])).size;
+    return { topologyKey, like, maxSkew, weight: Math.log(size + 2) };
+  });
+  return nodes.map((node) => {
+    if (isMissing(node)) return undefined;
+    const points = counts.map(({ topologyKey, like, maxSkew, weight }) => {
+      const value = labelsOf(node)[topologyKey];
+      if (value === undefined) return 0;
+      return like.filter((one) => labelsOf(one.node)[topologyKey] === value).length * weight + maxSkew - 1;
+    });
+    return Math.round(points.reduce((sum, one) => sum + one, 0));
+  });
 }

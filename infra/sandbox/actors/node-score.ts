@@ -1,0 +1,146 @@
+/**
+ * Which of the nodes that a pod fits is best: the plugins of kube-scheduler's default profile, one row each, with their weights. ImageLocality is
+ * left out, because the nodes here have no images.
+ */
+import { matchesTerm, tolerates, type Taint } from "./node-fit.ts";
+import { attractionOf } from "./pod-affinity.ts";
+import { type Measured, requestOf } from "./resource-fit.ts";
+import { parseQuantity } from "./quantity.ts";
+import type { Node, Pod } from "./resources.ts";
+import { crowdingOf, type Placed } from "./topology-spread.ts";
+
+/** How kube-scheduler's NodeResourcesFit prefers nodes: the emptiest one, or the fullest one. */
+export type Scoring = "LeastAllocated" | "MostAllocated";
+
+export interface Candidate {
+  readonly node: Node;
+  readonly neighbours: readonly Pod[];
+}
+
+interface Scored {
+  readonly pod: Pod;
+  readonly candidates: readonly Candidate[];
+  readonly placed: readonly Placed[];
+  readonly scoring: Scoring;
+}
+
+const MOST = 100;
+
+interface Plugin {
+  readonly weight: number;
+  /** Returns a score between 0 and 100 for each candidate. */
+  readonly score: (scored: Scored) => readonly number[];
+}
+
+const PLUGINS: Readonly<Record<string, Plugin>> = {
+  TaintToleration: { weight: 3, score: fewestSoftTaints },
+  NodeAffinity: {
+    weight: 2,
+    score: ({ pod, candidates }) => normalized(candidates.map((one) => preferenceFor(pod, one))),
+  },
+  PodTopologySpread: { weight: 2, score: leastCrowded },
+  InterPodAffinity: { weight: 2, score: mostAttractive },
+  NodeResourcesFit: {
+    weight: 1,
+    score: ({ pod, candidates, scoring }) => candidates.map((one) => roomOn(pod, one, scoring)),
+  },
+  NodeResourcesBalancedAllocation: {
+    weight: 1,
+    score: ({ pod, candidates }) => candidates.map((one) => balanceOn(pod, one)),
+  },
+};
+
+/** Returns the candidate with the best score; of equal ones, that with the fewest pods, then the first by name. */
+export function bestOf(scored: Scored): Candidate | undefined {
+  const totals = scored.candidates.map(() => 0);
+  for (const { weight, score } of Object.values(PLUGINS)) {
+    score(scored).forEach((points, at) => (totals[at] = (totals[at] ?? 0) + weight * points));
+  }
+  const ranked = scored.candidates.map((candidate, at) => ({ candidate, total: totals[at] ?? 0 }));
+  return ranked.toSorted((a, b) => b.total - a.total || byEmptiness(a.candidate, b.candidate))[0]?.candidate;
+}
+
+function byEmptiness(a: Candidate, b: Candidate): number {
+  return a.neighbours.length - b.neighbours.length || a.node.metadata.name.localeCompare(b.node.metadata.name);
+}
+
+function normalized(counts: readonly number[]): readonly number[] {
+  const most = Math.max(0, ...counts);
+  return counts.map((count) => (most === 0 ? 0 : Math.trunc((MOST * count) / most)));
+}
+
+function fewestSoftTaints({ pod, candidates }: Scored): readonly number[] {
+  return normalized(candidates.map(({ node }) => softTaintsOf(pod, node))).map((points) => MOST - points);
+}
+
+function softTaintsOf({ spec }: Pod, node: Node): number {
+  // Only tolerations for this effect, or for every effect, count.
+  const tolerations = (spec?.tolerations ?? []).filter(({ effect }) => !effect || effect === "PreferNoSchedule");
+  const isSoft = (taint: Taint) =>
+    taint.effect === "PreferNoSchedule" && !tolerations.some((one) => tolerates(one, taint));
+  return (node.spec?.taints ?? []).filter(isSoft).length;
+}
+
+/** Returns the sum of the weights of the preferred node affinities that this node matches. */
+function preferenceFor(pod: Pod, { node }: Candidate): number {
+  const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const matching = terms.filter(({ preference }) =>
+    matchesTerm(preference, node.metadata.labels ?? {}, node.metadata.name),
+  );
+  return matching.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+function leastCrowded({ pod, candidates, placed }: Scored): readonly number[] {
+  const crowding = crowdingOf(
+    pod,
+    candidates.map(({ node }) => node),
+    placed,
+  );
+  if (crowding === undefined) return candidates.map(() => 0);
+  const known = crowding.filter((one) => one !== undefined);
+  const [least, most] = [Math.min(...known), Math.max(0, ...known)];
+  return crowding.map((one) => {
+    if (one === undefined) return 0;
+    return most === 0 ? MOST : Math.trunc((MOST * (most + least - one)) / most);
+  });
+}
+
+function mostAttractive({ pod, candidates, placed }: Scored): readonly number[] {
+  const sums = candidates.map(({ node }) => attractionOf(pod, node, placed));
+  const [least, most] = [Math.min(...sums), Math.max(...sums)];
+  return sums.map((sum) => (most === least ? 0 : Math.trunc((MOST * (sum - least)) / (most - least))));
+}
+
+const RESOURCES: readonly Measured[] = ["cpu", "memory"];
+
+/** A container without a request counts as this much: 100m of CPU, 200 MB of memory. */
+const UNREQUESTED = { cpu: 0.1, memory: 200 * 1024 ** 2 } as const;
+
+function countedRequestOf(pod: Pod, resource: Measured): number {
+  const silent = (pod.spec?.containers ?? []).filter(({ resources }) => resources?.requests?.[resource] === undefined);
+  return requestOf(pod, resource) + silent.length * UNREQUESTED[resource];
+}
+
+function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof requestOf): readonly number[] {
+  const allocatable = (resource: Measured) => parseQuantity(node.status?.allocatable?.[resource] ?? 0);
+  const sized = RESOURCES.filter((resource) => allocatable(resource) > 0);
+  return sized.map((resource) => {
+    const taken = neighbours.reduce((sum, one) => sum + requested(one, resource), requested(pod, resource));
+    return taken / allocatable(resource);
+  });
+}
+
+function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
+  const points = sharesOf(pod, candidate, countedRequestOf).map((share) => {
+    if (scoring === "MostAllocated") return Math.trunc(MOST * Math.min(1, share));
+    return share > 1 ? 0 : Math.trunc(MOST * (1 - share));
+  });
+  return points.length === 0 ? 0 : Math.trunc(points.reduce((sum, one) => sum + one, 0) / points.length);
+}
+
+/** A pod without any request is not judged by it: the nodes would all fill one after another. */
+function balanceOn(pod: Pod, candidate: Candidate): number {
+  if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;
+  const [cpu = 0, memory = cpu] = sharesOf(pod, candidate, requestOf).map((share) => Math.min(1, share));
+  return Math.trunc(MOST * (1 - Math.abs(cpu - memory) / 2));
+}

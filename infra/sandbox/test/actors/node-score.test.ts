@@ -1,0 +1,167 @@
+/** Which of several nodes gets a pod, by kube-scheduler's default profile. */
+import { describe, expect, test } from "vitest";
+import { bestOf, type Scoring } from "../../actors/node-score.ts";
+import type { Node, Pod } from "../../actors/resources.ts";
+
+type Spec = Partial<NonNullable<Pod["spec"]>>;
+
+const requests = (cpu: string, memory: string) => [{ name: "c", image: "i", resources: { requests: { cpu, memory } } }];
+
+function node(
+  name: string,
+  labels: Record<string, string> = {},
+  taints: NonNullable<Node["spec"]>["taints"] = [],
+): Node {
+  const metadata = {
+    name,
+    uid: name,
+    resourceVersion: "1",
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    labels: { "kubernetes.io/hostname": name, ...labels },
+  };
+  return { metadata, spec: { taints }, status: { allocatable: { cpu: "10", memory: "100Gi", pods: "110" } } };
+}
+
+function pod(name: string, labels: Record<string, string> = {}, spec: Spec = {}, owner?: string): Pod {
+  const controlled = owner && [
+    { apiVersion: "apps/v1", kind: "ReplicaSet", name: owner, uid: owner, controller: true },
+  ];
+  const metadata = { namespace: "ns", name, uid: name, labels, ...(controlled && { ownerReferences: controlled }) };
+  return { metadata, spec: { containers: requests("1", "10Gi"), ...spec } } as Pod;
+}
+
+interface Given {
+  readonly pod: Pod;
+  readonly nodes: readonly Node[];
+  readonly on?: Readonly<Record<string, readonly Pod[]>>;
+  readonly scoring?: Scoring;
+}
+
+function chosen({ pod: wanted, nodes, on = {}, scoring = "LeastAllocated" }: Given): string | undefined {
+  const candidates = nodes.map((one) => ({ node: one, neighbours: on[one.metadata.name] ?? [] }));
+  const placed = candidates.flatMap((one) => one.neighbours.map((other) => ({ pod: other, node: one.node })));
+  return bestOf({ pod: wanted, candidates, placed, scoring })?.node.metadata.name;
+}
+
+const [a, b] = [node("a"), node("b")];
+const near = (app: string) => ({
+  weight: 100,
+  podAffinityTerm: { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app } } },
+});
+const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+const soft = (key: string) => [{ key, value: "", effect: "PreferNoSchedule" }] as const;
+const spread = {
+  topologyKey: "zone",
+  maxSkew: 1,
+  whenUnsatisfiable: "ScheduleAnyway",
+  labelSelector: { matchLabels: { app: "web" } },
+} as const;
+
+describe("the best node", () => {
+  const rows: readonly [title: string, Given, expected: string][] = [
+    ["of equal ones, is the first by name", { pod: pod("p"), nodes: [b, a] }, "a"],
+    [
+      "is the one with more free resources",
+      {
+        pod: pod("p"),
+        nodes: [a, b],
+        on: { a: [pod("x", {}, { containers: requests("3", "30Gi") })], b: [pod("y"), pod("z")] },
+      },
+      "b",
+    ],
+    [
+      "is the one with fewer free resources, by MostAllocated",
+      { pod: pod("p"), nodes: [a, b], on: { b: [pod("x")] }, scoring: "MostAllocated" },
+      "b",
+    ],
+    [
+      "is the one where CPU and memory are used alike",
+      {
+        pod: pod("p"),
+        nodes: [a, b],
+        on: {
+          a: [pod("x", {}, { containers: requests("6", "0") })],
+          b: [pod("y", {}, { containers: requests("3", "30Gi") })],
+        },
+      },
+      "b",
+    ],
+    [
+      "has no soft taint, even if it is fuller",
+      { pod: pod("p"), nodes: [node("a", {}, [...soft("t")]), b], on: { b: [pod("x"), pod("y")] } },
+      "b",
+    ],
+    [
+      "may have a soft taint that the pod tolerates",
+      {
+        pod: pod("p", {}, { tolerations: [{ key: "t", operator: "Exists" }] }),
+        nodes: [node("a", {}, [...soft("t")]), b],
+        on: { b: [pod("x")] },
+      },
+      "a",
+    ],
+    [
+      "matches the preferred node affinity, even if it is fuller",
+      {
+        pod: pod(
+          "p",
+          {},
+          {
+            affinity: {
+              nodeAffinity: {
+                [preferred]: [
+                  { weight: 1, preference: { matchExpressions: [{ key: "disk", operator: "In", values: ["ssd"] }] } },
+                ],
+              },
+            },
+          },
+        ),
+        nodes: [a, node("b", { disk: "ssd" })],
+        on: { b: [pod("x"), pod("y")] },
+      },
+      "b",
+    ],
+    [
+      "is where a pod is that it would like to be near",
+      {
+        pod: pod("p", {}, { affinity: { podAffinity: { [preferred]: [near("db")] } } }),
+        nodes: [a, b],
+        on: { b: [pod("x", { app: "db" })] },
+      },
+      "b",
+    ],
+    [
+      "is not where a pod is that prefers to be without it",
+      {
+        pod: pod("p", { app: "web" }),
+        nodes: [a, b],
+        on: {
+          a: [pod("x", {}, { affinity: { podAntiAffinity: { [preferred]: [near("web")] } } })],
+          b: [pod("y"), pod("z")],
+        },
+      },
+      "b",
+    ],
+    [
+      "has fewer pods of the same ReplicaSet",
+      {
+        pod: pod("p", {}, {}, "rs"),
+        nodes: [a, b],
+        on: { a: [pod("x", {}, {}, "rs"), pod("y", {}, {}, "rs")], b: [pod("u"), pod("v"), pod("w")] },
+      },
+      "b",
+    ],
+    [
+      "is in the domain with fewer pods, as ScheduleAnyway asks",
+      {
+        pod: pod("p", { app: "web" }, { topologySpreadConstraints: [spread] }),
+        nodes: [node("a", { zone: "1" }), node("b", { zone: "2" })],
+        on: { a: [pod("x", { app: "web" })], b: [pod("y"), pod("z")] },
+      },
+      "b",
+    ],
+  ];
+  test.each(rows)("%s", (_, given, expected) => expect(chosen(given)).toBe(expected));
+
+  test("does not exist if the pod fits none", () => expect(chosen({ pod: pod("p"), nodes: [] })).toBeUndefined());
+});
