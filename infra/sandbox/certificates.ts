@@ -12,9 +12,9 @@ export interface Certificate {
 
 export interface Authority {
   readonly caPem: string;
-  /** Of a server. */
+  /** Issues a server's certificate. */
   issue(hosts: readonly string[]): Promise<Certificate>;
-  /** Of a client. */
+  /** Issues a client's certificate. */
   issueClient(commonName: string): Promise<Certificate>;
 }
 

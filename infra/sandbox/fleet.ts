@@ -6,7 +6,7 @@ import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 import * as kubevirt from "./kubevirt/resources.ts";
 
-/** Of every new node, until the node controller has looked at it. */
+/** Every new node has this taint until the node controller has seen it. */
 const NOT_READY = "node.kubernetes.io/not-ready";
 const HOSTNAME = "kubernetes.io/hostname";
 
@@ -45,7 +45,7 @@ export interface VirtualMachine {
   /** False: the VM has a part that cannot be migrated, by default its disk. */
   readonly migratable?: boolean;
   readonly reason?: string;
-  /** Where the VM starts if there is room; it may migrate to any node. */
+  /** The VM starts on this node if there is room. It may migrate to any node. */
   readonly node?: string;
   /** The guest's memory; its launcher requests the same amount. */
   readonly memory?: string;
@@ -69,7 +69,7 @@ interface Obstacle {
 const INTERFACES = [{ name: "default", masquerade: {} }];
 const NETWORKS = [{ name: "default", pod: {} }];
 
-/** What in a VMI's spec leads to each reason. */
+/** The part of a VMI's spec that leads to each reason. */
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   DisksNotLiveMigratable: {
     volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate", capacity: "1Gi" } }],

@@ -1,4 +1,4 @@
-/** What the package offers. Everything outside of its folder imports this file only. */
+/** The package's exports. Everything outside of its folder imports this file only. */
 
 // A cluster: its client, kubeconfig, authority, knobs and stop().
 export {
@@ -20,7 +20,7 @@ export { kubeconfigOf, kubeconfigText, type Credentials } from "./kubeconfig.ts"
 export { USERS } from "./identities.ts";
 export { freePort } from "./free-port.ts";
 
-// What is in it.
+// Objects of the cluster.
 export {
   createNode,
   createVirtualMachine,

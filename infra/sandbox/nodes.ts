@@ -17,7 +17,7 @@ import { startScheduler } from "./actors/scheduler.ts";
 import { startTaintManager } from "./actors/taint-manager.ts";
 import type { Role } from "./identities.ts";
 
-/** What a test can do to nodes from outside. */
+/** Controls of the nodes, for tests. */
 export interface NodeKnobs {
   /** Stops a node's kubelet, as when the machine is off, and starts it again; shuts a machine down; has a liveness probe fail. */
   readonly kubelets: Outages;

@@ -14,7 +14,7 @@ import type { ProcessKnobs } from "./processes/processes.ts";
 import { startReal } from "./real.ts";
 import { startSimulated } from "./simulated.ts";
 
-/** What either control plane can do. */
+/** Options of both control planes. */
 export interface SandboxOptions {
   /** 0 or missing: any free port. */
   readonly port?: number;
@@ -90,9 +90,9 @@ export interface Sandbox {
    * `failLivenessProbe`: of the pod `namespace/name`.
    */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
-  /** Of pods whose images run as processes. */
+  /** Controls of pods whose images run as processes. */
   readonly processes: ProcessKnobs;
-  /** Where calls to webhooks behind Services end. */
+  /** Sets where calls to webhooks behind Services end. */
   readonly network: Pick<PodNetwork, "lead">;
   /** Sets how much memory pods use, and how much of each resource a node has left. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
@@ -103,7 +103,7 @@ export interface Sandbox {
 type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoffSeconds">;
 
 export interface SimulatedSandbox extends Sandbox {
-  /** What a test can do to the API server while it runs. */
+  /** Controls of the API server, for tests. */
   readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "aggregate">;
   readonly migrations: Pick<MigrationPlan, "configure">;
   /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */

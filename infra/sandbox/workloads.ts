@@ -24,7 +24,7 @@ export interface PlainPod {
   readonly labels?: Record<string, string>;
   /** Bound to this node from the start, without the scheduler, as the pods of a DaemonSet or static pods are. */
   readonly node?: string;
-  /** Where the scheduler may place it. */
+  /** The scheduler may place it on nodes with these labels. */
   readonly nodeSelector?: Record<string, string>;
   readonly priorityClassName?: string;
   readonly tolerations?: Spec["tolerations"];

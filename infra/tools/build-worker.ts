@@ -10,8 +10,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRY = "functions/index.ts";
 
 /**
- * Resolves to the path of the entry. What the source imports with `import()` is a module of its own, which an isolate evaluates
- * when it is first needed: wrangler would put it into the entry.
+ * Builds the Worker, and resolves to the path of its entry. A module that the source imports with `import()` stays apart, and an isolate
+ * evaluates it when it is first needed. wrangler would put it into the entry.
  */
 export async function buildWorker(entry: string = ENTRY): Promise<string> {
   const folder = join(root, ".build", basename(entry, ".ts"));
@@ -54,7 +54,7 @@ export async function modulesOf(bundle: string): Promise<readonly string[]> {
   );
 }
 
-/** Those of them that an isolate evaluates before its first request: the entry, and what it imports statically. */
+/** Returns the modules that an isolate evaluates before its first request: the entry and its static imports. */
 export async function modulesAtStart(
   bundle: string,
   found: ReadonlySet<string> = new Set(),

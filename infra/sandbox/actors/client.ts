@@ -44,7 +44,7 @@ export interface WriteOptions {
 }
 
 export interface KubeClient {
-  /** The answer, whatever its code; every other method throws a StatusError on 400 and above. */
+  /** Returns the answer with any code. Every other method throws a StatusError on 400 and above. */
   raw(request: RawRequest): Promise<RawAnswer>;
   /** For paths that no Resource describes; undefined if there is nothing at this path. */
   read(path: string): Promise<unknown>;

@@ -44,7 +44,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** Of several requested delays the earliest counts. */
+  /** If several delays are requested, the earliest counts. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);

@@ -19,7 +19,7 @@ const DISRUPTION: Disruption = {
   reason: "DeletionByDeviceTaintManager",
   message: "Device Taint manager: deleting due to NoExecute taint",
 };
-/** Of client-go's default work queue. */
+/** The back-off of client-go's default work queue. */
 const FIRST_BACKOFF_MS = 5;
 const LONGEST_BACKOFF_MS = 1_000_000;
 

@@ -73,7 +73,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
   return actorOf([controller], [listeners], [known, slices]);
 }
 
-/** From address and port to the port's name. Those without a selector have pods of their own, or none. */
+/** Maps address and port to the port's name. Services without a selector are left out. */
 function listenersOf(service: Service | undefined): ReadonlyMap<string, string> {
   const { clusterIP = "", selector, ports = [] } = service?.spec ?? {};
   if (!LOOPBACK.test(clusterIP) || selector === undefined) return new Map();

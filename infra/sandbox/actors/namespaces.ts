@@ -1,4 +1,4 @@
-/** kube-controller-manager's namespace controller: empties a namespace that is being deleted, then releases it. */
+/** kube-controller-manager's namespace controller: deletes what is in a namespace that is being deleted, then releases it. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import type { KubeClient } from "./client.ts";
 import { startController, type Result } from "./controller.ts";

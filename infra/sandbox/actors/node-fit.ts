@@ -32,7 +32,7 @@ const FILTERS: readonly Filter[] = [
   whatIsShort,
 ];
 
-/** What is not on the node itself. */
+/** The rest of the cluster. */
 export interface Around {
   /** Every node; absent: topology spread is not looked at. */
   readonly nodes?: readonly Node[];

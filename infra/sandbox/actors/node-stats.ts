@@ -1,4 +1,4 @@
-/** What the kubelets measure: what is left of a node's memory, disk and process table, and how much memory a pod uses. */
+/** The kubelets' measurements: free memory, disk and process table of a node, and the memory that a pod uses. */
 import { parseQuantity } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
 import { keyOf, type Key, type Node, type Pod } from "./resources.ts";
@@ -14,7 +14,7 @@ export interface Observation {
 export interface NodeStats {
   /** Sets the memory that the pod's processes use; without it they use half of what the pod requests. */
   useMemory(pod: Key, quantity: string): void;
-  /** Sets what is left on the node, whatever its pods use; without a quantity it is again what the pods leave. */
+  /** Sets how much is free on the node, apart from its pods. Without a quantity, the pods' use decides again. */
   setAvailable(node: string, signal: Signal, quantity?: string): void;
   memoryOf(pod: Pod): number;
   observe(node: Node, running: readonly Pod[]): Readonly<Record<Signal, Observation>>;

@@ -1,5 +1,5 @@
 /**
- * Karpenter's node termination, as far as pods meet it: it empties a node that has to end at a given time. How a refused request is
+ * Karpenter's node termination, as far as pods meet it: it drains a node that has to end at a given time. How a refused request is
  * repeated (retry-after.ts). Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
  * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1 the deletions go through the eviction queue
  * too, each pod on its own.
@@ -38,7 +38,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const isForced = ({ spec, metadata }: Pod): boolean => {
-    // One that terminates already is only told to be quicker.
+    // A pod that is already terminating only gets a shorter grace period.
     if (metadata.deletionTimestamp !== undefined) return Date.parse(metadata.deletionTimestamp) > endsAt.getTime();
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };

@@ -65,7 +65,7 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns how much a node attracts a pod: by the pod's own preferences, and by those of the pods that are there. What a pod there requires for
+ * Returns how much a node attracts a pod: by the pod's own preferences, and by those of the pods on the node. A term that such a pod requires for
  * itself counts 1, as by kube-scheduler's default `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {

@@ -1,5 +1,5 @@
 /**
- * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the scheduler goes on with
+ * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the scheduler continues with
  * other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`); for a group of pods, of
  * 1.37, `actuatePodGroupPreemption`, which is the same with victims on many nodes, and `podgrouppreemption.go`.
  */
@@ -21,7 +21,7 @@ export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
   readonly storage: () => Storage;
-  /** What the choice of a node for `pod` has to consider. */
+  /** The pods that the choice of a node for `pod` has to consider. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
   /** The pods of its group that wait for a place, itself among them; undefined: it has none. */
@@ -52,7 +52,7 @@ export interface Preemption {
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
-/** What upstream calls the candidate of a group. */
+/** Upstream's name for the candidate of a group. */
 const WHOLE_CLUSTER = "cluster";
 
 export function createPreemption(options: PreemptionOptions): Preemption {

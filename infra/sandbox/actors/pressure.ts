@@ -24,7 +24,7 @@ export interface EvictionManagerOptions extends ActorOptions {
 }
 
 const MONITOR_MS = 10_000;
-/** The grace period of a hard eviction, whatever the pod's own is. */
+/** The grace period of a hard eviction. The pod's own does not count. */
 const HARD_GRACE_SECONDS = 1;
 
 interface NodeState {

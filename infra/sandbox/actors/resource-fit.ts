@@ -23,7 +23,7 @@ export function requestOf(pod: Pod, resource: Measured): number {
 function sumOf({ spec }: Pod, resource: string): number {
   const of = ({ resources }: { resources?: { requests?: Record<string, string> } }) =>
     parseQuantity(resources?.requests?.[resource] ?? 0);
-  // Sidecars go on beside every init container after them, and beside the containers.
+  // Sidecars run beside every init container after them, and beside the containers.
   let [sidecars, most] = [0, 0];
   for (const container of spec?.initContainers ?? []) {
     if (container.restartPolicy === "Always") sidecars += of(container);

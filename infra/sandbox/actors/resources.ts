@@ -22,7 +22,7 @@ import type {
   CoreV1Event,
 } from "@kubernetes/client-node";
 
-/** What JSON makes of a model: dates become strings. */
+/** A model as JSON: dates become strings. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]

@@ -5,23 +5,23 @@ import { keyOf, type Pod } from "./resources.ts";
 export interface ContainerRuntime {
   /** Starts a pod's processes, once. */
   start(pod: Pod): void;
-  /** Its containers pass their readiness probes. Those of a pod that is only played do from the start. */
+  /** Whether its containers pass their readiness probes. A pod without processes does from the start. */
   isReady(podUid: string): boolean;
   setReady(podUid: string, isReady: boolean): void;
   /** The uid of the last started pod with this key (`namespace/name`). */
   uidOf(podKey: string): string | undefined;
-  /** Of these pods, the one whose processes were started last. */
+  /** Returns the pod whose processes were started last. */
   startedLast(podUids: readonly string[]): string | undefined;
   /** SIGTERM: the processes end after `terminationMs` by default, and no later than the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /**
-   * From now on SIGTERM is only told to the pod's process, once; it ends with `shutDown`, and this long after the
+   * From now on the pod's process gets SIGTERM only once. It ends with `shutDown`, and this long after the
    * signal it is destroyed.
    */
   supervise(podUid: string, destroyAfterMs: number): void;
   /** A supervised process ends in order, after `terminationMs` unless it is killed before. */
   shutDown(podUid: string): void;
-  /** A supervised process was told to end. It never forgets it. */
+  /** Whether a supervised process has ever got SIGTERM. */
   wasSignalled(podUid: string): boolean;
   /** It ends in order, or has ended. */
   isShuttingDown(podUid: string): boolean;
@@ -30,7 +30,7 @@ export interface ContainerRuntime {
   /** Undefined while running. */
   exitCodeOf(podUid: string): number | undefined;
   isRunning(podUid: string): boolean;
-  /** It was told to end, or has ended. */
+  /** Whether the pod has got SIGTERM, or has ended. */
   isEnding(podUid: string): boolean;
   /** The pod is gone from the API server: its remaining processes are killed. Their exit code stays known. */
   remove(podUid: string): void;

@@ -109,7 +109,7 @@ function urlOf(server: string, { path, query = {} }: RawRequest): URL {
 export interface Impersonated {
   readonly user: string;
   readonly groups?: readonly string[];
-  /** What else is known of the user. */
+  /** Further attributes of the user. */
   readonly extra?: Readonly<Record<string, string>>;
 }
 

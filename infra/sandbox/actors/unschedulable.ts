@@ -1,4 +1,4 @@
-/** What an unschedulable pod's status says: why, and which node is being cleared for it. */
+/** Writes into an unschedulable pod's status why it waits, and the node where room is being made for it. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";

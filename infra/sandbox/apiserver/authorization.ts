@@ -25,7 +25,7 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** Of a path below a subresource only the subresource counts. */
+/** Decides whether a user may make a request. In a path below a subresource, only the subresource counts. */
 export function authorize(state: ServerState, user: User, info: RequestInfo): void {
   const [subresource = ""] = info.isResource ? info.subresource.split("/") : [];
   const attributes = info.isResource ? { ...info, subresource } : info;

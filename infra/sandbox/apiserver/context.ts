@@ -1,4 +1,4 @@
-/** What every step of a request can use. */
+/** The context that every step of a request can use. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { AggregatedApi } from "./aggregation.ts";
 import type { FaultPlan } from "./faults.ts";
@@ -27,9 +27,9 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
-  /** How many calls to each webhook failed where its failurePolicy let the request go on. */
+  /** Counts the failed calls to each webhook that did not stop the request, because its failurePolicy is Ignore. */
   readonly failedOpen: Map<string, number>;
-  /** Where the processes of pods listen. */
+  /** The addresses at which the processes of pods listen. */
   readonly network: PodNetwork;
   /** By group and version: those that another server answers. */
   readonly aggregated: Map<string, AggregatedApi>;
@@ -69,7 +69,7 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
-/** Where a watch writes its events, in the representation that the client accepts. */
+/** Gets the events of a watch, in the representation that the client accepts. */
 export interface WatchSink {
   /** The client must read before more is sent. */
   readonly isFull: boolean;

@@ -8,7 +8,7 @@ export interface SecretTokenOf {
   readonly namespace: string;
   readonly secret: string;
   readonly account: string;
-  /** Of the account. */
+  /** The account's. */
   readonly uid: string;
 }
 

@@ -28,7 +28,7 @@ export interface ApiServerOptions {
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
   /** CustomResourceDefinitions that are served from the start. */
   readonly definitions?: readonly KubeObject[];
-  /** Where the processes of pods listen, for webhooks behind a Service. */
+  /** The addresses of the pods' processes, for webhooks behind a Service. */
   readonly network?: PodNetwork;
   /** The clock of timestamps, grace periods and the expiry of tokens. */
   readonly now?: () => Date;

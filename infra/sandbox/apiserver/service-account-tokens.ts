@@ -37,7 +37,7 @@ type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  /** Tokens with a verified signature; that stays true, whatever happens to the account. */
+  /** Tokens with a verified signature, which stays valid when the account changes. */
   readonly #read = new Map<string, Claims>();
 
   issue(claims: Claims): string {

@@ -1,4 +1,4 @@
-/** What the server checks of every object, whatever its kind: names, labels, annotations, what must not change. */
+/** Validates objects of every kind: names, labels, annotations, immutable fields. */
 import { forbiddenValue, invalidIf, invalidValue, requiredValue, tooLongValue } from "./field-errors.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import {

@@ -15,7 +15,7 @@ export interface Change {
 const KEPT = 10_000;
 
 export class WatchLog {
-  /** What the server itself does about each change, as a part of the request that makes it. */
+  /** Runs for each change, as a part of the request that makes it. */
   react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
   /** Changes up to this revision are forgotten. */

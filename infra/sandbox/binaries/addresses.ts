@@ -3,15 +3,15 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 export interface Addresses {
-  /** Of Services. A process of this machine that listens on one of them is reached through that Service. */
+  /** The range of Services. A process that listens on one of these addresses is reached through that Service. */
   readonly serviceRange: string;
   service(host: number): string;
-  /** Of the programs: on an address of their own their usual ports are free. */
+  /** The programs' address, on which their usual ports are free. */
   readonly programs: string;
   release(): Promise<void>;
 }
 
-/** Of 127.N.0.0/24. 0 is this machine's own. */
+/** The first N of 127.N.0.0/24. 0 is this machine's own. */
 const FIRST = 1;
 const LAST = 254;
 /** Held on an address that no Service gets; free again when this process ends. */

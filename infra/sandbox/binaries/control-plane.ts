@@ -30,11 +30,11 @@ import { createPrograms, demandFiles, type Program, type Programs, type RunningP
 export interface ControlPlaneOptions {
   /** With `bin/` and `gen/`. */
   readonly directory: string;
-  /** Of the API server; 0: its usual one, on an address of its own. */
+  /** The API server's port; 0: its usual port, on an address of its own. */
   readonly port: number;
 }
 
-/** Of KubeVirt; they may be others each time that a control plane is used. */
+/** KubeVirt's settings. They may differ each time that a control plane is used. */
 export interface Settings {
   readonly evacuationController: boolean;
   readonly evictionWebhook: boolean;
@@ -51,14 +51,14 @@ export const PROGRAM_NAMES = [
 ] as const;
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
-/** What a test can do to the programs. */
+/** Controls of the programs, for tests. */
 export interface ProgramKnobs {
   /** SIGKILL; it stays away until it is started again. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   /** The folder of the logs. */
   readonly logs: string;
-  /** Copies them, for `stop` deletes the folder. Where. */
+  /** Copies the logs, because `stop` deletes the folder. Returns the copy's path. */
   keepLogs(): Promise<string>;
 }
 
@@ -77,7 +77,7 @@ export interface RealControlPlane {
 }
 
 const PORTS = { etcd: 2379, peers: 2380, server: 6443 };
-/** Of the Service range; the first one is the API server's. */
+/** The host number of virt-api in the Service range. The first one is the API server's. */
 const VIRT_API_HOST = 10;
 const ASK_TIMEOUT_MS = 2_000;
 

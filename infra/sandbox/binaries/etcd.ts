@@ -1,4 +1,4 @@
-/** What a control plane has in etcd, taken back to what it was: the API server and all its clients see that as changes. */
+/** Restores the content of etcd to an earlier state. The API server and its clients see this as changes. */
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {
@@ -9,7 +9,7 @@ export interface Memory {
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
 /** The programs' own, which they write all the time. */
 const OWN = /^\/registry\/(?:masterleases|apiregistration\.k8s\.io|leases\/(?:kube-system|kubevirt))\//;
-/** Of one transaction, by etcd's limit. */
+/** etcd's limit for one transaction. */
 const MAX_OPERATIONS = 100;
 const MAX_ROUNDS = 40;
 const PAUSE_MS = 50;

@@ -7,7 +7,7 @@ import type { TokenFile } from "../identities.ts";
 import type { Program } from "./programs.ts";
 
 export interface ServerOptions {
-  /** Of etcd and kube-apiserver. */
+  /** The folder with etcd and kube-apiserver. */
   readonly binaries: string;
   readonly folder: string;
   readonly authority: Authority;

@@ -36,7 +36,7 @@ export interface KubeVirtOptions {
   readonly authority: Authority;
   /** With what the operator would install, a file for each part. */
   readonly printed: string;
-  /** Of the Service of virt-api, which listens there itself. */
+  /** The address of virt-api's Service. virt-api itself listens there. */
   readonly serviceAddress: string;
 }
 

@@ -29,12 +29,12 @@ export interface RunningProgram {
 
 export interface Programs {
   readonly folder: string;
-  /** Of the logs: NAME.log. */
+  /** The folder of the logs NAME.log. */
   readonly logs: string;
   start(program: Program): RunningProgram;
   /** Resolves once it is so; throws if a program ends before, or the time is over. */
   until(what: string, isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
-  /** Copies what they have until now, for `stop` deletes the folder. Where. */
+  /** Copies the logs so far, because `stop` deletes the folder. Returns the copy's path. */
   keepLogs(): Promise<string>;
   /** The program that was started last ends first. */
   stop(patienceMs?: number): Promise<void>;

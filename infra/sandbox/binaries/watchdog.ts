@@ -8,7 +8,7 @@ export interface Watchdog {
   stop(): Promise<void>;
 }
 
-/** Reads process IDs until its input ends: "+ ID" has begun, "- ID" has ended. */
+/** Reads process IDs until its input ends: "+ ID" has started, "- ID" has ended. */
 const SCRIPT = `
 all=" "
 while read -r sign id; do

@@ -51,7 +51,7 @@ export const DEPLOYED = {
   targetDeploymentID: DEPLOYMENT,
 } as const;
 
-/** Of its spec. */
+/** Returns the part of KubeVirt's spec that sets feature gates. */
 export function withGates(featureGates: readonly string[]): object {
   return { configuration: { developerConfiguration: { featureGates: [...FEATURE_GATES, ...featureGates] } } };
 }

@@ -48,7 +48,7 @@ export interface MigrationState {
   abortStatus?: string;
   mode?: string;
   migrationPolicyName?: string;
-  /** Of a decentralized migration: what its two ends know of each other. */
+  /** In a decentralized migration, each end's knowledge of the other. */
   sourceState?: object;
   targetState?: object;
 }
@@ -81,7 +81,7 @@ export interface VirtualMachineInstance extends KubeObject {
 
 export interface StateChangeRequest {
   readonly action: "Start" | "Stop";
-  /** Of the VMI that is to stop. */
+  /** The UID of the VMI that is to stop. */
   readonly uid?: string;
 }
 
@@ -176,7 +176,7 @@ export const plugins: Resource<Plugin> = {
 
 export const KUBEVIRT_NAMESPACE = "kubevirt";
 
-/** Of a guest whose VMI names none. */
+/** The grace period of a guest whose VMI names none. */
 export const DEFAULT_GRACE_SECONDS = 30;
 
 export const LABEL = {
@@ -216,7 +216,7 @@ export function isReceiver({ metadata, status }: VirtualMachineInstance): boolea
   return metadata.annotations?.[ANNOTATION.createMigrationTarget] === "true" && status?.phase !== "Running";
 }
 
-/** virt-handler leaves a migrating guest alone, whatever its launcher was told. */
+/** Whether the guest is migrating. Then virt-handler leaves it alone, even if its launcher got a signal. */
 export function isMigrating(status: { readonly migrationState?: MigrationState } | undefined): boolean {
   const { startTimestamp, endTimestamp } = status?.migrationState ?? {};
   return startTimestamp !== undefined && endTimestamp === undefined;

@@ -1,4 +1,4 @@
-/** What virt-api answers requests for subresources. */
+/** virt-api's answers to requests for subresources. */
 export interface Key {
   readonly namespace: string;
   readonly name: string;

@@ -58,7 +58,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
   /**
-   * The launcher on the VMI's node; during a migration there is another one on another node. Of a VMI that was there before, the
+   * Returns the launcher on the VMI's node. A migration has another launcher on another node. If the VMI was on the node before, the
    * launcher that it has left may still be listed: the guest is in the newest.
    */
   const launcherOf = ({ status }: Vmi): string | undefined => {
@@ -102,7 +102,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await handlerOf(vmi).update(kubevirt.virtualMachineInstances, { ...vmi, status });
   };
 
-  /** The launcher was told to end, or died, and the guest with it. True if the guest has ended. */
+  /** Ends the guest after its launcher got a signal or died. Returns true if the guest has ended. */
   const end = async (vmi: Vmi): Promise<boolean> => {
     const exitCode = exitCodeOf(vmi);
     if (exitCode === undefined) return false;
@@ -146,7 +146,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return { requeueAfterMs: HEARTBEAT_MS };
   };
 
-  /** The last thing that one says which is told to end. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`, labelNodeUnschedulable. */
+  /** Labels the node when virt-handler gets SIGTERM. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`, labelNodeUnschedulable. */
   const leave = async ({ metadata: { name, labels } }: Node): Promise<void> => {
     if (labels?.[kubevirt.LABEL.schedulable] !== "true") return;
     const last = { [kubevirt.LABEL.schedulable]: "false" };

@@ -19,7 +19,7 @@ export interface Program {
   readonly onOutput?: (text: string) => void;
 }
 
-/** By image, as the pod names it. Of a pod with such an image, only the first container runs. */
+/** Programs by image, as the pod names it. Only the first container of such a pod runs. */
 export type Images = ReadonlyMap<string, (container: Container) => Program>;
 
 export function imageOf(pod: Pod, images: Images): ((container: Container) => Program) | undefined {

@@ -1,4 +1,4 @@
-/** What a container learns of its pod: environment variables and fields. */
+/** Environment variables and fields that tell a container about its pod. */
 import type { Pod } from "../actors/resources.ts";
 
 export function fieldOf({ metadata, spec, status }: Pod, path: string): string {

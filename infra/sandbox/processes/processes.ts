@@ -23,7 +23,7 @@ export interface ProcessOptions extends ActorOptions {
 
 export interface Processes extends Actor, ProcessKnobs {}
 
-/** What a test can do to the processes, and needs to know of them. */
+/** Controls of the processes, for tests. */
 export interface ProcessKnobs {
   /** The port of this machine for a port of the pod's container; undefined: the pod has no process. */
   portOf(podUid: string, containerPort: number): number | undefined;

@@ -6,7 +6,7 @@ import { createNode } from "../fleet.ts";
 import type { Images } from "../processes/images.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
 
-/** Answers with its environment and token; unready as long as it is told so; ends 50 ms after SIGTERM. */
+/** Answers with its environment and token; unready as long as a request says so; ends 50 ms after SIGTERM. */
 const PROGRAM = `
 const { readFileSync } = require("node:fs");
 const token = () => readFileSync(process.env.ROOT + "/account/token", "utf8");

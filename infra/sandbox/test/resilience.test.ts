@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
-/** Without virt-api: it refuses whatever it cannot read, and such a refusal is final. */
+/** Without virt-api, which refuses every eviction whose pod it cannot read, and such a refusal is final. */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)
   .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);

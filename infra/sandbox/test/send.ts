@@ -30,7 +30,7 @@ export interface Connection {
 export const WATCH = /[?&]watch(?:=1|=true|&|$)/;
 const QUIET_MS = 150;
 
-/** Of a watch, what happened before. */
+/** Sends a request, and returns its answer. A watch returns the events that happened before. */
 export function send({ url, agent, ...connection }: Connection, request: Request): Promise<Response> {
   const { method, path, body, type = "application/json", headers, token = connection.token } = request;
   const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
@@ -59,7 +59,7 @@ export function send({ url, agent, ...connection }: Connection, request: Request
       incoming.on("data", (chunk: string) => {
         text += chunk;
         clearTimeout(quiet);
-        // What happened before comes at once.
+        // Earlier events come at once.
         if (WATCH.test(path)) quiet = setTimeout(giveUp, QUIET_MS);
       });
       incoming.on("error", (error) => {

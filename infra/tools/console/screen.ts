@@ -1,4 +1,4 @@
-/** Where a tool is watched: a terminal, whose last lines are drawn over again, or a log, where lines are only added. */
+/** A tool's output: a terminal, whose last lines are drawn over again, or a log, where lines are only added. */
 
 export interface Screen {
   /** Whether lines can be drawn over. */
@@ -9,7 +9,7 @@ export interface Screen {
   print: (...lines: readonly string[]) => void;
   /** Lines that stand below all others until the next draw. */
   draw(lines: readonly string[]): void;
-  /** What was drawn last stays; what follows stands below it. */
+  /** Keeps the last drawing. Further output follows below it. */
   keep(): void;
 }
 
@@ -29,7 +29,7 @@ export function createScreen(out: NodeJS.WriteStream): Screen {
       out.write(erase() + text(lines) + text(drawn));
     },
     draw(lines) {
-      // What does not fit above the cursor cannot be erased again.
+      // Lines that do not fit above the cursor cannot be erased again.
       const fitting = lines.slice(0, Math.max(1, (out.rows || 24) - 1));
       out.write(erase() + text(fitting));
       drawn = fitting;

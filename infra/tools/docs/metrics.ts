@@ -7,7 +7,7 @@ import { NODE_ACTIVE_PHASES } from "../../../shared/kube/node-evacuation.ts";
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
-/** Where the values of a label come from; a list is complete. */
+/** The values of each label. A list is complete. */
 export const LABEL_VALUES: Readonly<
   Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
 > = {

@@ -41,7 +41,7 @@ const LONG_SECONDS = 900;
 const TICK_MS = 2000;
 
 export interface Scene extends Pick<Lifeboat, "worker" | "webhookToken"> {
-  /** Goes on asking, as kubectl does, until the scene ends. */
+  /** Starts a drain that repeats its requests, as kubectl does, until the scene ends. */
   beginDrain(): void;
   stop(): Promise<void>;
 }

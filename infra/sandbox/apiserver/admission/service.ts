@@ -18,7 +18,7 @@ export interface ServiceReference {
 export interface Backend {
   /** As the API server names it, in its errors too. */
   readonly url: URL;
-  /** Where it really is. */
+  /** The port at which it really listens. */
   readonly port: number;
 }
 

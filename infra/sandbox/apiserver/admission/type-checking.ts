@@ -1,5 +1,5 @@
 /**
- * What kube-controller-manager writes into the status of a ValidatingAdmissionPolicy: fields in its expressions that the matched kinds do
+ * Lists for the status of a ValidatingAdmissionPolicy, as kube-controller-manager does, the fields in its expressions that the matched kinds do
  * not have. These are warnings, and the policy works with them.
  */
 import { inBackground } from "../background.ts";

@@ -18,7 +18,7 @@ export interface Webhook {
     readonly apiVersions?: readonly string[];
     readonly resources?: readonly string[];
     readonly scope?: string;
-    /** Of policies. */
+    /** Only policies have them. */
     readonly resourceNames?: readonly string[];
   }[];
   readonly failurePolicy?: "Fail" | "Ignore";

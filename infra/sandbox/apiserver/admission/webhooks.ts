@@ -101,7 +101,7 @@ async function call(
     return response;
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
-    // If the client has gone, the request fails, whatever the failure policies are.
+    // If the client has gone, the request fails under every failure policy.
     if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return countFailedOpen(ctx, webhook);
     return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
   }

@@ -1,5 +1,5 @@
 /**
- * What the server knows of a kind. Built-in kinds are values of this type (the files beside), custom kinds come from
+ * Describes a kind. Built-in kinds are values of this type (the files beside), custom kinds come from
  * CustomResourceDefinitions (custom.ts).
  */
 import type { KubeObject, Tree } from "../objects.ts";
@@ -66,7 +66,7 @@ export interface ResourceKind {
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** What a write of the main resource keeps of the old object, beyond its status. */
+  /** Copies the fields of the old object that a write of the main resource keeps, beyond its status. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
   /** Converts between the stored and the served version; identity where both are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;

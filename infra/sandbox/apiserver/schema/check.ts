@@ -13,7 +13,7 @@ export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
 
 interface Objections {
   readonly refuse: (why: string) => never;
-  /** An applied configuration may have no unknown field, whatever the request wishes. */
+  /** An applied configuration may never have an unknown field. */
   readonly applied?: boolean;
 }
 

@@ -8,7 +8,7 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 export const EMBEDDED = "x-kubernetes-embedded-resource";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-/** Fields of every object, whatever its schema is. */
+/** Fields that every object has under any schema. */
 export const COMMON: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 export function schemaOf(version: Tree): Structural {

@@ -7,7 +7,7 @@ type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
-/** What the launcher adds to the guest's grace period: for itself, and for the kubelet. */
+/** The launcher adds this to the guest's grace period: for itself, and for the kubelet. */
 const EXTRA_GRACE_SECONDS = 30;
 /** These annotations stay on the VMI. The pod gets all others, and all labels. */
 const NOT_COPIED = /^(kubectl\.kubernetes\.io|kubevirt\.io\/(storage|latest)-observed-api-version)/;
@@ -16,7 +16,7 @@ export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
 }
 
-/** Where the VM runs. */
+/** The pod and node in which the VM runs. */
 export interface Source {
   readonly pod: Pod | undefined;
   readonly node: Node | undefined;
@@ -57,7 +57,10 @@ const LABELS = ["cpu-feature", "cpu-model-migration", "host-model-cpu", "host-mo
 const [FEATURE = "", MODEL = "", HOST_CPU = "", HOST_FEATURE = ""] = LABELS.map((one) => `${one}.node.kubevirt.io/`);
 const VENDOR = "cpu-vendor.node.kubevirt.io/";
 
-/** Of a VM that has migrated before, what it was given then. Upstream: `prepareNodeSelectorForHostCpuModel`. */
+/**
+ * Returns the host model's labels. A VM that has migrated before keeps the labels of its first migration. Upstream:
+ * `prepareNodeSelectorForHostCpuModel`.
+ */
 function hostModelOf({ spec }: Vmi, { pod: sourcePod, node }: Source): Record<string, string> {
   if (spec.domain.cpu?.model !== "host-model") return {};
   const given = Object.entries(sourcePod?.spec?.nodeSelector ?? {});
@@ -137,7 +140,7 @@ const PREFIX_LENGTH = 58;
 
 /**
  * A name like those of `generateName: virt-launcher-<vmi>-`, but always the same for the same seed, so that a second
- * creation of the same pod is AlreadyExists, whatever the caches show.
+ * creation of the same pod is AlreadyExists even if caches are old.
  */
 function podName(vmi: string, seed: string): string {
   const suffix = [...createHash("sha256").update(seed).digest().subarray(0, 5)].map(

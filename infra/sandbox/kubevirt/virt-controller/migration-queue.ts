@@ -64,7 +64,7 @@ function limits(world: World): { readonly perCluster: number; readonly outboundP
   };
 }
 
-/** Only running migrations count: a waiting one takes no place, whatever its priority. */
+/** Only running migrations count: a waiting one takes no place at any priority. */
 function isWithinLimits({ status }: Vmi, world: World): boolean {
   const { perCluster, outboundPerNode } = limits(world);
   const running = world.unfinished().filter((migration) => isStarted(migration, world));

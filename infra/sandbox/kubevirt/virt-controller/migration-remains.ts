@@ -1,4 +1,4 @@
-/** What virt-controller does about a finished migration. */
+/** Cleans up after a finished migration, as virt-controller does. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import type { KubeClient } from "../../actors/client.ts";

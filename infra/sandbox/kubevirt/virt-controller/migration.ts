@@ -32,7 +32,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const { metadata, spec, status } = migration;
     const vmi = world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
     if (vmi === undefined) {
-      // KubeVirt deletes it and then ignores it, whatever finalizers it still has.
+      // KubeVirt deletes it and then ignores it, even if it still has finalizers.
       if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
       return undefined;
     }

@@ -1,4 +1,4 @@
-/** What virt-controller reports of a VMI, derived from its launcher pods. */
+/** Derives the status of a VMI from its launcher pods, as virt-controller does. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";

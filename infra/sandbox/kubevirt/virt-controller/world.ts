@@ -83,7 +83,7 @@ export function isActive({ status }: Pod): boolean {
   return !kubevirt.isFinal(status);
 }
 
-/** Of the launchers on the VMI's node (on any node, while the VMI has none): a living one, otherwise the newest. */
+/** Returns the VMI's launcher on its node (on any node, while the VMI has none): a living one, otherwise the newest. */
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};
   const here = launchers.filter((pod) => nodeName === undefined || pod.spec?.nodeName === nodeName);

@@ -43,7 +43,7 @@ function tolerationOf(name: string, effect: string): Toleration {
 
 export interface Presence {
   isOn(node: string): boolean;
-  /** Told when one starts or ends on a node. */
+  /** Calls the listener when a virt-handler starts or ends on a node. */
   onChange(listener: (node: string) => void): void;
 }
 

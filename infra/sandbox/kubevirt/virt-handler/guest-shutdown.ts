@@ -21,7 +21,7 @@ export interface GuestShutdown {
   step(vmi: Vmi, launcher: string): Promise<void>;
 }
 
-/** What a launcher adds to the guest's grace period before it destroys the guest. */
+/** A launcher adds this to the guest's grace period before it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
 /** 128 + SIGKILL */
 const DESTROYED = 137;

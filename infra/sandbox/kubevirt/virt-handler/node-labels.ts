@@ -1,4 +1,4 @@
-/** What virt-handler's node labeller says of a node's virtualization. */
+/** The labels that virt-handler's node labeller gives a node. */
 const MODEL = "Cascadelake-Server";
 const HOST_CPU = "host-model-cpu.node.kubevirt.io/";
 

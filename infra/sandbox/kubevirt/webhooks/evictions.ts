@@ -17,7 +17,7 @@ const DESCHEDULER = "sigs.k8s.io/descheduler";
 export function admitEviction(client: KubeClient): Admit<Eviction> {
   return async (request) => {
     const { namespace = "", name = "" } = request;
-    // If virt-api cannot read the pod, for whatever reason, it allows the eviction.
+    // If virt-api cannot read the pod for any reason, it allows the eviction.
     const pod = await client.get(pods, { namespace, name }).catch(() => undefined);
     if (pod === undefined) return ALLOWED;
     if (isHotplugPod(pod)) return hotplugEviction(client, pod);

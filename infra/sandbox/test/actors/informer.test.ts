@@ -1,4 +1,4 @@
-/** Caches stay correct, whatever happens to their watch. */
+/** Caches stay correct when their watch breaks in any way. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createClient, type KubeClient } from "../../actors/client.ts";

@@ -1,4 +1,4 @@
-/** Deletion over time: a shortened grace period counts from its beginning, and a pod's end is visible. */
+/** Deletion over time: a shortened grace period counts from its start, and a pod's end is visible. */
 import { afterEach, describe, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";

@@ -1,4 +1,4 @@
-/** A failing request, watch or connection affects its client only: the server goes on. */
+/** A failing request, watch or connection affects its client only: the server continues. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -14,7 +14,7 @@ const MAPS = "/api/v1/namespaces/default/configmaps";
 const END_OF_STREAM = /\r\n0\r\n\r\n$/;
 
 const clock = createSteppedClock();
-/** Watches that have begun. */
+/** Counts the watches that have started. */
 let watches = 0;
 const setTimer: typeof clock.setTimer = (ms, fn) => {
   watches += 1;

@@ -4,7 +4,7 @@ import type { Hook } from "../contract/hook.ts";
 import type { Started } from "./started.ts";
 
 export const NAME = "hook.example.com";
-/** Where its reviews come. */
+/** The path of its reviews. */
 export const REVIEW = "/review";
 export const CONFIG_MAPS = { operations: ["CREATE", "UPDATE"], resources: ["configmaps"], apiGroups: [""] };
 

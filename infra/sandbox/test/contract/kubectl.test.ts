@@ -23,7 +23,7 @@ describe.runIf(isInstalled)("kubectl", () => {
   let folder = "";
   const environment = () => ({ ...process.env, KUBECONFIG: join(folder, "kubeconfig"), HOME: folder });
 
-  /** What it prints, errors included. */
+  /** Returns kubectl's output, errors included. */
   const kubectl = (command: string, input?: unknown): Promise<string> =>
     new Promise((resolve) => {
       const child = execFile("kubectl", command.split(" "), { env: environment() }, (_, out, err) =>

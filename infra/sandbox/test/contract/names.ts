@@ -1,4 +1,4 @@
-/** What differs from run to run has a name in a recording: `<uid 1>` is the first UID that was shown. */
+/** Names values that differ from run to run in a recording: `<uid 1>` is the first UID that was shown. */
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;

@@ -12,11 +12,11 @@ export interface Step {
   readonly step: string;
   /** `<uid 1>` stands for what an earlier answer showed under this name. */
   readonly request: Request;
-  /** What the webhook answers meanwhile, by path: it allows what is not named. */
+  /** The webhook's answers meanwhile, by path. It allows every request that is not named. */
   readonly hook?: Replies;
   /** Asked until the answer is as recorded: a server's caches and controllers take a moment. */
   readonly eventually?: true;
-  /** What of the answer the sandbox says in other words, or not at all. */
+  /** Parts of the answer that the sandbox says in other words, or not at all. */
   readonly otherwise?: readonly string[];
   /**
    * Values by their path in the body; `code`, `header.NAME`; `reviews` are the webhook's. Missing in a new step: recording

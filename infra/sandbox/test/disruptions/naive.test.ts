@@ -1,5 +1,5 @@
 /**
- * Virtual machines without protection: each of these disruptions ends them, whatever their eviction strategy is.
+ * Virtual machines without protection: each of these disruptions ends them under every eviction strategy.
  * KubeVirt does not prevent it, also where its virt-handler is still there.
  */
 import { beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Karpenter empties a node that has to end: what it deletes, in which order, and what a refusal delays. */
+/** Karpenter drains a node that has to end: which pods it deletes, in which order, and what a refusal delays. */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { terminateNode } from "../../actors/node-termination.ts";
@@ -11,7 +11,7 @@ import { useGate } from "./gate.ts";
 
 const namespace = "default";
 const NODE = "ending";
-/** Of the node, in seconds. */
+/** Seconds until the node ends. */
 const LEFT = 300;
 const FORCED = 600;
 const EVICTABLE = 30;

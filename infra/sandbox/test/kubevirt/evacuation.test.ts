@@ -1,4 +1,4 @@
-/** What virt-controller does by itself: migrate marked VMIs, back off after a failure, delete its own budgets. */
+/** virt-controller by itself: it migrates marked VMIs, backs off after a failure, and deletes its own budgets. */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../fleet.ts";
@@ -47,7 +47,7 @@ interface Row {
   readonly strategy?: string;
   readonly migratable?: false;
   readonly annotations?: Record<string, string>;
-  /** Of its migration; undefined: it has none. */
+  /** Its migration's priority; undefined: it has none. */
   readonly priority?: string;
 }
 

@@ -67,7 +67,7 @@ beforeEach(async () => {
 
 interface More {
   readonly annotations?: Record<string, string>;
-  /** Of the pod that is meant. */
+  /** The UID of the pod that is meant. */
   readonly uid?: string;
 }
 

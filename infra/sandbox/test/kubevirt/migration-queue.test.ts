@@ -36,7 +36,7 @@ interface Situation {
   readonly limits?: object;
   /** `PHASE NODE`, of each other one; `+` after the phase: it has a target pod; a second node: the VMI comes from there. */
   readonly others?: string;
-  /** Of the VMI itself, at most one. */
+  /** The VMI's earlier migration. */
   readonly before?: Migration;
   readonly own?: object;
   readonly launchers?: readonly Pod[];

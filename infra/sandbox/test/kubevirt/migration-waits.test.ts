@@ -1,4 +1,4 @@
-/** What keeps a migration Pending besides the limits: a quota, a backup. */
+/** A migration stays Pending for other reasons than the limits: a quota, a backup. */
 import { beforeAll, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
