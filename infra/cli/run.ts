@@ -6,6 +6,10 @@ import { type Connection, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
 
+/** The commit of the sources: infra/tools/build-command.ts puts it into the bundle. */
+declare const BUILT_FROM: string | undefined;
+const COMMIT = typeof BUILT_FROM === "undefined" ? "run from its sources" : `commit ${BUILT_FROM}`;
+
 interface Listed {
   readonly name: string;
   readonly summary: string;
@@ -95,7 +99,7 @@ function createProgram({ stdout, stderr }: Host) {
         .argParser(secondsOf)
         .default(30, "30s"),
     )
-    .version(VERSION, "--version", "the version of this command")
+    .version(`${VERSION} (${COMMIT})`, "--version", "the version and the commit of this command")
     .addHelpText("after", `\n${EXIT_CODES}`)
     .helpCommand(false)
     .exitOverride()

@@ -1,7 +1,5 @@
-/**
- * Bundles the command into .build/lifeboat.mjs: plain JavaScript with everything in it, for Node 22 and later: undici, which client-node
- * brings, does not load on an older one.
- */
+/** Bundles the command into .build/lifeboat.mjs: plain JavaScript with everything in it, for Node 20 and later. `npm pack` packs this file. */
+import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -10,30 +8,41 @@ import { BANNER } from "./build-image.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const COMMAND_BUNDLE = `${root}.build/lifeboat.mjs`;
+const OLDEST_NODE = 20;
 
-const OF_OLD_NODES = `
-if (Number.parseInt(process.versions.node) < 22) {
-  console.error(\`error: lifeboat needs Node 22 or later, this is \${process.version}. In Lifeboat's own repository \\\`npm run lifeboat --\\\` brings its own.\`);
+const FOR_OLD_NODES = `
+if (Number.parseInt(process.versions.node) < ${OLDEST_NODE}) {
+  console.error(\`error: lifeboat needs Node ${OLDEST_NODE} or later, this is \${process.version}.\`);
   process.exit(1);
 }`;
 
-export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<string> {
+/** Returns the paths of the sources that are in the bundle. */
+export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly string[]> {
   const { RELEASED_IMAGE } = process.env;
   const released = RELEASED_IMAGE === undefined ? {} : { RELEASED_IMAGE: JSON.stringify(RELEASED_IMAGE) };
-  await build({
-    entryPoints: [`${root}infra/cli/main.ts`],
+  const { metafile } = await build({
+    metafile: true,
+    absWorkingDir: root,
+    entryPoints: ["infra/cli/main.ts"],
     outfile,
     bundle: true,
     platform: "node",
     format: "esm",
-    target: "node22",
-    banner: { js: BANNER + OF_OLD_NODES },
-    define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), ...released },
+    target: `node${OLDEST_NODE}`,
+    inject: ["infra/cli/older-node.ts"],
+    // undici 8, which client-node brings, does not load on Node 20. Version 7 has all that client-node uses.
+    alias: { undici: "undici-7" },
+    banner: { js: BANNER + FOR_OLD_NODES },
+    define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },
+    minifySyntax: true,
+    minifyWhitespace: true,
+    // A stack trace quotes the whole line.
+    lineLimit: 200,
     legalComments: "none",
     logLevel: "error",
   });
   await chmod(outfile, 0o755);
-  return outfile;
+  return Object.keys(metafile.inputs);
 }
 
 /** By path below `infra`, as infra/cli/install/manifests.ts asks for them. */
@@ -44,4 +53,16 @@ function manifests(): Readonly<Record<string, string>> {
   return Object.fromEntries(paths.map((path) => [path, readFileSync(`${root}infra/${path}`, "utf8")]));
 }
 
-if (import.meta.main) console.log(await buildCommand());
+/** The commit that the bundle is made from, with `-dirty` if files differ from it. An archive of the sources has no commit. */
+function commit(): string {
+  const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return status === 0 ? stdout.trim() : "unknown";
+}
+
+if (import.meta.main) {
+  await buildCommand();
+  console.log(COMMAND_BUNDLE);
+}

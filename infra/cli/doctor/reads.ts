@@ -19,7 +19,7 @@ import {
 } from "../../../shared/settings/webhooks.ts";
 import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "../../server/names.ts";
 import { ServerSecret } from "../../server/secret.ts";
-import { inParallel } from "../../tools/in-parallel.ts";
+import { inParallel } from "../../in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";
 import { ifThere, readObject } from "../install/apply.ts";

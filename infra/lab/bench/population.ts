@@ -1,6 +1,6 @@
 /** What fills a cluster: VMs of ordinary size with their launcher pods and budgets, nodes, and other pods. */
 import { core, type KubeClient, kubevirt } from "../../sandbox/index.ts";
-import { inParallel, numbered } from "../../tools/in-parallel.ts";
+import { inParallel, numbered } from "../../in-parallel.ts";
 import { derivedName, hash8 } from "../../../shared/kube/objects.ts";
 
 /** Requests under way at a time. */

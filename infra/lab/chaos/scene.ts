@@ -1,5 +1,5 @@
 /** What one run begins with: its nodes, its namespace, its VMs, its settings; and clearing it away. */
-import { inParallel } from "../../tools/in-parallel.ts";
+import { inParallel } from "../../in-parallel.ts";
 import {
   createNode,
   createPriorityClass,

@@ -6,7 +6,7 @@ import {
   type KubeClient,
   type VirtualMachine,
 } from "../../sandbox/index.ts";
-import { inParallel } from "../../tools/in-parallel.ts";
+import { inParallel } from "../../in-parallel.ts";
 
 const AT_ONCE = 8;
 

@@ -11,7 +11,7 @@ import {
 } from "../../../sandbox/index.ts";
 import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
-import { numbered } from "../../../tools/in-parallel.ts";
+import { numbered } from "../../../in-parallel.ts";
 import { configureKubeVirt } from "../../stage/apply.ts";
 import { type LifeboatBeside, startBeside } from "../../stage/beside.ts";
 import { drainNode } from "../../stage/drain-client.ts";

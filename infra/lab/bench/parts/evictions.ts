@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
 import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
-import { inParallel, numbered } from "../../../tools/in-parallel.ts";
+import { inParallel, numbered } from "../../../in-parallel.ts";
 import { configureKubeVirt, configureLifeboat } from "../../stage/apply.ts";
 import { startSandboxAsChosen } from "../../stage/control-plane.ts";
 import { requestEviction } from "../../stage/drain-client.ts";

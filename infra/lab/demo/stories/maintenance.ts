@@ -9,7 +9,7 @@ import {
   waitFor,
 } from "../../../sandbox/index.ts";
 import { run } from "../../../cli/run.ts";
-import { inParallel } from "../../../tools/in-parallel.ts";
+import { inParallel } from "../../../in-parallel.ts";
 import { drainNode } from "../../stage/drain-client.ts";
 import { type NodeEvacuation, nodeEvacuations } from "../../stage/evacuations.ts";
 import { quietHost } from "../../stage/host.ts";
