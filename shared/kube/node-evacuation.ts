@@ -43,6 +43,8 @@ export interface NodeEvacuationSpec {
     readonly whenAttemptsFail: "Wait" | "Restart";
     readonly ownersChoice: "Respected" | "Ignored";
   };
+  /** Guests end although something else blocks the node. */
+  readonly forceShutdowns: boolean;
   readonly otherPods: "Evict" | "EvictWithLocalData" | "Leave";
   readonly returnVMs: "Never" | "WhenUncordoned";
 }

@@ -13,7 +13,8 @@ import {
 } from "./schemas/kubernetes.ts";
 import { KubeVirt, Migration } from "./schemas/kubevirt.ts";
 import { Vmi } from "./schemas/vmi.ts";
-import { Evacuation, LifeboatConfiguration, NodeEvacuation, VirtualMachine } from "./schemas/lifeboat.ts";
+import { Evacuation, LifeboatConfiguration, VirtualMachine } from "./schemas/lifeboat.ts";
+import { NodeEvacuation, RollingMaintenance } from "./schemas/maintenance.ts";
 import { WebhookConfiguration } from "./schemas/webhooks.ts";
 
 export const API_GROUP = "lifeboat.dev/v1alpha1";
@@ -42,6 +43,7 @@ export const RESOURCES = {
   plugins: { api: "/apis/plugin.kubevirt.io/v1alpha1", facts: OWN_VIEW },
   evacuations: { api: `/apis/${API_GROUP}`, facts: Evacuation },
   nodeevacuations: { api: `/apis/${API_GROUP}`, facts: NodeEvacuation },
+  rollingmaintenances: { api: `/apis/${API_GROUP}`, facts: RollingMaintenance },
   lifeboatconfigurations: { api: `/apis/${API_GROUP}`, facts: LifeboatConfiguration },
   validatingwebhookconfigurations: { api: "/apis/admissionregistration.k8s.io/v1", facts: WebhookConfiguration },
   mutatingwebhookconfigurations: { api: "/apis/admissionregistration.k8s.io/v1", facts: WebhookConfiguration },

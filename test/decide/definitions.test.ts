@@ -7,13 +7,18 @@ import {
   type NodeEvacuationFacts,
 } from "../../shared/kube/node-evacuation.ts";
 import { type Resource, RESOURCES } from "../../shared/kube/resources.ts";
+import { Evacuation, type EvacuationRead, LifeboatConfiguration } from "../../shared/kube/schemas/lifeboat.ts";
 import {
-  Evacuation,
-  type EvacuationRead,
-  LifeboatConfiguration,
   NodeEvacuation,
   type NodeEvacuationRead,
-} from "../../shared/kube/schemas/lifeboat.ts";
+  RollingMaintenance,
+  type RollingMaintenanceRead,
+} from "../../shared/kube/schemas/maintenance.ts";
+import {
+  ROLLING_BOUNDS,
+  ROLLING_END_PHASES,
+  type RollingMaintenanceFacts,
+} from "../../shared/kube/rolling-maintenance.ts";
 import type { NodeVerdict } from "../../shared/preflight/facts.ts";
 import { LONGEST_MESSAGE } from "../../shared/settings/conditions.ts";
 import { Spec } from "../../shared/settings/configuration.ts";
@@ -70,6 +75,20 @@ const KINDS: Readonly<Record<string, Kind>> = {
       wide: "Not Before, After, Progress, Verdict, Message",
     },
     shortNames: ["nevac"],
+  },
+  RollingMaintenance: {
+    file: "crds/rollingmaintenances.yaml",
+    plural: "rollingmaintenances",
+    code: readFields(RollingMaintenance),
+    unread: { "spec.reason": "for people" },
+    words: {},
+    lists: [ROLLING_END_PHASES],
+    written: ROLLING_BOUNDS,
+    columns: {
+      narrow: "Phase, Nodes, Evacuated, Active, Failed, ETA, Age",
+      wide: "Not Before, Not After, Progress, Message",
+    },
+    shortNames: ["rollm"],
   },
   LifeboatConfiguration: {
     file: "crds/lifeboatconfigurations.yaml",
@@ -163,7 +182,7 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
 
 /** Bounds of Kubernetes' and KubeVirt's names and words, of short texts of our own, and of what administrators write. */
 const OTHER_BOUNDS =
-  /(name|namespace|nodeName|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;
+  /(name|namespace|nodeName|nodeEvacuation|nodes\.names(\[\])?|matchLabels\{\}|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;
 
 /** `spec` and `spec.guard` of `spec.guard.requesters`. */
 function outerOf(path: string): readonly string[] {
@@ -182,4 +201,5 @@ type None<P extends never> = P;
 export type Unread = [
   None<Exclude<Paths<EvacuationFacts>, Paths<EvacuationRead>>>,
   None<Exclude<Paths<NodeEvacuationFacts>, Paths<NodeEvacuationRead>>>,
+  None<Exclude<Paths<RollingMaintenanceFacts>, Paths<RollingMaintenanceRead>>>,
 ];

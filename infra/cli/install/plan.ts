@@ -41,6 +41,7 @@ export interface Inside {
 export const DEFINITIONS = [
   "crds/evacuations.yaml",
   "crds/nodeevacuations.yaml",
+  "crds/rollingmaintenances.yaml",
   "crds/lifeboatconfigurations.yaml",
 ] as const;
 const BASE = [
@@ -52,6 +53,7 @@ const BASE = [
   "evacuation-deletion.yaml",
   "evacuation-requester.yaml",
   "node-evacuation.yaml",
+  "rolling-maintenance.yaml",
 ] as const;
 
 /** In the order of infra/server/kubernetes/component, whose patches isWanted and pointed stand for. */

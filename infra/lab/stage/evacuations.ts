@@ -59,3 +59,19 @@ export const nodeEvacuations: Resource<NodeEvacuation> = {
   plural: "nodeevacuations",
   namespaced: false,
 };
+
+export interface RollingMaintenance extends KubeObject {
+  readonly spec: { readonly nodes: object; readonly [field: string]: unknown };
+  readonly status?: {
+    readonly phase?: string;
+    readonly message?: string;
+    readonly nodes?: readonly { readonly name: string; readonly phase: string; readonly message?: string }[];
+  };
+}
+
+export const rollingMaintenances: Resource<RollingMaintenance> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "RollingMaintenance",
+  plural: "rollingmaintenances",
+  namespaced: false,
+};

@@ -10,7 +10,7 @@ import {
   WAYS,
 } from "../evacuation.ts";
 import type { ConfigurationObserved } from "../facts.ts";
-import { MANAGED_BY, MANAGED_BY_LABEL, NOT_BEFORE_ANNOTATION, WHEN_BLOCKED_ANNOTATION } from "../names.ts";
+import { NOT_BEFORE_ANNOTATION, WHEN_BLOCKED_ANNOTATION } from "../names.ts";
 import * as nodes from "../node-evacuation.ts";
 import { LARGE_FACTS } from "./bounds.ts";
 import { Conditions, Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
@@ -18,13 +18,19 @@ import { Template } from "./guest.ts";
 
 const Anything = z.nullish(z.unknown());
 
-const Words = z._default(z.string(), "");
+export const Words = z._default(z.string(), "");
 /** The definition asks for no UID: who wrote a status by hand may have left it out. No object has an empty one. */
 const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 
-const CONDITION = { type: z.string(), status: z.string(), reason: Words, message: Words, lastTransitionTime: Words };
+export const CONDITION = {
+  type: z.string(),
+  status: z.string(),
+  reason: Words,
+  message: Words,
+  lastTransitionTime: Words,
+};
 
-function wordOf<const V extends string>(values: readonly V[], fallback: NoInfer<V>) {
+export function wordOf<const V extends string>(values: readonly V[], fallback: NoInfer<V>) {
   return z._default(z.enum(values), fallback);
 }
 
@@ -98,83 +104,6 @@ export type EvacuationRead = z.output<typeof evacuation>;
 function isOurs(condition: Record<keyof EvacuationCondition, string>): condition is EvacuationCondition {
   const { type, status } = condition;
   return CONDITION_TYPES.some((one) => one === type) && (status === "True" || status === "False");
-}
-
-const nodeEvacuation = kind(
-  () => ({
-    metadata: Meta,
-    spec: z.object({
-      nodeName: z.string(),
-      intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
-      progress: wordOf(["Running", "Paused"], "Running"),
-      schedule: part({ notBefore: Text, notAfter: Text, after: Text }),
-      startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
-      virtualMachines: part({
-        order: wordOf(nodes.ORDERS, "ByPriority"),
-        concurrency: z.optional(z.number()),
-        whenBlocked: wordOf(nodes.WHEN_BLOCKED, "Wait"),
-        whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),
-        ownersChoice: wordOf(["Respected", "Ignored"], "Respected"),
-      }),
-      otherPods: wordOf(["Evict", "EvictWithLocalData", "Leave"], "Evict"),
-      afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
-    }),
-    status: part({
-      phase: z.optional(z.enum([...nodes.NODE_ACTIVE_PHASES, ...nodes.NODE_END_PHASES])),
-      message: Text,
-      verdict: Text,
-      startTime: Text,
-      estimatedCompletionTime: Text,
-      completionTime: Text,
-      lastUpdateTime: Text,
-      virtualMachines: z.optional(
-        z.object({
-          total: Count,
-          left: Count,
-          moving: Count,
-          waiting: Count,
-          blocked: Count,
-          restarted: Count,
-          stopped: Count,
-          shutDown: Count,
-        }),
-      ),
-      blockers: listOf(
-        z.object({
-          namespace: Words,
-          name: Words,
-          uid: Text,
-          reason: Words,
-          message: Words,
-          whoCanFix: Text,
-          since: Text,
-        }),
-      ),
-      shutDowns: listOf(z.object({ namespace: Words, name: Words, uid: Words, time: Text })),
-      conditions: listOf(z.object(CONDITION)),
-    }),
-  }),
-  ({ metadata, spec: { afterwards, ...spec }, status }) => {
-    return {
-      name: metadata.name,
-      uid: metadata.uid,
-      resourceVersion: metadata.resourceVersion,
-      createdAt: createdAt(metadata),
-      isCommands: metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY,
-      spec: { ...spec, returnVMs: afterwards.returnVMs },
-      status: { ...status, conditions: status.conditions.filter(isNodes) },
-    } satisfies nodes.NodeEvacuationFacts;
-  },
-  // Its blockers may be many.
-  LARGE_FACTS,
-);
-
-export const NodeEvacuation: z.ZodMiniType<nodes.NodeEvacuationFacts> = nodeEvacuation;
-export type NodeEvacuationRead = z.output<typeof nodeEvacuation>;
-
-function isNodes(condition: Record<keyof nodes.NodeCondition, string>): condition is nodes.NodeCondition {
-  const { type, status } = condition;
-  return nodes.NODE_CONDITIONS.some((one) => one === type) && (status === "True" || status === "False");
 }
 
 export const VirtualMachine = kind(

@@ -1,12 +1,7 @@
 /** The kind NodeEvacuation in an API server: what may be asked for, by whom, and when one can be deleted. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
+import { createUser, refused, type Right } from "./rights.ts";
 import { type Stage, startStage } from "./stage.ts";
-
-const RBAC = "rbac.authorization.k8s.io";
-const rbac = { apiVersion: `${RBAC}/v1`, namespaced: false };
-const roles: Resource<KubeObject & { rules?: unknown }> = { ...rbac, kind: "ClusterRole", plural: "clusterroles" };
-const bindings: Resource = { ...rbac, kind: "ClusterRoleBinding", plural: "clusterrolebindings" };
 
 let stage: Stage;
 beforeAll(async () => {
@@ -16,8 +11,6 @@ afterAll(() => stage.sandbox.stop());
 
 const NODE = { nodeName: "node-3" };
 const [EARLY, LATE] = ["2026-11-27T22:00:00Z", "2026-11-28T04:00:00Z"];
-
-const refused = (code: number, words: string) => [code, words === "" ? "" : expect.stringContaining(words)];
 
 test("it needs the name of a node only", async () => {
   const virtualMachines = {
@@ -51,35 +44,9 @@ test.each<[string, object, object, string]>([
   expect(await stage.patch(await stage.created(from), { spec: to })).toEqual(refused(words === "" ? 200 : 422, words));
 });
 
-const rule = (apiGroup: string, resource: string, verb: string, more: object = {}) => {
-  return { apiGroups: [apiGroup], resources: [resource], verbs: [verb], ...more };
-};
+const userWith = (rights: readonly Right[]) => createUser(rights, stage);
 
 describe("nobody gets more by it than they have", () => {
-  const RIGHTS = {
-    patch: rule("", "nodes", "patch"),
-    patchOne: rule("", "nodes", "patch", { resourceNames: ["node-3"] }),
-    evict: rule("", "pods/eviction", "create"),
-    restart: rule("subresources.kubevirt.io", "virtualmachines/restart", "update"),
-    stop: rule("subresources.kubevirt.io", "virtualmachines/stop", "update"),
-    migrate: rule("kubevirt.io", "virtualmachineinstancemigrations", "create"),
-  } as const;
-  type Right = keyof typeof RIGHTS;
-
-  let count = 0;
-  async function userWith(rights: readonly Right[]) {
-    const { client } = stage.sandbox;
-    const name = `user-${++count}`;
-    await client.create(roles, { metadata: { name }, rules: rights.map((right) => RIGHTS[right]) });
-    for (const role of [name, "lifeboat-maintainer"]) {
-      const subjects = [{ apiGroup: RBAC, kind: "User", name }];
-      const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: role };
-      const binding = { metadata: { name: `${name}-${role}` }, roleRef, subjects };
-      await client.create(bindings, binding);
-    }
-    return client.as(name, ["system:authenticated"]);
-  }
-
   const RESTART = { virtualMachines: { whenBlocked: "Restart" } };
   const AFTER = { virtualMachines: { whenAttemptsFail: "Restart" } };
   const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };

@@ -16,6 +16,7 @@ const API = "/apis/lifeboat.dev/v1alpha1";
 const PATHS = {
   Evacuation: `${API}/namespaces/${NAMESPACE}/evacuations`,
   NodeEvacuation: `${API}/nodeevacuations`,
+  RollingMaintenance: `${API}/rollingmaintenances`,
 } as const;
 
 const Body = z.object({ message: z.optional(z.string()), spec: z.optional(z.unknown()) });

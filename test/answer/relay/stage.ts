@@ -30,6 +30,7 @@ const INSTALLED = [
   "namespace.yaml",
   "crds/evacuations.yaml",
   "crds/nodeevacuations.yaml",
+  "crds/rollingmaintenances.yaml",
   "../relay/kubernetes/serviceaccount.yaml",
   RBAC,
 ];

@@ -17,6 +17,7 @@ const BASE = [
   "namespace.yaml",
   "crds/evacuations.yaml",
   "crds/nodeevacuations.yaml",
+  "crds/rollingmaintenances.yaml",
   "crds/lifeboatconfigurations.yaml",
   "serviceaccount.yaml",
   "rbac.yaml",

@@ -24,6 +24,7 @@ const SPEC: NodeEvacuationSpec = {
   schedule: {},
   startIf: "Always",
   virtualMachines: { order: "ByPriority", whenBlocked: "Wait", whenAttemptsFail: "Wait", ownersChoice: "Respected" },
+  forceShutdowns: false,
   otherPods: "Evict",
   returnVMs: "Never",
 };

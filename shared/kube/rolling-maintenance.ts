@@ -1,0 +1,108 @@
+/** A `RollingMaintenance`: several nodes have to be empty, a few at a time. */
+import { NODE_ACTIVE_PHASES, NODE_END_PHASES, type NodeEvacuationSpec } from "./node-evacuation.ts";
+
+export const ROLLING_ACTIVE_PHASES = ["Scheduled", "Running", "Paused", "Blocked"] as const;
+export const ROLLING_END_PHASES = ["Completed", "Stopped", "Withdrawn"] as const;
+
+export type RollingPhase = (typeof ROLLING_ACTIVE_PHASES)[number] | (typeof ROLLING_END_PHASES)[number];
+
+/** Phases of one node of it. Between `Starting` and its end, a node has the phase of its NodeEvacuation. */
+export const ROW_PHASES = [
+  "Pending",
+  "Starting",
+  ...NODE_ACTIVE_PHASES,
+  ...NODE_END_PHASES,
+  "Returned",
+  "Skipped",
+] as const;
+export type RowPhase = (typeof ROW_PHASES)[number];
+
+/** How each node is emptied. */
+export type NodeTemplate = Pick<
+  NodeEvacuationSpec,
+  "startIf" | "virtualMachines" | "forceShutdowns" | "otherPods" | "returnVMs"
+>;
+
+/** Times are RFC 3339. */
+export interface RollingMaintenanceSpec {
+  /** The definition wants one of them. */
+  readonly nodes: {
+    readonly names?: readonly string[] | undefined;
+    readonly matchLabels?: Readonly<Record<string, string>> | undefined;
+  };
+  readonly intent: "Evacuate" | "Withdrawn";
+  readonly progress: "Running" | "Paused";
+  readonly schedule: { readonly notBefore?: string | undefined; readonly notAfter?: string | undefined };
+  readonly maxUnavailable: number;
+  readonly nextNode: "WhenUncordoned" | "WhenEvacuated";
+  readonly nodeTimeoutSeconds: number;
+  readonly whenNodeFails: "Stop" | "Continue";
+  readonly template: NodeTemplate;
+}
+
+const VM_COUNTS = [
+  "total",
+  "left",
+  "moving",
+  "waiting",
+  "blocked",
+  "moved",
+  "restarted",
+  "shutDown",
+  "stopped",
+  "abandoned",
+  "leftBehind",
+] as const;
+
+/** One node of it. */
+export interface NodeRow {
+  readonly name: string;
+  /** The name of its NodeEvacuation, from when its turn has come. */
+  readonly nodeEvacuation?: string | undefined;
+  readonly phase: RowPhase;
+  readonly message?: string | undefined;
+  readonly startTime?: string | undefined;
+  readonly completionTime?: string | undefined;
+  /** When it was in service again. */
+  readonly returnTime?: string | undefined;
+  readonly virtualMachines?: Readonly<Record<(typeof VM_COUNTS)[number], number>> | undefined;
+}
+
+export type NodeCounts = Readonly<Record<"total" | "pending" | "active" | "evacuated" | "failed", number>>;
+
+export interface RollingMaintenanceStatus {
+  readonly phase?: RollingPhase | undefined;
+  readonly message?: string | undefined;
+  readonly forecast?: string | undefined;
+  /** When its nodes were resolved. Absent: it has not started. */
+  readonly startTime?: string | undefined;
+  readonly estimatedCompletionTime?: string | undefined;
+  readonly completionTime?: string | undefined;
+  readonly lastUpdateTime?: string | undefined;
+  readonly nodeCounts?: NodeCounts | undefined;
+  readonly nodes: readonly NodeRow[];
+}
+
+/** The longest texts and lists that Lifeboat writes. The definition allows them. */
+export const ROLLING_BOUNDS = {
+  "status.message": 2048,
+  "status.forecast": 1024,
+  "status.nodes": 500,
+  "status.nodes[].message": 256,
+} as const;
+
+export interface RollingMaintenanceFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Milliseconds since the epoch, by the API server's clock. */
+  readonly createdAt: number;
+  /** The command has created it: Lifeboat deletes it some time after its end. */
+  readonly isCommands: boolean;
+  readonly spec: RollingMaintenanceSpec;
+  readonly status: RollingMaintenanceStatus;
+}
+
+export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFacts, "status">): boolean {
+  return phase !== undefined && (ROLLING_END_PHASES as readonly string[]).includes(phase);
+}

@@ -1,0 +1,113 @@
+/** The kind RollingMaintenance in an API server: what may be asked for, by whom, and when one can be deleted. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createUser, refused, type Right } from "./rights.ts";
+import { type Stage, startStage } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  const files = ["crds/rollingmaintenances.yaml", "node-evacuation.yaml", "rolling-maintenance.yaml"];
+  stage = await startStage("RollingMaintenance", files);
+});
+afterAll(() => stage.sandbox.stop());
+
+const NODES = { nodes: { names: ["node-3", "node-1"] } };
+const POOL = { nodes: { matchLabels: { pool: "workers" } } };
+const [EARLY, LATE] = ["2026-11-27T22:00:00Z", "2026-11-28T04:00:00Z"];
+
+test("it needs nodes only", async () => {
+  const virtualMachines = {
+    order: "ByPriority",
+    whenBlocked: "Wait",
+    whenAttemptsFail: "Wait",
+    ownersChoice: "Respected",
+  };
+  const others = { otherPods: "Evict", forceShutdowns: false, afterwards: { returnVMs: "Never" } };
+  const template = { startIf: "Always", virtualMachines, ...others };
+  const how = { maxUnavailable: 1, nextNode: "WhenUncordoned", nodeTimeoutSeconds: 3600, whenNodeFails: "Stop" };
+  const spec = { ...NODES, intent: "Evacuate", progress: "Running", ...how, template };
+  expect(await stage.create(NODES)).toMatchObject({ answer: [201, ""], spec });
+});
+
+// prettier-ignore
+test.each<[string, object, string]>([
+  ["without nodes",              {},                                                           "spec.nodes: Required value"],
+  ["with no name and no label",  { nodes: {} },                                                "nodes: expected names, or matchLabels"],
+  ["with names and labels",      { nodes: { ...NODES.nodes, ...POOL.nodes } },                 "nodes: expected names, or matchLabels"],
+  ["with an empty list",         { nodes: { names: [] } },                                     "spec.nodes.names: Invalid value"],
+  ["with empty labels",          { nodes: { matchLabels: {} } },                               "spec.nodes.matchLabels: Invalid value"],
+  ["with one node twice",        { nodes: { names: ["node-1", "node-1"] } },                   "Duplicate value"],
+  ["that ends before it begins", { ...NODES, schedule: { notBefore: LATE, notAfter: EARLY } }, "notAfter: expected a time after notBefore"],
+  ["with no node at a time",     { ...NODES, maxUnavailable: 0 },                              "spec.maxUnavailable: Invalid value"],
+  ["with no time for a node",    { ...NODES, nodeTimeoutSeconds: 5 },                          "spec.nodeTimeoutSeconds: Invalid value"],
+  ["with an unknown word",       { ...NODES, whenNodeFails: "Hope" },                          'Unsupported value: "Hope"'],
+  ["with an unknown way",        { ...NODES, template: { startIf: "Maybe" } },                 'Unsupported value: "Maybe"'],
+])("one %s is refused", async (_, spec, words) => {
+  expect((await stage.create(spec)).answer).toEqual(refused(422, words));
+});
+
+// prettier-ignore
+test.each<[string, object, object, string]>([
+  ["the nodes",    NODES,                              { nodes: { names: ["node-4"] } },  "it cannot change"],
+  ["the labels",   POOL,                               { nodes: { matchLabels: { pool: "gpu" } } }, "it cannot change"],
+  ["intent, back", { ...NODES, intent: "Withdrawn" },  { intent: "Evacuate" },            "a withdrawn RollingMaintenance cannot be resumed"],
+  ["progress",     NODES,                              { progress: "Paused" },            ""],
+  ["the hours",    NODES,                              { schedule: { notAfter: LATE } },  ""],
+  ["the template", NODES,                              { template: { startIf: "WillSucceed" } }, ""],
+])("a change of %s", async (_, from, to, words) => {
+  expect(await stage.patch(await stage.created(from), { spec: to })).toEqual(refused(words === "" ? 200 : 422, words));
+});
+
+const of = (virtualMachines: object) => ({ template: { virtualMachines } });
+
+describe("nobody gets more by it than they have", () => {
+  const RESTART = of({ whenBlocked: "Restart" });
+  const AFTER = of({ whenAttemptsFail: "Restart" });
+  const STOP = of({ whenBlocked: "ShutDown" });
+  const RETURN = { template: { afterwards: { returnVMs: "WhenUncordoned" } } };
+
+  // prettier-ignore
+  test.each<[readonly Right[], object, string]>([
+    [[],                             {},       "you may not patch every node"],
+    [["patchOne", "evict"],          {},       "you may not patch every node"],
+    [["patch"],                      {},       "you may not evict pods"],
+    [["patch", "evict"],             {},       ""],
+    [["patch", "evict"],             POOL,     ""],
+    [["patch", "evict", "stop"],     RESTART,  "you may not restart"],
+    [["patch", "evict", "stop"],     AFTER,    "you may not restart"],
+    [["patch", "evict", "restart"],  RESTART,  ""],
+    [["patch", "evict", "restart"],  STOP,     "you may not stop"],
+    [["patch", "evict", "stop"],     STOP,     ""],
+    [["patch", "evict", "restart"],  RETURN,   "you may not migrate"],
+    [["patch", "evict", "migrate"],  RETURN,   ""],
+  ])("who may %j asks for %j: %s", async (rights, spec, refusal) => {
+    const asked = "nodes" in spec ? spec : { ...NODES, ...spec };
+    const { answer } = await stage.create(asked, await createUser(rights, stage));
+    expect(answer).toEqual(refused(refusal === "" ? 201 : 403, refusal));
+  });
+
+  test("an update is asked the same; to stop what restarts VMs takes no right to restart them", async () => {
+    const name = await stage.created({ ...NODES, ...RESTART });
+    const [user, other] = [await createUser(["patch", "evict"], stage), await createUser(["patchOne", "evict"], stage)];
+    const change = (spec: object) => stage.patch(name, { spec }, user);
+    const forbidden = refused(403, "you may not restart");
+    expect(await stage.patch(name, { spec: { progress: "Paused" } }, other)).toEqual(refused(403, "every node"));
+    expect(await change({ maxUnavailable: 2 })).toEqual(forbidden);
+    expect(await change({ progress: "Paused", ...AFTER })).toEqual(forbidden);
+    expect(await change({ progress: "Paused" })).toEqual([200, ""]);
+    expect(await change({ progress: "Running" })).toEqual(forbidden);
+    expect(await change({ intent: "Withdrawn" })).toEqual([200, ""]);
+  });
+});
+
+// prettier-ignore
+test.each<[string, code: number]>([
+  ...["Scheduled", "Running", "Paused", "Blocked"].map((phase): [string, number] => [phase, 403]),
+  ...["Completed", "Stopped", "Withdrawn"].map((phase): [string, number] => [phase, 200]),
+])("one in phase %s is deleted, or not: %i", async (phase, code) => {
+  expect((await stage.remove(await stage.created(NODES, { phase })))[0]).toBe(code);
+});
+
+test("what has ended stays ended", async () => {
+  const name = await stage.created(NODES, { phase: "Completed" });
+  expect((await stage.patch(`${name}/status`, { status: { phase: "Running" } }))[0]).toBe(422);
+});
