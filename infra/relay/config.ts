@@ -10,7 +10,7 @@ export const Port = z.pipe(
 
 const Environment = z.pipe(
   z.object({
-    /** Where the Worker is. */
+    /** The Worker's URL. */
     LIFEBOAT_URL: z
       .string("expected the address of Lifeboat's Worker")
       .check(z.refine(isBaseUrl, "expected an https:// URL, or http:// to loopback")),
@@ -22,7 +22,7 @@ const Environment = z.pipe(
     LIFEBOAT_RELAY_SECRET: RelaySecret,
     /** Absent: the service account of the pod. */
     KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, "expected the path of one kubeconfig"))),
-    /** Of /healthz, /readyz and /metrics. */
+    /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),
   }),
   z.transform((env) => ({
@@ -39,7 +39,7 @@ export type Config = z.output<typeof Environment>;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What is wrong is named by its variable. */
+/** Parses environment variables. An error names the variable. */
 export function parseVariables<S extends z.ZodMiniType>(schema: S, env: Variables): Parsed<z.output<S>> {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
   const parsed = parseConfig(schema, set, "");

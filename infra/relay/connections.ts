@@ -16,7 +16,7 @@ const MOST_STRANGERS = 192;
 /** The API server's new connections are strangers, too: it opens hundreds at once for a drain. Beyond so many the oldest goes at once. */
 const MOST_NEW_STRANGERS = 768;
 /**
- * So often those that have sent nothing since the last time go, beyond `MOST_STRANGERS`. Where the server is busy, this is late as well:
+ * Interval at which connections beyond `MOST_STRANGERS` are closed that have sent nothing since the last time. A busy server is late here, too:
  * what has been sent is read first.
  */
 const SILENCE_MS = 500;
@@ -43,7 +43,7 @@ export interface Connections {
   trust(socket: Socket): void;
 }
 
-/** Go's client, and any other that is meant to call, waits for an answer before it asks again; a little of one may be on its way. */
+/** Go's client, and any other that is meant to call, waits for an answer before it asks again. The start of a second request may have arrived. */
 const MOST_REQUESTS = 2;
 
 export function limitConnections(server: Server | TlsServer, answer: Answer): Connections {

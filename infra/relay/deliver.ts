@@ -1,4 +1,4 @@
-/** Empties an outbox: one delivery at a time, repeated until the Worker takes it. */
+/** Delivers the events of an outbox: one delivery at a time, repeated until the Worker takes it. */
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -98,7 +98,7 @@ export function startDelivery({
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, "Lifeboat did not take a delivery, sending all of it again", details);
     const woken = new AbortController();
-    // What is new has not failed, and does not wait for what has.
+    // New events do not wait for events that have failed.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
     await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
     wake = undefined;

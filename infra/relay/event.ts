@@ -23,7 +23,7 @@ export interface Noticed {
   readonly notice: Notice;
 }
 
-/** What the Worker has to know, if anything, when an object changes from one state to the next. */
+/** Returns the notice for a change of an object, if the Worker has to know of it. */
 export function noticeOf<Facts>(
   kind: WatchedKind<Facts, unknown>,
   now: Seen<Facts, unknown> | undefined,

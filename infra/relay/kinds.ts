@@ -1,4 +1,4 @@
-/** What is watched: of each kind a few facts of every object, and which changes of them the Worker has to know of. */
+/** The watched kinds: a few facts of every object, and the changes that the Worker has to know of. */
 import * as z from "zod/mini";
 import { listOf, part, Text } from "../../shared/kube/schemas/fields.ts";
 import type { EventData, EventType } from "../../shared/events/cloud-event.ts";
@@ -19,17 +19,17 @@ export interface Identity {
   readonly resourceVersion: string;
 }
 
-/** What is kept of an object. */
+/** The facts that are kept of an object. */
 export interface Seen<Facts, View = never> {
   readonly metadata: Identity;
   readonly facts: Facts;
-  /** What else is kept. */
+  /** Further facts. */
   readonly view?: View;
   /** Why there is no view, though there should be one. */
   readonly odd?: string;
 }
 
-/** What the Worker has to know, before it becomes an event. */
+/** A change that the Worker has to know of, before it becomes an event. */
 export type Notice = { readonly [T in EventType]: { readonly type: T; readonly data: EventData<T> } }[EventType];
 
 interface Change<Facts> {
@@ -178,14 +178,14 @@ export const MIGRATIONS = kind({
     deleting,
   }),
   notice: ({ object: { namespace = "", name: migration }, facts: { vmi: name, phase }, before, gone }) => {
-    // KubeVirt keeps five finished ones of every VMI. Those from before the relay started, and their removal, do not matter.
+    // KubeVirt keeps five finished ones of every VMI. Migrations that ended before the relay started, and their removal, do not matter.
     const isFinished = phase === "Succeeded" || phase === "Failed";
     if (isFinished && (gone || before === undefined)) return undefined;
     return { type: "dev.lifeboat.migration.changed.v1", data: { namespace, name, migration } };
   },
 });
 
-/** Those that a person creates, cancels or has tried again. Else nothing counts: Lifeboat itself writes it. */
+/** Evacuations that a person creates, cancels or retries. Other changes are Lifeboat's own. */
 export const EVACUATIONS = kind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
@@ -199,11 +199,11 @@ export const EVACUATIONS = kind({
     status: part({ phase: Text, observedRetryAt: Text }),
   },
   facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt, cause }, status }) => {
-    // Of one that has ended no person can ask anything.
+    // Nobody can ask anything of an Evacuation that has ended.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
-    // What a person asks for, and Lifeboat may not have seen.
-    // Of its own Lifeboat knows; of that cause is also one without any.
+    // An Evacuation that a person has created, and that Lifeboat may not have seen.
+    // Lifeboat knows its own. An Evacuation without a cause has the cause Operator.
     const isNew = status.phase === undefined && (cause ?? "Operator") === "Operator";
     const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };
@@ -214,7 +214,7 @@ export const EVACUATIONS = kind({
   },
 });
 
-/** What people ask for and change. Its status Lifeboat writes. */
+/** Changes by people. Lifeboat itself writes the status. */
 export const NODE_EVACUATIONS = kind({
   name: "nodeevacuations",
   path: "/apis/lifeboat.dev/v1alpha1/nodeevacuations",

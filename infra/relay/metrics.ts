@@ -7,7 +7,7 @@ import { RESULTS } from "./send.ts";
 
 export type Metric = readonly [Family, readonly Sample[]];
 
-/** What may be alerted on is there from the start, at zero: the first one of a kind is an increase. */
+/** Creates the counters. Counters that alerts use exist from the start, at zero, so that the first increase is seen. */
 export function createCounters() {
   const events = createCounter("lifeboat_relay_events", "Changes the Worker has to know of, by type.", "type");
   for (const type of Object.keys(EVENT_DATA)) events.add([type], 0);

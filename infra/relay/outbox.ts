@@ -9,7 +9,7 @@ export interface Outbox {
   first(limit: number, now: Date): readonly LifeboatEvent[];
   /** Delivered or dropped. An object that has changed again since stays. */
   settle(events: readonly LifeboatEvent[]): void;
-  /** Those that have failed together: others do not wait for them, and then they come in halves, until the one that fails is alone. */
+  /** Postpones events whose delivery failed. Others do not wait for them. Later they are delivered in halves, until the event that fails is alone. */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
   /** Since when the oldest waits. */
   waitingSince(): Date | undefined;

@@ -46,7 +46,7 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
   };
 }
 
-/** Of a server that listens from now on; with 0, on a free one. */
+/** Lets a server listen, and returns its port; with 0, a free one. */
 export async function portOf(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
   const address = server.address();

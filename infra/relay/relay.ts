@@ -27,7 +27,7 @@ export interface RelayOptions {
 }
 
 export interface Relay extends Probed {
-  /** Of an app in the same process. */
+  /** The stores of an app in the same process. */
   readonly stores: Stores | undefined;
   metrics(): string;
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What the watches show, as facts that the app reads: for an app in the same process. */
+/** Facts of the watched objects, for an app in the same process. */
 import type * as z from "zod/mini";
 import type { CachedResource, Store } from "../../shared/kube/cache.ts";
 import { type Facts, SCHEMAS } from "../../shared/kube/resources.ts";

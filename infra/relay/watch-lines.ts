@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Identity } from "./kinds.ts";
 import { TextPicker } from "./text-picker.ts";
 
-/** Annotations are limited to 256 KiB by the API server. What Lifeboat watches is a tenth of that. */
+/** Annotations are limited to 256 KiB by the API server. Watched objects are a tenth of that. */
 export const LONGEST_LINE_BYTES = 256 * 1024;
 
 /** `object` is absent where the line was too long: `identity` is what is known of it then. */

@@ -1,5 +1,5 @@
 /**
- * Watches one kind until stopped: lists it, then follows its changes from there. Of each object only the few facts are kept.
+ * Watches one kind until stopped: lists it, then follows its changes from there. It keeps only a few facts of each object.
  *
  * Lists and lines are bounded in bytes, because tenants decide how large their objects are. client-node's informer keeps whole objects, and
  * its watch whole lines.
@@ -40,7 +40,7 @@ export interface Watched<Facts, View = never> {
 /** The API server has forgotten that version. */
 const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
-/** Where watches end one after the other and bring nothing. */
+/** The wait after a watch that ended without any event. */
 const RECONNECT_MS = 2_000;
 /** A healthy API server sends a bookmark about once a minute, and a kind that changes much more often. */
 const SILENCE_MS = 30_000;

@@ -9,7 +9,7 @@ import { setDefaultCACertificates } from "node:tls";
 import { KubeConfig } from "@kubernetes/client-node";
 
 export interface Account {
-  /** Where the API server is. */
+  /** The API server's URL. */
   readonly server: string;
   /** For the relay's watches: client-node reads the token's file again every minute. */
   readonly kubeConfig: KubeConfig;

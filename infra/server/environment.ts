@@ -11,15 +11,15 @@ const Variables = z.pipe(
       z.string().check(z.regex(/^[\w.-]+$/, "expected letters, digits, `-`, `_` or `.`")),
       DEFAULT_CLUSTER,
     ),
-    /** Of this replica, in the Lease: each has another one. */
+    /** The name of this replica in the Lease. Each replica has its own. */
     POD_NAME: z.string("expected the name of this pod").check(z.minLength(1, "expected the name of this pod")),
-    /** Of the endpoints, over TLS. */
+    /** The port of the endpoints, over TLS. */
     HTTPS_PORT: z._default(Port, 8443),
-    /** Of /healthz, /readyz and /metrics. */
+    /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),
     /** Set by Kubernetes in every pod. */
     KUBERNETES_SERVICE_HOST: z.string("expected to run in a pod"),
-    /** Where the pod's file system begins, for a process that only plays a pod. */
+    /** The root of the pod's file system, for a process that plays a pod in a test. */
     POD_ROOT: z._default(z.string(), ""),
   }),
   z.transform((env) => ({

@@ -22,13 +22,13 @@ export interface Listener {
   ask(request: Request): Promise<Response>;
   /** From now on each answer asks its client to connect anew. */
   turnAway(): void;
-  /** Resolves once all requests have been answered, and what follows them has ended. What has not arrived by then gets `ARRIVAL`'s time. */
+  /** Resolves once all requests have been answered and their follow-up work has ended. Requests that are still arriving get `ARRIVAL`'s time. */
   close(clock: Clock): Promise<void>;
 }
 
 /**
  * kube-apiserver keeps an idle connection for 90 s and does not repeat a review. If the server closed it first, a review
- * on its way would be answered by the webhook's failurePolicy.
+ * that is being sent would be answered by the webhook's failurePolicy.
  */
 const IDLE_MS = 120_000;
 

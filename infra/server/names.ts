@@ -1,8 +1,8 @@
-/** What the server's own objects are called, as infra/server/kubernetes has them. */
+/** The names of the server's own objects, as in infra/server/kubernetes. */
 import { LIFEBOAT_NAMESPACE } from "../../shared/kube/names.ts";
 
 export const NAMESPACE = LIFEBOAT_NAMESPACE;
-/** Of the Deployment, the Service, the Secret and the Lease. */
+/** The name of the Deployment, the Service, the Secret and the Lease. */
 export const NAME = "lifeboat-server";
 /** As the API server calls the Service, and expects in its certificate. */
 export const HOST = `${NAME}.${NAMESPACE}.svc`;

@@ -31,7 +31,7 @@ export interface ServerOptions {
 }
 
 export interface Server {
-  /** Of the probes. */
+  /** The port of the probes. */
   readonly port: number;
   /** Resolves once every review that has come in is answered. */
   stop(): Promise<void>;

@@ -19,11 +19,11 @@ export interface MeasuredApiServer {
   readonly caPem: string;
   /** As an administrator. */
   readonly client: KubeClient;
-  /** Of Lifeboat's service account, with the permissions it is shipped with. */
+  /** The token of Lifeboat's service account, which has the shipped permissions. */
   readonly lifeboatToken: string;
   /** From now on each request of Lifeboat waits so long. */
   delay(milliseconds: number): void;
-  /** Of its process so far. */
+  /** Returns the CPU time of its process so far. */
   cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }

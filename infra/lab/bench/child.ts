@@ -6,7 +6,7 @@ import type * as z from "zod";
 import { cpuMsOf } from "./processes.ts";
 
 export interface Child {
-  /** What it says next. */
+  /** Resolves to its next message. */
   next<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
   tell(message: Readonly<Record<string, unknown>>): void;
   cpuMs(): Promise<number>;

@@ -15,15 +15,15 @@ import { cpuMsOf, memoryOf } from "./processes.ts";
 import { type TimedAnswer, timed } from "./timed.ts";
 
 export interface ImageServer {
-  /** Of its endpoints, over TLS. */
+  /** The port of its endpoints, over TLS. */
   readonly port: number;
   /** From its start until it answered. */
   readonly startMs: number;
-  /** What the API server sends to the webhook for evictions. */
+  /** Sends a review to the webhook for evictions, as the API server does. */
   review(body: string, agent?: Agent): Promise<TimedAnswer>;
   /** A full scan. */
   scan(): Promise<unknown>;
-  /** Of the process so far. */
+  /** Returns the CPU time of the process so far. */
   cpuMs(): Promise<number>;
   /** In millions of bytes. */
   memory(): Promise<number>;

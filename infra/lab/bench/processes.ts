@@ -1,4 +1,4 @@
-/** What a process takes, by the kernel's own account. Linux only. */
+/** The resources that a process uses, as the kernel counts them. Linux only. */
 import { readdir, readFile } from "node:fs/promises";
 
 /** So far, of all threads; in nanoseconds there: `stat` counts in hundredths of a second. */
@@ -13,7 +13,7 @@ export async function cpuMsOf(pid: number): Promise<number> {
   return times.reduce((sum, ms) => sum + ms, 0);
 }
 
-/** What is in memory now, in millions of bytes. */
+/** Returns the resident memory in millions of bytes. */
 export async function memoryOf(pid: number): Promise<number> {
   const [, kib = "0"] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
   return (Number(kib) * 1024) / 1e6;

@@ -1,4 +1,4 @@
-/** What stays up over many runs: a sandbox, Lifeboat installed in one of its forms, its way to the API server. */
+/** The parts that many runs share: a sandbox, Lifeboat installed in one of its forms, its way to the API server. */
 import { GUARD_FILES } from "../stage/apply.ts";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {

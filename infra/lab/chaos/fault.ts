@@ -1,4 +1,4 @@
-/** What a fault is: one thing that goes wrong in a run, by itself or at the hands of a person. */
+/** A fault is one thing that goes wrong in a run, by itself or by a person's action. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Capacity,
@@ -56,7 +56,7 @@ export interface Fault {
   readonly capacity?: Capacity;
   /** Changes a VM on the drained node. */
   readonly alter?: (vm: ChaosVm, draw: Draw) => ChaosVm;
-  /** Resolves when it has done its worst, at the latest soon after `run.calm`. What is refused may throw. */
+  /** Resolves when the fault is over, at the latest soon after `run.calm`. A refused request may throw. */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Everything is as it was, except for what has become of the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
@@ -110,7 +110,7 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   }
 }
 
-/** Whether the faults still go on after that time. */
+/** Waits. Returns whether the faults continue after that time. */
 export async function waited({ calm }: Run, ms: number): Promise<boolean> {
   await delay(ms, undefined, { signal: calm }).catch(() => undefined);
   return !calm.aborted;

@@ -1,4 +1,4 @@
-/** What a run is about: every VM leaves its node, unless its strategy or its owner keeps it there. */
+/** The goal of a run: every VM leaves its node, unless its strategy or its owner keeps it there. */
 import { isFinal, migrations, type VirtualMachineInstance } from "../../sandbox/index.ts";
 import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";

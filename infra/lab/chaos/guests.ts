@@ -1,4 +1,4 @@
-/** What becomes of the guests of a run: that none ends without a reason, and the fate of each. */
+/** Follows the guests of a run: none ends without a reason, and each has a fate. */
 import { isFinal, keyOf, LABEL, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { guestRuns, mayStop } from "../stage/fates.ts";
 import { viewOfVmi, type World } from "../stage/world.ts";
@@ -14,7 +14,7 @@ export interface Ends {
   readonly failedByKubevirt: ReadonlySet<string>;
 }
 
-/** What became of each VM, by its key. */
+/** Returns the fate of each VM, by its key. */
 export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<string, Fate> {
   const { deleted, failedByKubevirt } = ends;
   return new Map(

@@ -1,4 +1,4 @@
-/** What must hold in every run, judged from the cluster's objects. It knows none of the product's code. */
+/** The invariants of every run, judged from the cluster's objects. This file uses none of the product's code. */
 import {
   isFinal,
   isTrue,
@@ -26,7 +26,7 @@ const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSy
 
 interface Running {
   readonly migration: Migration;
-  /** That the VM leaves; known once the migration runs. */
+  /** The node that the VM leaves, known once the migration runs. */
   readonly node: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export function checkLimits(limits: Limits, report: (what: string) => void): Par
   const checkAll = (): void => {
     const all = [...running.values()];
     check(limits.cluster, "in the cluster", all);
-    // As virt-controller counts: a VM that is gone leaves no node any more, whatever becomes of its migration.
+    // As virt-controller counts: a VM that is gone leaves no node any more, even if its migration still exists.
     const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
     for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
   };
@@ -146,10 +146,10 @@ export interface Objects {
   readonly evacuations: readonly Evacuation[];
 }
 
-/** What is left when nothing should be in progress any more; empty if all is well. `budgeted`: VMs have budgets. */
+/** Returns what is left over after everything has ended; empty if all is well. `budgeted`: VMs have budgets. */
 export function leftOver(objects: Objects, budgeted: boolean): readonly string[] {
   const { vmis, pods, migrations, evacuations } = objects;
-  /** KubeVirt deletes a migration whose VM is gone, and then looks at it no more, whatever its finalizers. */
+  /** KubeVirt deletes a migration whose VM is gone, and then ignores it, even if it has finalizers. */
   const isForgotten = ({ metadata, spec }: Migration) =>
     metadata.deletionTimestamp !== undefined && !vmis.some((vmi) => vmi.metadata.name === spec.vmiName);
   return [

@@ -12,7 +12,7 @@ import { createSecureContext } from "node:tls";
 
 export interface Link {
   readonly isDead: boolean;
-  /** What the replica takes for the API server: an address that none after it has. */
+  /** The address that this replica takes for the API server. No later replica has it. */
   readonly url: string;
   /** From now on so many more writes go through, and the next one finds the replica dead; at first, any number. */
   limit(writes: number): void;
@@ -106,7 +106,7 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
   };
 }
 
-/** What asks for leave or pretends changes nothing. */
+/** Whether a request changes something. Access reviews and dry runs change nothing. */
 function isWrite(method: string, path: string): boolean {
   return method !== "GET" && !path.includes("dryRun=All") && !path.startsWith("/apis/authorization.k8s.io/");
 }
@@ -116,7 +116,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Whatever breaks on the one side breaks on the other. */
+/** Forwards an exchange. A break on one side breaks the other. */
 export function forward(url: string, agent: Agent, { request, response }: Exchange, heard = new PassThrough()): void {
   const { host: _, connection: __, ...headers } = request.headers;
   const outgoing = httpsRequest(url, { method: request.method ?? "POST", headers, agent });

@@ -27,7 +27,7 @@ export interface Plan {
   readonly replicas: number;
   /** Whether reviews go to one replica after another. */
   readonly spread: boolean;
-  /** When the faults end, in milliseconds after the beginning. */
+  /** The faults end after so many milliseconds. */
   readonly calmMs: number;
 }
 
@@ -43,7 +43,7 @@ export interface PlanOptions {
   readonly real?: boolean;
 }
 
-/** Every so often a whole rack is drained, under one fault after another, whatever else is drawn. */
+/** Every so many runs a whole rack is drained, under one fault after another, beside the faults that are drawn. */
 const LARGE_EVERY = 20;
 const LARGE = 50;
 

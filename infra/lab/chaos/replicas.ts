@@ -4,7 +4,7 @@ import type { Plan } from "./plan.ts";
 
 export interface Replicas {
   readonly alive: readonly Replica[];
-  /** Those that died in the middle of their work. */
+  /** Counts replicas that died in the middle of their work. */
   readonly deaths: number;
   /** Nothing answers at the address for so long. */
   silence(ms: number): void;

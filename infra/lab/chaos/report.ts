@@ -1,4 +1,4 @@
-/** What a run came to, and what is printed: a line now and then, a bad run with its plan, the table at the end. */
+/** The result of a run, and its print: a line now and then, a bad run with its plan, the table at the end. */
 import * as z from "zod/mini";
 import { aligned, type Cells } from "../../cli/table.ts";
 import type { Plan } from "./plan.ts";
@@ -12,18 +12,18 @@ export const RunReportSchema = z.object({
   run: z.number(),
   ms: z.number(),
   vms: z.number(),
-  /** Of the VMs. */
+  /** The fates of the VMs. */
   fates: Counts,
-  /** Of the evacuations. */
+  /** The ends of the evacuations. */
   endings: Counts,
   causes: Counts,
   /** How often each fault had an effect. */
   struck: Counts,
   /** Keys of VMs. */
   lost: Texts,
-  /** What was not true that must always be. */
+  /** Broken invariants. */
   breaches: Texts,
-  /** What was still in progress when the time was over. */
+  /** Objects that were still in progress when the time was over. */
   hung: Texts,
 });
 export type RunReport = z.output<typeof RunReportSchema>;

@@ -48,7 +48,7 @@ export interface Prepared {
   readonly ms: number;
 }
 
-/** If this fails, the run has not begun. */
+/** Prepares a run. If this fails, the run has not started. */
 export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
   const { sandbox, form, observer } = cluster;
@@ -70,7 +70,7 @@ export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared
   if (plan.budgeted && !(await until(hasAllBudgets, BUDGETS_WITHIN_MS)))
     throw new Error("not every VM has got its budget");
   const world = await readWorld(sandbox.client);
-  // Others, of a run before, may still be on their way out.
+  // VMs of an earlier run may still be ending.
   const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${scene.namespace}/`));
   return { scene, replicas, before: { ...world, vmis: new Map(vmis) }, ms: performance.now() - begin };
 }
@@ -191,7 +191,7 @@ interface Ticking {
   stop(): Promise<void>;
 }
 
-/** What drives Lifeboat besides the drain; and the external controller. */
+/** Starts what drives Lifeboat besides the drain, and the external controller. */
 function startTicking(run: Run): Ticking {
   const stopped = new AbortController();
   const every = async (ms: number, work: () => unknown) => {
@@ -212,7 +212,7 @@ function startTicking(run: Run): Ticking {
   };
 }
 
-/** What is still in progress when the time is over, counted in looks as in `until`; nothing, if all is well. */
+/** Returns the objects that are still in progress when the time is over; none, if all is well. Time is counted in checks, as in `until`. */
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
   const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
   const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;

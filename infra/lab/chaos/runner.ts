@@ -12,7 +12,7 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** What a cluster has been through piles up: events, changes to watch. */
+/** A cluster collects Events and changes to watch, so it is replaced after so many runs. */
 const RUNS_PER_CLUSTER = 100;
 
 export function createRunner(): Runner {
@@ -45,7 +45,7 @@ export function createRunner(): Runner {
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);
-        // What has been judged stays judged: a scene that cannot be cleared away costs the cluster.
+        // A report stays valid. If its scene cannot be cleared away, the cluster is replaced.
         if (isBad(report)) await renew(plan.form);
         else await clearScene(cluster, prepared.scene).catch(() => renew(plan.form));
         return report;
@@ -58,7 +58,7 @@ export function createRunner(): Runner {
   };
 }
 
-/** What a real control plane has logged, for the person who looks into a run that failed. */
+/** Keeps the logs of a real control plane for the person who examines a failed run. */
 async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void> {
   if (isReal(sandbox))
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);

@@ -1,4 +1,4 @@
-/** What one run begins with: its nodes, its namespace, its VMs, its settings; and clearing it away. */
+/** The objects that a run starts with: its nodes, its namespace, its VMs, its settings; and clearing it away. */
 import { inParallel } from "../../in-parallel.ts";
 import {
   createNode,

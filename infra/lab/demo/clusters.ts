@@ -12,7 +12,7 @@ import { type LifeboatBeside, startBeside } from "../stage/beside.ts";
 import { startSandboxAsChosen } from "../stage/control-plane.ts";
 import { serverImages } from "../stage/in-cluster.ts";
 import { installInCluster } from "./in-cluster.ts";
-import type { Act } from "./story.ts";
+import type { Act } from "./scenario.ts";
 
 /** The same of each of the two clusters: one is without what the act is about, the other has it. */
 export interface Pair<T> {
@@ -30,7 +30,7 @@ export interface Cluster extends Pick<Sandbox, "stats"> {
   readonly server: string;
   /** Path of a file. */
   readonly kubeconfig: string;
-  /** Absent where the story goes without. */
+  /** Absent in a scenario without Lifeboat. */
   readonly lifeboat?: LifeboatBeside | undefined;
   stop(): Promise<void>;
 }

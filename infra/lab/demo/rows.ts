@@ -1,8 +1,8 @@
-/** Where each virtual machine and each pod that matters is now, in both clusters. */
+/** Shows where each virtual machine and each pod that matters is now, in both clusters. */
 import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { MigrationView, VirtualMachine, World } from "../stage/world.ts";
 import type { Pair } from "./clusters.ts";
-import type { Act } from "./story.ts";
+import type { Act } from "./scenario.ts";
 
 export type Mood = "idle" | "refused" | "waiting" | "moving" | "moved" | "stopped" | "lost";
 

@@ -24,7 +24,7 @@ const STYLE = {
 
 const MARK = { idle: "·", refused: "!", waiting: "…", moving: "→", moved: "✓", stopped: "■", lost: "✗" } as const;
 
-/** What each cluster is called in a log; of the same length. */
+/** The name of each cluster in a log. Both have the same length. */
 export const NAME: Pair<string> = { without: "without", withIt: "with   " };
 /** The widest that is ever said of a place, so that columns do not jump. */
 const PLACE_WIDTH = 34;
@@ -42,9 +42,9 @@ export interface Frame {
   readonly seconds: number;
   readonly rows: readonly Row[];
   readonly worlds: Pair<World>;
-  /** What was said last in each cluster. */
+  /** The last message in each cluster. */
   readonly said: Pair<string>;
-  /** What one of the two is without. */
+  /** Names the part that one of the two does not have. */
   readonly about: string;
 }
 
@@ -86,7 +86,7 @@ function nodesOf(world: World): readonly string[] {
   });
 }
 
-/** What changed between two frames, for where there is no terminal to redraw. */
+/** Returns the changes between two frames, for output that is no terminal. */
 export function renderChanges(previous: readonly Row[], rows: readonly Row[]): readonly string[] {
   const before = new Map(previous.map((row) => [row.name, row]));
   return (["without", "withIt"] as const).flatMap((side) =>
@@ -100,7 +100,7 @@ export function renderChanges(previous: readonly Row[], rows: readonly Row[]): r
 export type Fate = "moved" | "restarted" | "shutDown" | "stayed" | "lost";
 export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
-/** What became of the VMs that were on the node, judged from the cluster's state before and after. */
+/** Returns what became of the node's VMs, judged from the cluster's state before and after. */
 export function outcomeOf(before: World, after: World, node: string): Outcome {
   const outcome: Record<Fate, string[]> = { moved: [], restarted: [], shutDown: [], stayed: [], lost: [] };
   for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
@@ -113,8 +113,8 @@ export function outcomeOf(before: World, after: World, node: string): Outcome {
   return outcome;
 }
 
-/** In the order they are told. Nobody needs the names of those that moved. */
-const TOLD: readonly (readonly [Fate, string, "named"?])[] = [
+/** Fates in their order. The names of VMs that moved are left out. */
+const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["moved", "moved"],
   ["restarted", "restarted"],
   ["shutDown", "shut down"],
@@ -122,9 +122,9 @@ const TOLD: readonly (readonly [Fate, string, "named"?])[] = [
   ["lost", "lost", "named"],
 ];
 
-/** `VMs lost` is always told, the others where there are any. */
-function told(head: string, outcome: Outcome): string {
-  const parts = TOLD.filter(([fate]) => fate === "lost" || outcome[fate].length > 0).map(([fate, word, named]) => {
+/** Renders an outcome. `VMs lost` is always there, other fates only if a VM has them. */
+function rendered(head: string, outcome: Outcome): string {
+  const parts = SHOWN.filter(([fate]) => fate === "lost" || outcome[fate].length > 0).map(([fate, word, named]) => {
     const keys = outcome[fate];
     return `VMs ${word} ${keys.length}${named && keys.length > 0 ? ` (${keys.join(", ")})` : ""}`;
   });
@@ -135,7 +135,7 @@ export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string,
   const paint = painter(look);
   const isHarmed = without.lost.length > 0;
   return [
-    paint(isHarmed ? ["bold", "red"] : "yellow", told(`Without ${about}`, without)),
-    paint(["bold", withIt.lost.length === 0 ? "green" : "red"], told(`With ${about}`, withIt)),
+    paint(isHarmed ? ["bold", "red"] : "yellow", rendered(`Without ${about}`, without)),
+    paint(["bold", withIt.lost.length === 0 ? "green" : "red"], rendered(`With ${about}`, withIt)),
   ];
 }

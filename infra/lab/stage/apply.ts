@@ -8,7 +8,7 @@ import { type KubeClient, type KubeObject, KUBEVIRT, kubeVirts, type Resource } 
 import { quietHost } from "./host.ts";
 
 export interface Site {
-  /** Where the Worker answers for this cluster, without a trailing slash. */
+  /** The Worker's URL for this cluster, without a trailing slash. */
   readonly url: string;
   readonly webhookToken: string;
   /** The authority of the Worker's certificate. */
@@ -72,7 +72,7 @@ export function sendOver(client: KubeClient): Send {
   };
 }
 
-/** Of the custom resources: before any of those, and before anything that may read them. */
+/** Returns the definitions of the custom resources. They are applied before any program that reads such a resource. */
 export function definitions(): readonly Manifest[] {
   return DEFINITIONS.flatMap((file) => manifestsIn(`kubernetes/${file}`));
 }

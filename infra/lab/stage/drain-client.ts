@@ -1,5 +1,5 @@
 /**
- * What `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` asks of an API server, and says. Upstream: kubectl/pkg/drain
+ * Does what `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` does, and prints the same. Upstream: kubectl/pkg/drain
  * (filters.go, drain.go).
  */
 import { setTimeout as delay } from "node:timers/promises";

@@ -24,7 +24,7 @@ import { quietHost } from "./host.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } as const;
-/** What the sandbox's kubelets know the server by. */
+/** The server's image, by which the sandbox's kubelets know it. */
 export const IMAGE = "lifeboat.example.com/server";
 
 /** `optional`: further files of infra/kubernetes. */
@@ -78,7 +78,7 @@ export interface ImageOptions {
   readonly onOutput?: (text: string) => void;
 }
 
-/** Of a replica's answer to a POST; whatever its address, its certificate is of one name. */
+/** Returns the code of a replica's answer to a POST. Its certificate has the same name at every address. */
 export async function codeFrom(url: string, options: RequestOptions): Promise<number> {
   const asked = request(url, { method: "POST", servername: HOST, ...options }).end("{}");
   const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
@@ -103,7 +103,7 @@ export function serverImages({ onOutput }: ImageOptions = {}): Images {
   return new Map([[IMAGE, run]]);
 }
 
-/** Of Node, as the image has them. */
+/** Returns the arguments of Node in the image. */
 export function imageArguments(): readonly string[] {
   const [, words = "[]"] = /^CMD (.*)$/m.exec(readFileSync(`${root}infra/Dockerfile`, "utf8")) ?? [];
   return z.array(z.string()).parse(JSON.parse(words));

@@ -18,7 +18,7 @@ export interface LifeboatOptions {
 
 export interface Lifeboat {
   readonly worker: RunningWorker;
-  /** Where it answers for this cluster. */
+  /** The URL of its endpoints for this cluster. */
   readonly url: string;
   readonly webhookToken: string;
 }

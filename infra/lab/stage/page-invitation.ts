@@ -1,4 +1,4 @@
-/** Where the page of a Lifeboat on this machine is, and a token that signs in to it. */
+/** Prints the address of Lifeboat's page on this machine, and a token that signs in to it. */
 import * as z from "zod/mini";
 import { applyManifests, type KubeClient, serviceAccounts } from "../../sandbox/index.ts";
 
@@ -23,7 +23,7 @@ export async function pageToken(client: KubeClient): Promise<string> {
 
 /**
  * `url`: of the cluster's endpoints, `https://HOST/clusters/NAME`. Its certificate is of an authority that lives as long as the process: a
- * browser asks before it goes on.
+ * browser asks before it continues.
  */
 export async function pageInvitation(client: KubeClient, url: string): Promise<readonly string[]> {
   const { origin, pathname } = new URL(url);

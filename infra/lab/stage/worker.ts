@@ -26,7 +26,7 @@ export interface WorkerOptions {
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
   /** 0 or absent: any free port. A Worker that is down comes back on the port it had. */
   readonly port?: number;
-  /** What the Worker writes to its console, line by line. */
+  /** Gets each line that the Worker writes to its console. */
   readonly onLog?: (line: string) => void;
   /** Another bundle than the one that is deployed. */
   readonly bundle?: string;
@@ -45,7 +45,7 @@ export interface Registry {
 export interface RunningWorker {
   readonly url: string;
   readonly port: number;
-  /** Of a Worker that was started with one. */
+  /** The registry of a Worker that was started with one. */
   readonly registry: Registry;
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Fires the cron trigger as if it were `time`. */

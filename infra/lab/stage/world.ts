@@ -1,4 +1,4 @@
-/** The cluster as the demo sees it: the few fields of the few objects that tell the stories. */
+/** The cluster as the demo sees it: the few fields of the few objects that it shows. */
 import {
   type Event,
   findCondition,
@@ -22,7 +22,7 @@ export interface VirtualMachine {
   readonly deleting: boolean;
   /** Asked to leave the node that it is on. */
   readonly marked: boolean;
-  /** Where it is being moved to; its migration tells that only when it is over. */
+  /** The node that the VM moves to. Its migration shows this only when it is over. */
   readonly targetNode?: string;
 }
 
@@ -44,13 +44,13 @@ export interface PodView {
 export interface NodeView {
   readonly name: string;
   readonly cordoned: boolean;
-  /** What makes it a bad place to be: taints that evict, conditions of pressure. */
+  /** The node's troubles: taints that evict, conditions of pressure. */
   readonly troubles: readonly string[];
 }
 
-/** A sentence told about an object by an Event. */
+/** An Event's message about an object. */
 export interface Told {
-  /** Of the object. */
+  /** The object's UID. */
   readonly uid: string;
   readonly reason: string;
   readonly message: string;

@@ -1,4 +1,4 @@
-/** `npm start`: one story to its end, at night all of them. What `.ci/run` tells, the maintenance beside a Worker, is left out. */
+/** `npm start`: one scenario to its end, at night all of them. What `.ci/run` tells, the maintenance beside a Worker, is left out. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -15,7 +15,7 @@ async function start(...args: readonly string[]) {
   return { code: child.exitCode, lines: stdout.split("\n"), stderr };
 }
 
-/** Ends a story that hangs. */
+/** Ends a scenario that hangs. */
 const LONG = { timeout: 300_000 };
 const AT_NIGHT = { ...LONG, tags: ["nightly"] };
 
@@ -29,35 +29,35 @@ test("the maintenance, with Lifeboat as two pods of its cluster", AT_NIGHT, asyn
 });
 
 const GIVEN = "%s: %i VMs are lost without Lifeboat, none with it";
-type Story = readonly [name: string, lost: number, outcome: RegExp, told: readonly string[]];
+type Scenario = readonly [name: string, lost: number, outcome: RegExp, lines: readonly string[]];
 // prettier-ignore
-const TAINT: Story =
-  // story       lost  with Lifeboat                               and so it was told, in this order
+const TAINT: Scenario =
+  // scenario       lost  with Lifeboat                               and these lines, in this order
   ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost 0$/, ["with     · kube-system/log-agent  on node-1", "node-controller deletes pod virt-launcher-web-"]];
 // prettier-ignore
-const STORIES: readonly Story[] = [
+const SCENARIOS: readonly Scenario[] = [
   TAINT,
   ["preemption", 2,    /^With Lifeboat: VMs moved 2, VMs lost 0$/, ["with       system:kube-scheduler deletes pod virt-launcher-", "with     ✓ shop/analytics  on node-1"]],
   ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d \(.*\))?, VMs lost 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
 ];
 
 // They wait far more than they work.
-test.concurrent.each(STORIES)(GIVEN, AT_NIGHT, expectTold);
+test.concurrent.each(SCENARIOS)(GIVEN, AT_NIGHT, expectRun);
 
-async function expectTold(...[story, lost, outcome, told]: Story): Promise<void> {
-  const { code, lines, stderr } = await start(story);
+async function expectRun(...[scenario, lost, outcome, expected]: Scenario): Promise<void> {
+  const { code, lines, stderr } = await start(scenario);
   expect(stderr).toBe("");
   const end = lines.findIndex((line) => line.startsWith("With Lifeboat: "));
   expect(lines[end - 1]).toMatch(new RegExp(`^Without Lifeboat: .*VMs lost ${lost} \\(`));
   expect(lines[end]).toMatch(outcome);
   expect(lines).toContain("$ kubectl get evacuations --all-namespaces");
-  const said = told.map((text) => lines.findIndex((line) => line.includes(text)));
+  const said = expected.map((text) => lines.findIndex((line) => line.includes(text)));
   expect(said).not.toContain(-1);
   expect(said).toEqual(said.toSorted((one, other) => one - other));
   // What tolerates a taint stays.
   expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
   // Their launchers get SIGTERM before it is their turn to move.
-  if (story === "pressure") {
+  if (scenario === "pressure") {
     expect(lines.at(-3)).toMatch(/^Without the shield: .*VMs lost [1-6] \(/);
     expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d \(.*\))?, VMs lost 0$/);
   }

@@ -40,9 +40,9 @@ interface Drained {
   readonly seconds: number;
   /** Until the last migration has ended: to the second, as Kubernetes' timestamps are. */
   readonly movedSeconds: number;
-  /** Of API server, KubeVirt and drain together: they share this process. */
+  /** The CPU time of API server, KubeVirt and drain together, which share this process. */
   readonly cpuMs: number;
-  /** Of Lifeboat to the API server, watches left out. */
+  /** Lifeboat's requests to the API server, without watches. */
   readonly requests: number;
 }
 
@@ -112,7 +112,7 @@ async function budgeted(client: KubeClient, size: number): Promise<void> {
   while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(LOOK_MS);
 }
 
-/** It stops with an error where KubeVirt's webhook does not answer in time, and is begun again. */
+/** Drains the node with kubectl. If KubeVirt's webhook does not answer in time, kubectl stops with an error and is started again. */
 async function byKubectl(client: KubeClient, signal: AbortSignal): Promise<void> {
   for (let isDrained = false; !isDrained;) {
     signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** What an administrator's client waits for: evictions through the API server, reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
+/** The time that an administrator's client waits: evictions through the API server, reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
 import { buildImage } from "../../../tools/build-image.ts";
@@ -130,7 +130,7 @@ async function evict(client: KubeClient, pod: Pod): Promise<number> {
   return performance.now() - begin;
 }
 
-/** Of no eviction. */
+/** Matches no eviction. */
 const NONE = { matchLabels: { "bench.lifeboat.dev/reviewed": "never" } };
 
 /** From now on these alone review evictions. */

@@ -1,4 +1,4 @@
-/** What a replica in the cluster takes beside many VMs: its start, its memory, and a minute in which nothing happens. */
+/** The cost of a replica in the cluster beside many VMs: its start, its memory, and a minute in which nothing happens. */
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../../tools/build-image.ts";
 import { applyInCluster } from "../../stage/in-cluster.ts";
@@ -10,7 +10,7 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** What its start has asked for is over. */
+/** By then the requests of its start are over. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {

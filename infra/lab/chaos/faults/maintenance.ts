@@ -14,7 +14,7 @@ const GUARDED = "lifeboat-node-evacuation-deletion";
 const ENDS: readonly unknown[] = ["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"];
 const LOOK_MS = 300;
 
-/** Those that still let a minute pass, by namespace. */
+/** Runs that still let a minute pass, by namespace. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 
@@ -118,7 +118,7 @@ function change({ client }: Run, { metadata }: NodeEvacuation, spec: object): Pr
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Of each that has not ended; false: there is none. */
+/** Changes each one that has not ended. Returns false if there is none. */
 const changing =
   (specOf: (draw: Draw) => object): Act =>
   async (run, draw) => {

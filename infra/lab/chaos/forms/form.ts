@@ -9,10 +9,10 @@ export type FormName = (typeof FORMS)[number];
 /** A Worker or a replica, which comes and goes. */
 export interface Replica {
   readonly name: string;
-  /** Of its endpoints for the cluster. */
+  /** The URL of its endpoints for the cluster. */
   readonly url: string;
   readonly link: Link;
-  /** Of a replica that watches. */
+  /** The link of a replica that watches. */
   readonly watches?: Link;
   /** Asks for a full scan; throws if there is no answer. */
   reconcile(): Promise<void>;

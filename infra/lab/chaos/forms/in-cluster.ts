@@ -47,7 +47,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   // As a person who forwards a port.
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const servers = new Map<string, Server>();
-  /** Of pods without a process. */
+  /** Names of pods without a process. */
   const free: string[] = [];
   let count = 0;
 
@@ -185,7 +185,7 @@ const SECONDS_5_MS = 5000;
 const LONG_MS = 30_000;
 const SPEED = 20;
 
-/** What a replica waits longest for comes many times in a run, as it does in a drain. */
+/** Shortens the longest waits of a replica, so that they end many times in a run, as in a drain. */
 const FAST_CLOCK: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {

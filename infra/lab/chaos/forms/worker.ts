@@ -1,7 +1,7 @@
 /**
  * Lifeboat outside of the cluster: Workers behind one address, and the relay.
  *
- * Each Worker is an entry of the registry of a workerd that stays up. What an isolate remembers, it remembers by the cluster's name: under
+ * Each Worker is an entry of the registry of a workerd that stays up. An isolate remembers by the cluster's name: under
  * a new name it is a new Worker.
  */
 import type { ServerResponse } from "node:http";
@@ -78,7 +78,7 @@ interface RunningProxy extends Proxy {
 
 async function startProxy(authority: Authority): Promise<RunningProxy> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  // workerd closes idle connections after 5 s; whatever breaks here is to be a fault of the run.
+  // workerd closes idle connections after 5 s. Only the run's faults may break connections here.
   const secureContext = createSecureContext({ ca: authority.caPem });
   const agent = new Agent({ keepAlive: true, timeout: 4000, secureContext });
   const open = new Map<ServerResponse, string>();

@@ -3,7 +3,7 @@ import { GUARD_FILES } from "../../stage/apply.ts";
 import { createPod, nodes } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import { troublesOf, vmsOn } from "../rows.ts";
-import type { Act } from "../story.ts";
+import type { Act } from "../scenario.ts";
 
 const NODE = "node-1";
 const NODES = [NODE, "node-2", "node-3"];

@@ -3,7 +3,7 @@ import { createPod, createPriorityClass, type KubeClient, pods } from "../../../
 import { configureKubeVirt, GUARD_FILES } from "../../stage/apply.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import { troublesOf, vmsOn } from "../rows.ts";
-import type { Act, Scene } from "../story.ts";
+import type { Act, Scene } from "../scenario.ts";
 
 const NODE = "node-1";
 const NODES = [NODE, "node-2", "node-3"];

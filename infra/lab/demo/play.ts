@@ -1,4 +1,4 @@
-/** Tells a story, act after act: on a terminal as a table that is drawn again, elsewhere as a line for each change. */
+/** Runs a scenario, act after act: on a terminal as a table that is drawn again, elsewhere as a line for each change. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../sandbox/index.ts";
 import { aligned } from "../../cli/table.ts";
@@ -11,16 +11,16 @@ import { readWorld, watchWorld } from "../stage/watch.ts";
 import type { World } from "../stage/world.ts";
 import { both, type Cluster, lifeboatOf, type Pair, startClusters } from "./clusters.ts";
 import { isAtRest, type Row, rowsOf } from "./rows.ts";
-import type { Act } from "./story.ts";
+import type { Act } from "./scenario.ts";
 import { cut, NAME, outcomeOf, painter, renderChanges, renderFrame, renderOutcome } from "./view.ts";
 
 const FRAME_MS = 100;
-/** Far longer than any story takes. */
+/** Far longer than any scenario takes. */
 const PATIENCE_MS = 120_000;
 /** The relay reports a VM that has moved within a second: only a broken cluster takes this long. */
 const ENDED_WITHIN_MS = 60_000;
 
-export interface TellOptions {
+export interface PlayOptions {
   readonly acts: readonly Act[];
   /** Lifeboat is pods of its cluster. */
   readonly inCluster: boolean;
@@ -28,10 +28,10 @@ export interface TellOptions {
   /** Until a signal comes. */
   readonly stayUp: boolean;
   /** Whether it went well: each disruption had its way and, with Lifeboat, no VM was lost. */
-  readonly onTold: (well: boolean) => void;
+  readonly onEnd: (well: boolean) => void;
 }
 
-export async function tell({ acts, inCluster, screen, stayUp, onTold }: TellOptions): Promise<void> {
+export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptions): Promise<void> {
   let isWell = true;
   for (const [index, act] of acts.entries()) {
     if (index > 0) screen.print("", "And now in two other clusters:");
@@ -39,7 +39,7 @@ export async function tell({ acts, inCluster, screen, stayUp, onTold }: TellOpti
     try {
       isWell = (await perform(act, clusters, screen)) && isWell;
       if (index < acts.length - 1) continue;
-      onTold(isWell);
+      onEnd(isWell);
       if (!stayUp) return;
       // A pod of it may have moved: from here on it answers elsewhere.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
@@ -70,7 +70,7 @@ async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promi
     without: outcomeOf(before.without, after.without, act.node),
     withIt: outcomeOf(before.withIt, after.withIt, act.node),
   };
-  if (!hasHappened) screen.print("", "This takes too long, or was refused for good: the story ends here.");
+  if (!hasHappened) screen.print("", "This takes too long, or was refused for good: the scenario ends here.");
   screen.print("", ...(await evacuationsOf(clusters.withIt, screen)));
   screen.print("", ...(act.epilogue ?? []), ...renderOutcome(outcome, act.about, screen));
   return hasHappened && outcome.withIt.lost.length === 0 && outcome.without.lost.length >= act.lostWithout;
@@ -132,7 +132,7 @@ function narrator(act: Act, screen: Screen, { milliseconds, stamp }: ReturnType<
   };
 }
 
-/** What is worth repeating of all that is told in a cluster. */
+/** Reasons of Events that the demo prints. */
 const NOTEWORTHY: ReadonlySet<string> = new Set([
   "Preempted",
   "TaintManagerEviction",
@@ -163,7 +163,7 @@ const COLUMNS: readonly (readonly [string, (evacuation: Evacuation) => string | 
   ["ATTEMPTS", ({ status }) => status?.attempts],
 ];
 
-/** What `kubectl get evacuations --all-namespaces` shows, when all have ended. */
+/** Returns what `kubectl get evacuations --all-namespaces` prints when all have ended. */
 async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<readonly string[]> {
   const deadline = performance.now() + ENDED_WITHIN_MS;
   let { items } = await client.list(evacuations);

@@ -4,13 +4,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createPod, createPriorityClass } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import type { World } from "../../stage/world.ts";
-import type { Act } from "../story.ts";
+import type { Act } from "../scenario.ts";
 
 const NODE = "node-1";
 const NAMESPACE = "shop";
 const VMS = ["db", "web"];
 const PREEMPTOR = "analytics";
-/** Of no importance, and small: there is room for them. */
+/** Small jobs without priority, for which there is room. */
 const JOBS = ["job-1", "job-2", "job-3"];
 
 export const preemption: Act = {

@@ -1,11 +1,11 @@
-/** Each story in its acts, which are told one after another. */
-import type { Act } from "../story.ts";
+/** Each scenario with its acts, which run one after another. */
+import type { Act } from "../scenario.ts";
 import { maintenance } from "./maintenance.ts";
 import { preemption } from "./preemption.ts";
 import { pressure, shield } from "./pressure.ts";
 import { taint } from "./taint.ts";
 
-export const STORY = {
+export const SCENARIO = {
   maintenance: [maintenance],
   preemption: [preemption],
   taint: [taint],

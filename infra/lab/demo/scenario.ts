@@ -1,4 +1,4 @@
-/** An act of a story: what two clusters are like, what happens to both, and when it is over. */
+/** An act of a scenario: two clusters, what happens to both, and when it is over. */
 import type { KubeClient, SandboxOptions } from "../../sandbox/index.ts";
 import type { World } from "../stage/world.ts";
 import type { Cluster, Configuration, Pair } from "./clusters.ts";
@@ -11,9 +11,9 @@ export interface Scene {
 }
 
 export interface Act {
-  /** What one of the two clusters is without. */
+  /** Names the part that one of the two clusters does not have. */
   readonly about: string;
-  /** Of each cluster that has Lifeboat. */
+  /** The configuration of each cluster that has Lifeboat. */
   readonly lifeboat: Partial<Pair<Configuration>>;
   /** Further files of infra/kubernetes. */
   readonly optional: readonly string[];
@@ -24,7 +24,7 @@ export interface Act {
   readonly node: string;
   /** Keys of the ordinary pods worth watching, whether they are there yet or not. */
   readonly pods: readonly string[];
-  /** What is about to happen; what is said before it. */
+  /** Printed before the act. */
   readonly headline: readonly string[];
   prologue?(cluster: Cluster): Promise<readonly string[]>;
   /** Brings it upon a cluster, until `over`. Resolves to false if it was in vain. */

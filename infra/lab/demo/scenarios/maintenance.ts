@@ -15,7 +15,7 @@ import { type NodeEvacuation, nodeEvacuations } from "../../stage/evacuations.ts
 import { quietHost } from "../../stage/host.ts";
 import { createNodes } from "../../stage/scene.ts";
 import { type Cluster, lifeboatOf } from "../clusters.ts";
-import type { Act, Scene } from "../story.ts";
+import type { Act, Scene } from "../scenario.ts";
 
 const NODE = "node-1";
 const NODES = [NODE, "node-2", "node-3"];
@@ -35,12 +35,12 @@ const NAMESPACE = "shop";
 const REPLICAS = { namespace: NAMESPACE, name: "api", replicas: 3 };
 
 const NAME = "node-1-kernel";
-/** The hour, after the story has begun. */
+/** Seconds from the start of the scenario to the scheduled time. */
 const HOUR_SECONDS = 4;
 const LOOK_MS = 200;
-/** Every minute a tick looks, and as long as a node is being emptied it looks again so often. */
+/** A tick comes every minute, and this often while a node is being evacuated. */
 const TICK_MS = 5000;
-/** So often kubectl is refused both, before the story takes it that it hangs. */
+/** After so many refusals of both, the scenario takes it that kubectl hangs. */
 const REFUSALS = 3;
 
 export const maintenance: Act = {
@@ -101,7 +101,7 @@ async function createReplicaSet(client: KubeClient): Promise<void> {
   await waitFor(client, { resource: replicaSets, key: metadata, what: "running", until });
 }
 
-/** What `lifeboat explain node` says before. */
+/** Returns what `lifeboat explain node` prints beforehand. */
 async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
   const said: string[] = [];
   const words = ["explain", "node", NODE];
@@ -112,7 +112,7 @@ async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
   return ["", `$ lifeboat ${words.join(" ")}`, "", ...said.join("").trimEnd().split("\n")];
 }
 
-/** As cron does. Resolves when only what it is refused is left; it goes on until the story is over. */
+/** Drains the node as cron would. Resolves when only refused pods are left. The drain continues until the scenario is over. */
 async function drainAtTheHour({ client }: Cluster, signal: AbortSignal, say: (line: string) => void): Promise<void> {
   await delay(HOUR_SECONDS * 1000, undefined, { signal });
   const refusals = new Map(PINNED.map((name) => [name, 0]));
