@@ -67,6 +67,7 @@ const CODES_OF_FAILURES: Partial<Record<ClusterError["failure"]["reason"], Error
   Unreachable: 503,
   Busy: 503,
   DeadlineExceeded: 504,
+  NeverRead: 503,
 };
 
 /** Of anything that was thrown. What is neither a rejection nor a cluster's failure is a defect, which only the log describes. */

@@ -28,6 +28,7 @@ export function wordsOfFailure(failure: Failure, { refusals, trouble }: Connecti
     case "Refused":
       return ofRefusal(failure.code, failure.request, refusals.get(failure.request));
     case "Busy":
+    case "NeverRead":
     case "TooLarge":
     case "Unintelligible":
       return describeFailure(failure);

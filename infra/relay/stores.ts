@@ -1,7 +1,7 @@
 /** Facts of the watched objects, for an app in the same process. */
 import type * as z from "zod/mini";
 import type { CachedResource, Store } from "../../shared/kube/cache.ts";
-import { type Facts, SCHEMAS } from "../../shared/kube/resources.ts";
+import { type FactsOf, SCHEMAS } from "../../shared/kube/resources.ts";
 import type { Identity, WatchedKind } from "./kinds.ts";
 import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
@@ -11,9 +11,9 @@ export function keptOf<R extends CachedResource, Noted>(
   resource: R,
   kind: WatchedKind<Noted>,
   isReadFrom: boolean,
-): WatchedKind<Noted, Facts<R>> {
+): WatchedKind<Noted, FactsOf<R>> {
   if (!isReadFrom) return kind;
-  const schema: z.ZodMiniType<Facts<R>> = SCHEMAS[resource].facts;
+  const schema: z.ZodMiniType<FactsOf<R>> = SCHEMAS[resource].facts;
   return {
     ...kind,
     read: (object) => {

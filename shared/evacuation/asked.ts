@@ -20,11 +20,15 @@ import {
   type Question,
   read,
 } from "./shutdown.ts";
-import { type EvacuationWorld, type Facts, isElsewhere, type Next } from "./world.ts";
+import { type EvacuationWorld, type EvacuationCase, isElsewhere, type Next } from "./world.ts";
 
 export type AskedRow = shutdown.Row<Next | "StaleRead">;
 
-export function nextOfShutdown(e: EvacuationFacts, f: Facts | undefined, w: EvacuationWorld): Next | "StaleRead" {
+export function nextOfShutdown(
+  e: EvacuationFacts,
+  f: EvacuationCase | undefined,
+  w: EvacuationWorld,
+): Next | "StaleRead" {
   const q: Question = { e, f, asking: w.asking?.get(e.uid) ?? "NotRead", now: w.now };
   const row = ASKED_ROWS.find(({ asked, applies }) => isAbout(asked, e) && applies(q));
   return row === undefined ? "StaleRead" : row.answer(q);

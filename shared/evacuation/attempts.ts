@@ -16,7 +16,7 @@ import type { Settings } from "../settings/settings.ts";
 import { isMarked } from "./mark.ts";
 import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settings/time.ts";
 import { sourceNodeOf } from "./identity.ts";
-import { type Facts, inheritedAttempts, type Next } from "./world.ts";
+import { type EvacuationCase, inheritedAttempts, type Next } from "./world.ts";
 import { isFinal } from "../kube/objects.ts";
 import { hasBegun, type NotStarted, whyNotStarted } from "./not-started.ts";
 
@@ -41,7 +41,7 @@ interface Failure {
 }
 
 /** It is tried again after a pause, each twice as long; after the last attempt `exhausted` in ends.ts gives up. */
-export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
+export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
   const { reason, message, failures = 1, counted } = failure;
   const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;
   const attempts = inheritedAttempts(e) + failures;
@@ -92,7 +92,7 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
  * One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. Times are whole
  * seconds: the one that brought the VM to its node may be as old as the Evacuation.
  */
-export function succeeded({ e, vmi, migrations }: Facts): MigrationFacts | undefined {
+export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
   const isFromThere = ({ sourceNode = from }: MigrationFacts) => from === undefined || sourceNode === from;
   const done = migrations.filter((m) => m.phase === "Succeeded" && m.decentralized !== "Receives");
@@ -110,7 +110,7 @@ export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: V
 }
 
 /** Why an unfinished migration is as good as failed; undefined if it can begin, or is merely queued or backing off. */
-export function blockedBecause(migration: MigrationFacts, f: Facts): string | undefined {
+export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): string | undefined {
   if (isFinal(migration) || hasBegun(migration)) return undefined;
   const why = whyNotStarted(migration, f);
   if (why.since !== undefined) return targetBecause(why, f);
@@ -125,18 +125,18 @@ export function blockedBecause(migration: MigrationFacts, f: Facts): string | un
 }
 
 /** Explains why an existing target pod has not started, if it takes too long. */
-function targetBecause({ reason, message, since }: NotStarted, f: Facts): string | undefined {
+function targetBecause({ reason, message, since }: NotStarted, f: EvacuationCase): string | undefined {
   if (!isLong(since, f)) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
   return reason === "TargetStarting" ? `${message}: it has not started within ${stuckSeconds} s` : message;
 }
 
-function isLong(since: number | string | undefined, { w }: Facts): boolean {
+function isLong(since: number | string | undefined, { w }: EvacuationCase): boolean {
   return secondsSince(since, w.now) >= w.settings.evacuation.stuckSeconds;
 }
 
 /** Whether it has not started although KubeVirt's limits would allow it; undefined if the queue was not read. One read proves nothing. */
-export function isStalled(migration: MigrationFacts, f: Facts): boolean | undefined {
+export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean | undefined {
   if (!isOld(migration, f)) return false;
   const queue = f.w.queues?.get(f.vmi.nodeName ?? "");
   if (queue === undefined) return undefined;
@@ -144,12 +144,12 @@ export function isStalled(migration: MigrationFacts, f: Facts): boolean | undefi
   return queue.running < parallelMigrationsPerCluster && queue.leaving < parallelOutboundMigrationsPerNode;
 }
 
-function stalledSince({ uid }: MigrationFacts, { e: { status } }: Facts): string | undefined {
+function stalledSince({ uid }: MigrationFacts, { e: { status } }: EvacuationCase): string | undefined {
   const condition = status.conditions.find((one) => one.type === "Stalled" && one.status === "True");
   return uid === status.migration?.uid ? condition?.lastTransitionTime : undefined;
 }
 
-function isOld(migration: MigrationFacts, { e, w }: Facts): boolean {
+function isOld(migration: MigrationFacts, { e, w }: EvacuationCase): boolean {
   return mayBeStuck(migration, inheritedAttempts(e), w);
 }
 
@@ -199,7 +199,7 @@ export function backoffUntil({ spec, status }: EvacuationFacts): string | undefi
   return status.nextAttemptTime ?? spec.inherited?.notBefore;
 }
 
-export function isBackingOff(f: Facts): boolean {
+export function isBackingOff(f: EvacuationCase): boolean {
   return secondsUntil(backoffUntil(f.e), f.w.now) > 0 && !isRetried(f.e);
 }
 
@@ -208,7 +208,7 @@ export function isRetried({ spec, status }: EvacuationFacts): boolean {
   return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
 }
 
-export function isLeftAlone({ e, w }: Facts): boolean {
+export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
   // The API server's clock may be ahead of ours.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;

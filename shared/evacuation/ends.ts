@@ -11,9 +11,9 @@ import { activeEvacuation, isAbout, ofVmi, podUIDOf } from "./identity.ts";
 import * as marks from "./mark.ts";
 import { statusReleased } from "./status.ts";
 import * as world from "./world.ts";
-import type { EvacuationWorld, Facts, Next } from "./world.ts";
+import type { EvacuationWorld, EvacuationCase, Next } from "./world.ts";
 
-export function vmiGone(f: Facts): Next | undefined {
+export function vmiGone(f: EvacuationCase): Next | undefined {
   const { e, vmi } = f;
   if ((e.status.virtualMachineInstanceUID ?? vmi.uid) !== vmi.uid) {
     return ended("the VirtualMachineInstance has been deleted and made anew");
@@ -24,31 +24,31 @@ export function vmiGone(f: Facts): Next | undefined {
 }
 
 /** Elsewhere, by a migration that has succeeded or that nothing is known of; not where that has yet to be read. */
-export function arrived(f: Facts): Next | undefined {
+export function arrived(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
   if (migration === undefined) return world.isElsewhere(f) ? moved(f, f.vmi.nodeName) : undefined;
   if (migration.decentralized !== undefined || world.isShownLater(f, migration)) return undefined;
   return moved(f, migration.targetNode ?? f.vmi.nodeName);
 }
 
-export function duplicate({ e, vmi, w }: Facts): Next | undefined {
+export function duplicate({ e, vmi, w }: EvacuationCase): Next | undefined {
   const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
   if (first === undefined || first.uid === e.uid) return undefined;
   return { phase: "Duplicate", reason: "Duplicate", message: `Evacuation ${first.name} of the same pod continues` };
 }
 
-export function withdrawn(f: Facts): Next | undefined {
+export function withdrawn(f: EvacuationCase): Next | undefined {
   return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", "spec.intent is Withdrawn") : undefined;
 }
 
-export function drainTaintGone(f: Facts): Next | undefined {
+export function drainTaintGone(f: EvacuationCase): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
   const isDriven = marks.isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
   return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} does not carry the drain taint any more`);
 }
 
-export function noExecuteTaintGone(f: Facts): Next | "StaleRead" | undefined {
+export function noExecuteTaintGone(f: EvacuationCase): Next | "StaleRead" | undefined {
   const [node, pod] = f.e.spec.cause === "NoExecuteTaint" ? [world.nodeOf(f), world.podOf(f)] : [];
   if (node === undefined || pod === undefined || world.isWantedBesides(f)) return undefined;
   if (!isAlive(node) || drivingTaint(node, pod) !== undefined) return undefined;
@@ -58,7 +58,7 @@ export function noExecuteTaintGone(f: Facts): Next | "StaleRead" | undefined {
 }
 
 /** A new round of the scheduler has found other victims. A migration that runs does no harm. */
-export function preemptionOver(f: Facts): Next | undefined {
+export function preemptionOver(f: EvacuationCase): Next | undefined {
   const pod = world.podOf(f);
   const runs = f.migrations.some(({ phase }) => phase === "Running");
   if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f) || runs) return undefined;
@@ -67,14 +67,14 @@ export function preemptionOver(f: Facts): Next | undefined {
 }
 
 /** A person has taken it back. A migration that runs is let finish. */
-export function markRemoved(f: Facts): Next | undefined {
+export function markRemoved(f: EvacuationCase): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
     ? withdraw(f, "Mark", "the mark was removed")
     : undefined;
 }
 
 /** Every attempt has failed. Attempts that were inherited do not count: it has at least one of its own. */
-export function exhausted(f: Facts): Next | undefined {
+export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
   const { attempts: failed, message = "", reason = "MigrationFailed" } = status;
   if (failed <= (spec.inherited?.attempts ?? 0) || failed < f.w.settings.evacuation.maxAttempts) return undefined;
@@ -82,7 +82,7 @@ export function exhausted(f: Facts): Next | undefined {
   return giveUp(f, reason, why, attempts.backoffSeconds(failed, f.w.settings));
 }
 
-export function cannotMigrate(f: Facts): Next | undefined {
+export function cannotMigrate(f: EvacuationCase): Next | undefined {
   const { e, vmi, migration, w } = f;
   const resolved = resolveStrategy(vmi, w.settings);
   if (!resolved.known) {
@@ -114,7 +114,7 @@ export function ended(message: string): Next {
 }
 
 /** KubeVirt clears the mark itself when a VM has moved; the label is ours to remove. */
-export function moved(f: Facts, targetNode: string | undefined): Next {
+export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
   const to = targetNode === undefined ? "another namespace or cluster" : `node ${targetNode}`;
   const from = e.status.sourceNode === undefined ? "" : ` from node ${e.status.sourceNode}`;
@@ -132,7 +132,7 @@ export function moved(f: Facts, targetNode: string | undefined): Next {
   });
 }
 
-export function withdraw(f: Facts, by: "Intent" | "Taint" | "Preemption" | "Mark", why: string): Next {
+export function withdraw(f: EvacuationCase, by: "Intent" | "Taint" | "Preemption" | "Mark", why: string): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
   // A taint or a preemption that comes back begins a new one at once, even if an attempt was backing off.
@@ -146,7 +146,7 @@ export function withdraw(f: Facts, by: "Intent" | "Taint" | "Preemption" | "Mark
   });
 }
 
-export function giveUp(f: Facts, reason: string, why: string, seconds?: number): Next {
+export function giveUp(f: EvacuationCase, reason: string, why: string, seconds?: number): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
   return end(f, {
@@ -161,7 +161,7 @@ export function giveUp(f: Facts, reason: string, why: string, seconds?: number):
 }
 
 /** The VM may move all the same, which the end says. */
-function endWith({ migrations }: Facts, why: string): Pick<Next, "message" | "more"> {
+function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "message" | "more"> {
   const left = migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
   if (left === undefined) return { message: why };
   const { name, uid, phase, targetNode } = left;
@@ -174,7 +174,7 @@ function endWith({ migrations }: Facts, why: string): Pick<Next, "message" | "mo
 }
 
 /** What is left is taken back by the next reconcile, which knows that it has ended and what has started since. */
-function end(f: Facts, next: Next): Next {
+function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }
 
@@ -184,7 +184,10 @@ function isOwn({ evacuates, name }: MigrationFacts): boolean {
 }
 
 /** Its mark and label, and migrations that have not started: aborting one that has could do harm. What came after a move is another one's. */
-function leftOf({ e, vmi, migrations }: Facts, end: Pick<EvacuationStatus, "phase" | "reason">): readonly Action[] {
+function leftOf(
+  { e, vmi, migrations }: EvacuationCase,
+  end: Pick<EvacuationStatus, "phase" | "reason">,
+): readonly Action[] {
   const isGone = end.phase === "Moved" || !isAbout(e, vmi);
   if (marks.isMarked(vmi) && (isGone || end.reason === "MarkWithdrawn")) return [];
   const isLeft = vmi.evacuationNodeName !== undefined || vmi.evacuationLabel !== undefined;
@@ -209,7 +212,7 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
   return [...left, said(left.length > 0 ? keptBy(f) : undefined)];
 }
 
-function keptBy({ vmi: { evacuationNodeName: name }, w }: Facts): string | undefined {
+function keptBy({ vmi: { evacuationNodeName: name }, w }: EvacuationCase): string | undefined {
   if (name === undefined) return undefined;
   const node = w.nodes.find((one) => one.name === name);
   if (node === undefined) return `KubeVirt keeps the mark: node ${name} is gone`;

@@ -8,7 +8,7 @@ import { CAUSE, type Cause, type Urgency } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import { secondsSince } from "../settings/time.ts";
-import type { Facts } from "./world.ts";
+import type { EvacuationCase } from "./world.ts";
 
 /** For the node it is on: a mark for a node that it has left means nothing. */
 export function isMarked(vmi: VmiFacts): boolean {
@@ -51,19 +51,19 @@ export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: 
   return isLast && isGentle !== true && evacuationLabel !== "urgent";
 }
 
-export function isMarkMissing({ e, vmi }: Facts): boolean {
+export function isMarkMissing({ e, vmi }: EvacuationCase): boolean {
   return !isMarked(vmi) && CAUSE[e.spec.cause].mark !== "NotNeeded";
 }
 
-export function missingMark(f: Facts): readonly Action[] {
+export function missingMark(f: EvacuationCase): readonly Action[] {
   return isMarkMissing(f) ? markActions(f.vmi, f.e.spec.cause, f.w.settings) : [];
 }
 
-export function wasMarkSeen({ e }: Facts): boolean {
+export function wasMarkSeen({ e }: EvacuationCase): boolean {
   return e.status.conditions.some((c) => c.type === "Marked" && c.status === "True");
 }
 
-export function isTakenBack(f: Facts): boolean {
+export function isTakenBack(f: EvacuationCase): boolean {
   return isMarkMissing(f) && f.w.vmisAreNewer && wasMarkSeen(f);
 }
 
@@ -71,7 +71,7 @@ export function isTakenBack(f: Facts): boolean {
 const MARKING_SECONDS = 15;
 
 /** A review creates an Evacuation and marks next: ended in between, it would leave a mark that looks like a new request of KubeVirt's. */
-export function isMarkOnItsWay(f: Facts): boolean {
+export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;
 }

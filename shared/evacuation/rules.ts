@@ -14,7 +14,7 @@ import { isShutdown } from "./shutdown.ts";
 import { hasBegun, whyNotStarted } from "./not-started.ts";
 import { actionsOf } from "./status.ts";
 import * as world from "./world.ts";
-import type { EvacuationWorld, Facts, Next, Rule } from "./world.ts";
+import type { EvacuationWorld, EvacuationCase, Next, Rule } from "./world.ts";
 
 // prettier-ignore
 export const RULES: readonly Rule[] = [
@@ -39,13 +39,13 @@ export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRea
 }
 
 /** It has moved, and what has been read does not show it yet. */
-function arriving(f: Facts): Next | undefined {
+function arriving(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
   return migration && follow(f, migration);
 }
 
 /** No guest leaves a node without virt-handler, and a migration that waits for it is no failed attempt. */
-function noVirtHandler(f: Facts): Next | undefined {
+function noVirtHandler(f: EvacuationCase): Next | undefined {
   const node = world.nodeOf(f);
   if (node === undefined || !isAlive(node) || !isHandlerMissing(node, f.w.now)) return undefined;
   const why =
@@ -55,7 +55,7 @@ function noVirtHandler(f: Facts): Next | undefined {
 }
 
 /** On its way to another namespace or cluster it is waited for: a person has sent it, and KubeVirt allows no migration beside that one. */
-function notThere(f: Facts): Next | undefined {
+function notThere(f: EvacuationCase): Next | undefined {
   const { vmi, migration } = f;
   if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", "the VM is not on a node yet");
   if (isBeingReceived(vmi) || migration?.decentralized === "Receives") {
@@ -67,7 +67,7 @@ function notThere(f: Facts): Next | undefined {
   return blocked(f, "DecentralizedMigration", why);
 }
 
-function migrationFailed(f: Facts): Next | undefined {
+function migrationFailed(f: EvacuationCase): Next | undefined {
   const { e, vmi, migrations, w } = f;
   const failed = world.isExternal(f) ? [] : attempts.uncountedFailures(e, migrations);
   const last = failed.at(-1);
@@ -80,7 +80,7 @@ function migrationFailed(f: Facts): Next | undefined {
   return isUrgent ? { ...next, after: [...next.after, { verb: "Label", vmi, urgency: "urgent" }] } : next;
 }
 
-function kubevirtBackingOff(f: Facts): Next | undefined {
+function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
   const delay = attempts.kubevirtBackoff(migration, f.migrations, f.w.now);
@@ -93,7 +93,7 @@ function kubevirtBackingOff(f: Facts): Next | undefined {
 }
 
 /** An unfinished migration cannot begin, which is as good as failed. One that KubeVirt creates during a back-off is no new attempt. */
-function migrationStuck(f: Facts): Next | undefined {
+function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
   const message = attempts.blockedBecause(migration, f);
@@ -110,7 +110,7 @@ function migrationStuck(f: Facts): Next | undefined {
   return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
-function migrating(f: Facts): Next | undefined {
+function migrating(f: EvacuationCase): Next | undefined {
   const { migration } = f;
   if (migration === undefined) return undefined;
   const next = follow(f, migration);
@@ -118,12 +118,12 @@ function migrating(f: Facts): Next | undefined {
   return { ...next, stalled: attempts.isStalled(migration, f) };
 }
 
-function markNotRead(f: Facts): "StaleRead" | undefined {
+function markNotRead(f: EvacuationCase): "StaleRead" | undefined {
   return marks.isMarkMissing(f) && marks.wasMarkSeen(f) ? "StaleRead" : undefined;
 }
 
 /** Where KubeVirt's eviction webhook is switched off, Lifeboat can only say that the external controller does not learn of it. */
-function waitForController(f: Facts): Next | undefined {
+function waitForController(f: EvacuationCase): Next | undefined {
   if (!world.isExternal(f)) return undefined;
   if (!marks.isMarkMissing(f)) {
     const failed = attempts.uncountedFailures(f.e, f.migrations).at(-1);
@@ -140,17 +140,17 @@ function waitForController(f: Facts): Next | undefined {
   return { ...blocked(f, "NotMarked", why), actions: marks.missingMark(f) };
 }
 
-function pinned(f: Facts): Next | undefined {
+function pinned(f: EvacuationCase): Next | undefined {
   const found = ends.pinnedBy(f.vmi);
   return found && blocked(f, found.reason, found.message);
 }
 
-function backingOff(f: Facts): Next | undefined {
+function backingOff(f: EvacuationCase): Next | undefined {
   return attempts.isBackingOff(f) ? failedBefore(f) : undefined;
 }
 
 /** KubeVirt's evacuation controller has not acted, or its own migration would wait for its own back-off. */
-function createMigration(f: Facts): Next | undefined {
+function createMigration(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;
   if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;
   const attempt = world.inheritedAttempts(e) + 1;
@@ -170,7 +170,7 @@ function createMigration(f: Facts): Next | undefined {
   };
 }
 
-function markMissing(f: Facts): Next | undefined {
+function markMissing(f: EvacuationCase): Next | undefined {
   const next = pending("KubeVirt's eviction webhook marks the VM");
   return marks.isMarkMissing(f) ? { ...next, actions: marks.missingMark(f) } : undefined;
 }
@@ -183,12 +183,12 @@ function pending(message: string): Next {
   return { phase: "Pending", reason: "Pending", message };
 }
 
-function blocked({ e, vmi }: Facts, reason: string, message: string): Next {
+function blocked({ e, vmi }: EvacuationCase, reason: string, message: string): Next {
   const event = `cannot leave node ${vmi.nodeName}: ${message}`;
   return { phase: "Blocked", reason, message, after: [recordEvent(vmi, "NotMigratable", event, `${e.uid}-${reason}`)] };
 }
 
-function failedBefore({ e }: Facts): Next {
+function failedBefore({ e }: EvacuationCase): Next {
   const { phase, reason = "", message = "" } = e.status;
   const why =
     phase === "BackingOff"
@@ -197,14 +197,14 @@ function failedBefore({ e }: Facts): Next {
   return { phase: "BackingOff", ...why, more: { nextAttemptTime: attempts.backoffUntil(e) } };
 }
 
-function delayed({ vmi }: Facts, { name }: MigrationFacts, { failed, until }: attempts.KubeVirtBackoff): Next {
+function delayed({ vmi }: EvacuationCase, { name }: MigrationFacts, { failed, until }: attempts.KubeVirtBackoff): Next {
   const nextAttemptTime = new Date(until).toISOString();
   const why = `migration ${failed.name} has failed: ${attempts.whyFailed(failed, vmi)}`;
   const message = `${why}; KubeVirt's own back-off delays migration ${name} until ${withoutFractions(nextAttemptTime)}`;
   return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
 }
 
-function follow(f: Facts, migration: MigrationFacts) {
+function follow(f: EvacuationCase, migration: MigrationFacts) {
   const { name, uid, targetNode } = migration;
   return {
     phase: "Migrating",
@@ -213,7 +213,7 @@ function follow(f: Facts, migration: MigrationFacts) {
   } as const satisfies Next;
 }
 
-function progressOf(migration: MigrationFacts, f: Facts): Pick<Next, "reason" | "message"> {
+function progressOf(migration: MigrationFacts, f: EvacuationCase): Pick<Next, "reason" | "message"> {
   const { name, phase, targetNode } = migration;
   if (phase === "Synchronizing") {
     const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;

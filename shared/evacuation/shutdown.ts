@@ -8,7 +8,7 @@ import type { VmiFacts } from "../kube/facts.ts";
 import { hasEnded, type VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { isFinal } from "../kube/objects.ts";
 import { secondsAfter, secondsUntil } from "../settings/time.ts";
-import type { Asking, Facts } from "./world.ts";
+import type { Asking, EvacuationCase } from "./world.ts";
 
 export function isShutdown({ spec }: EvacuationFacts): boolean {
   return spec.by === "Restart" || spec.by === "ShutDown";
@@ -33,7 +33,7 @@ export function isOff(vmi: VmiFacts | undefined): boolean {
 
 export interface Question {
   readonly e: EvacuationFacts;
-  readonly f: Facts | undefined;
+  readonly f: EvacuationCase | undefined;
   /** `NotRead`: a row that depends on it waits for the next look. */
   readonly asking: Asking | "NotRead";
   readonly now: Date;

@@ -3,7 +3,7 @@ import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { isAnother, isOff, isWithdrawn, leftAs, type Question, read, type Row } from "./shutdown.ts";
 import { statusHeldOff, statusReleased } from "./status.ts";
-import type { EvacuationWorld, Facts } from "./world.ts";
+import type { EvacuationWorld, EvacuationCase } from "./world.ts";
 
 export type StartRow = Row<readonly Action[]>;
 
@@ -22,7 +22,11 @@ export const START_ROWS: readonly StartRow[] = [
     applies: read(() => true), answer: start },
 ];
 
-export function releaseStopped(e: EvacuationFacts, f: Facts | undefined, w: EvacuationWorld): readonly Action[] {
+export function releaseStopped(
+  e: EvacuationFacts,
+  f: EvacuationCase | undefined,
+  w: EvacuationWorld,
+): readonly Action[] {
   const q: Question = { e, f, asking: w.asking?.get(e.uid) ?? "NotRead", now: w.now };
   return START_ROWS.find(({ applies }) => applies(q))?.answer(q) ?? [];
 }

@@ -45,7 +45,7 @@ export interface MigrationQueue {
   readonly leaving: number;
 }
 
-export interface Facts {
+export interface EvacuationCase {
   readonly e: EvacuationFacts;
   readonly vmi: VmiFacts;
   readonly migrations: readonly MigrationFacts[];
@@ -68,9 +68,9 @@ export interface Next {
 }
 
 /** `StaleRead`: the VMI was read too early to tell, and nothing is done until the next reconcile. */
-export type Rule = (f: Facts) => Next | "StaleRead" | undefined;
+export type Rule = (f: EvacuationCase) => Next | "StaleRead" | undefined;
 
-export function factsOf(e: EvacuationFacts, w: EvacuationWorld): Facts | undefined {
+export function factsOf(e: EvacuationFacts, w: EvacuationWorld): EvacuationCase | undefined {
   const isOfVmi = (name: string, { namespace }: { readonly namespace: string }) =>
     namespace === e.namespace && name === e.spec.vmiName;
   const vmi = w.vmis.find((one) => isOfVmi(one.name, one));
@@ -118,22 +118,22 @@ export function needsTarget({ activePods }: VmiFacts, migrations: readonly Migra
 }
 
 /** Its external controller may try again, or shut the VM down in order: so its migrations are never counted, deleted or doubled. */
-export function isExternal({ vmi, w }: Facts): boolean {
+export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];
 }
 
 /** One that counts if it fails: not the external controller's, nor one to another namespace or cluster. */
-export function attemptOf(f: Facts): MigrationFacts | undefined {
+export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
 /** The VMI will show the new pod in a moment, or end: what was asked for meanwhile may be about the new pod. */
-export function isShownLater({ e, vmi }: Facts, { targetNode }: MigrationFacts): boolean {
+export function isShownLater({ e, vmi }: EvacuationCase, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
 }
 
-export function isElsewhere({ e, vmi }: Facts): boolean {
+export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
   const [pod, guest] = [podUIDOf(e), guestPodUID(vmi)];
   if (pod !== undefined && guest !== undefined) return pod !== guest;
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
@@ -146,17 +146,17 @@ export function mayBeOver({ spec: { cause } }: EvacuationFacts): boolean {
 }
 
 /** By another cause, whose Evacuation has ended as this one's Duplicate. */
-export function isWantedBesides({ e, w }: Facts): boolean {
+export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   return w.evacuations.some((other) => {
     const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;
     return isDuplicate && other.namespace === e.namespace && other.spec.cause !== e.spec.cause;
   });
 }
 
-export function nodeOf({ vmi, w }: Facts) {
+export function nodeOf({ vmi, w }: EvacuationCase) {
   return w.nodes.find(({ name }) => name === vmi.nodeName);
 }
 
-export function podOf({ e, vmi, w }: Facts) {
+export function podOf({ e, vmi, w }: EvacuationCase) {
   return w.pods.find(({ namespace, uid }) => namespace === vmi.namespace && uid === podUIDOf(e));
 }

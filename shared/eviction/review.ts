@@ -1,7 +1,7 @@
 /** Reviewing an eviction: observe and decide; on what watches show, where that is enough to refuse it. */
 import { areBudgetsWanted } from "../budget/budget.ts";
 import { readBudget } from "../budget/read.ts";
-import { SAFE_IN_A_REVIEW } from "../kube/cache.ts";
+import { isSafeOnCachedFacts } from "../facts/safe-actions.ts";
 import type { Client } from "../kube/client.ts";
 import type { NamespacedName, PodFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -38,7 +38,7 @@ export async function reviewEviction(asked: EvictionRequest, deps: ReviewDeps): 
   const { verdict, reason, actions } = found.decision;
   // A pod that has completed stays so.
   const isSafe = verdict === "Deny" || reason === "PodCompleted";
-  const mayStand = isSafe && actions.every(({ verb }) => SAFE_IN_A_REVIEW.has(verb));
+  const mayStand = isSafe && actions.every((action) => isSafeOnCachedFacts(action, "Eviction"));
   return mayStand ? { ...found, isCached: true } : await reviewEviction(asked, live);
 }
 

@@ -1,36 +1,11 @@
 /**
- * Reads from watches, where a process has them: facts of objects as a watch last showed them.
- *
- * They may be old, so they may only refuse. What may be done on them stands here; for everything else the facts are read live, and decided on
- * again. A watch that has not read its first list, or is not connected, is not asked.
+ * Reads from watches, where a process has them: facts of objects as a watch last showed them. They may be old: facts/safe-actions.ts says
+ * what may be done on them. A watch that has not read its first list, or is not connected, is not asked.
  */
-import type { Action } from "./action.ts";
 import type { Answer, Client, Listing, Reading, WriteOptions } from "./client.ts";
-import type { Phase } from "./evacuation.ts";
 import type { NamespacedName } from "./facts.ts";
 import { COMPONENT_LABEL, CREATED_BY_LABEL, NODE_NAME_LABEL, VMI_NAME_LABEL } from "./names.ts";
-import type { Facts, Resource } from "./resources.ts";
-
-/** Deletions are reviewed live: an allow of theirs ends a VM, and no other webhook stands beside it. */
-export const SAFE_IN_A_REVIEW: ReadonlySet<Action["verb"]> = new Set([
-  // Its name says which pod it is about, and counts up: one that exists is joined, or read. One too many ends as a Duplicate.
-  "CreateEvacuation",
-  // It is looked for first.
-  "CreateBudget",
-]);
-
-export function isSafeInAReconcile(action: Action): boolean {
-  // On the version that was read. Ends and failed attempts have consequences that no later reconcile takes back.
-  if (action.verb === "WriteStatus") return CONTINUING.has(action.status.phase ?? "Pending");
-  return action.verb === "Event";
-}
-
-/** Of a world that is old but for its VMI: one that is elsewhere has left. */
-export function isSafeWithLiveVmi(action: Action): boolean {
-  return isSafeInAReconcile(action) || (action.verb === "WriteStatus" && action.status.phase === "Moved");
-}
-
-const CONTINUING: ReadonlySet<Phase> = new Set(["Pending", "Migrating", "WaitingForExternalController"]);
+import type { FactsOf, Resource } from "./resources.ts";
 
 export interface Store<T> {
   /** It has read its first list, and its watch is open. */
@@ -45,39 +20,53 @@ export interface Store<T> {
   note(facts: T): void;
 }
 
-export type Stores = { readonly [R in CachedResource]: Store<Facts<R>> };
+export type Stores = { readonly [R in CachedResource]: Store<FactsOf<R>> };
 
 /** Another implementation of the client's reads: of single objects, of what belongs to one VMI, of nodes, and of what is on one. */
 export function readsFrom(stores: Stores, client: Client): Client {
-  function get<R extends Resource, T = Facts<R>>(
+  function get<R extends Resource, T = FactsOf<R>>(
     resource: R,
     key: NamespacedName,
     how?: Reading<T>,
   ): Promise<NoInfer<T> | undefined>;
   async function get(resource: Resource, key: NamespacedName, how: Reading<unknown> = {}) {
-    const store = how.as === undefined && isCached(resource) ? stores[resource] : undefined;
-    const isShown = store?.isCurrent() === true && !store.isOdd(key);
-    return isShown ? store.get(key) : await client.get(resource, key, how);
+    const shown = how.as === undefined ? shownObject(stores, resource, key) : undefined;
+    return shown === undefined ? await client.get(resource, key, how) : shown.value;
   }
 
-  function list<R extends Resource, T = Facts<R>>(
+  function list<R extends Resource, T = FactsOf<R>>(
     resource: R,
     listing?: Listing & Reading<T>,
   ): Promise<readonly NoInfer<T>[]>;
   async function list(resource: Resource, listing: Listing & Reading<unknown> = {}) {
-    return (
-      belongings(stores, resource, listing) ??
-      onNode(stores, resource, listing) ??
-      (await client.list(resource, listing))
-    );
+    return shownList(stores, resource, listing) ?? (await client.list(resource, listing));
   }
 
   return { ...client, get, list };
 }
 
+/** Returns the object as its watch shows it. Undefined: the watch cannot say. */
+export function shownObject(
+  stores: Stores,
+  resource: Resource,
+  key: NamespacedName,
+): { readonly value: unknown } | undefined {
+  const store = isCached(resource) ? stores[resource] : undefined;
+  return store?.isCurrent() === true && !store.isOdd(key) ? { value: store.get(key) } : undefined;
+}
+
+/** Returns what belongs to one VMI, all nodes, or what is on one node, as the watches show it. Undefined: they cannot say. */
+export function shownList(
+  stores: Stores,
+  resource: Resource,
+  listing: Listing & Reading<unknown>,
+): readonly unknown[] | undefined {
+  return belongings(stores, resource, listing) ?? onNode(stores, resource, listing);
+}
+
 /** The client; what it changes the stores show at once: else the next reconcile would decide on what has just been changed. */
 export function notedIn(stores: Stores, client: Client): Client {
-  function patch<R extends Resource>(resource: R, ...change: Change): Promise<Answer<Facts<R>>>;
+  function patch<R extends Resource>(resource: R, ...change: Change): Promise<Answer<FactsOf<R>>>;
   async function patch(resource: Resource, ...change: Change): Promise<Answer> {
     if (resource === "evacuations") return noted(stores[resource], await client.patch(resource, ...change));
     if (resource === "virtualmachineinstancemigrations")

@@ -14,25 +14,17 @@ import {
   unlessNotServed,
   type WithSubresources,
 } from "./read.ts";
-import { type Facts, type Resource, SCHEMAS } from "./resources.ts";
+import { type FactsOf, type Resource, SCHEMAS } from "./resources.ts";
+import { type Selection, selectorsOf } from "./selection.ts";
 import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
 
-export interface Selection {
-  readonly namespace?: string | undefined;
-  /** `true`: the label is there, with any value. */
-  readonly labels?: Readonly<Record<string, string | readonly string[] | true>>;
-  readonly fields?: Readonly<Record<string, string>>;
-  /** Fields that have none of these values. Selectable fields know no other comparison. */
-  readonly unlike?: Readonly<Record<string, readonly string[]>>;
-  /** No more than these are read; absent: all, page by page. */
-  readonly limit?: number;
-}
+export { named } from "./objects.ts";
 
 export interface Listing extends Selection {
   /** What takes longer fails: it must not use up the time of other requests. */
   readonly withinMs?: number;
   /** Called for an item that does not parse and is left out, besides the log. */
-  readonly onOdd?: () => void;
+  readonly onOdd?: (issue: string) => void;
   /** An item that does not parse is a failure. */
   readonly strict?: boolean;
 }
@@ -84,22 +76,22 @@ export type Observed = NamespacedName & {
 /** A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. What is no answer to the question throws a ClusterError. */
 export interface Client {
   /** Undefined also for the codes that are expected. */
-  get<R extends Resource, T = Facts<R>>(
+  get<R extends Resource, T = FactsOf<R>>(
     resource: R,
     key: NamespacedName,
     how?: Reading<T>,
   ): Promise<NoInfer<T> | undefined>;
-  list<R extends Resource, T = Facts<R>>(resource: R, listing?: Listing & As<T>): Promise<readonly NoInfer<T>[]>;
+  list<R extends Resource, T = FactsOf<R>>(resource: R, listing?: Listing & As<T>): Promise<readonly NoInfer<T>[]>;
   /** How many there are in all; undefined: the API server does not count them. */
   count(resource: Resource): Promise<number | undefined>;
-  create<R extends Resource>(resource: R, manifest: Manifest, how?: WriteOptions): Promise<Answer<Facts<R>>>;
+  create<R extends Resource>(resource: R, manifest: Manifest, how?: WriteOptions): Promise<Answer<FactsOf<R>>>;
   /** A JSON patch if it is a list, else a merge patch. */
   patch<R extends Resource>(
     resource: R,
     key: NamespacedName,
     patch: object,
     how?: WriteOptions,
-  ): Promise<Answer<Facts<R>>>;
+  ): Promise<Answer<FactsOf<R>>>;
   /** Of a subresource of virt-api's. Only the code is an answer: its refusals are texts, or a Status in another one. */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
   /** That one only; with a resourceVersion, only if nothing of it has changed. */
@@ -114,16 +106,12 @@ export interface ClientOptions {
   readonly hold?: Hold;
 }
 
-export function named(name: string): NamespacedName {
-  return { namespace: "", name };
-}
-
 export function createClient(options: ClientOptions): Client {
   const { endpoint, signal, timeout, hold } = options;
   const send = sender(endpoint, signal, hold);
   const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, timeout(ms)]), hold);
 
-  function get<R extends Resource, T = Facts<R>>(
+  function get<R extends Resource, T = FactsOf<R>>(
     resource: R,
     key: NamespacedName,
     how?: Reading<T>,
@@ -133,7 +121,7 @@ export function createClient(options: ClientOptions): Client {
     return await (resource === "lifeboatconfigurations" ? unlessNotServed(send, resource, reading) : reading);
   }
 
-  function list<R extends Resource, T = Facts<R>>(
+  function list<R extends Resource, T = FactsOf<R>>(
     resource: R,
     listing?: Listing & As<T>,
   ): Promise<readonly NoInfer<T>[]>;
@@ -157,23 +145,8 @@ export function createClient(options: ClientOptions): Client {
 function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptions): OnOddItem {
   return (resource, issue) => {
     if (strict) throw new ClusterError({ reason: "Unintelligible", request: `GET of ${resource}`, issue });
-    onOdd?.();
+    onOdd?.(issue);
     onOddItem(resource, issue);
-  };
-}
-
-function selectorsOf({ labels = {}, fields = {}, unlike = {} }: Selection) {
-  const ofLabels = Object.entries(labels).map(([key, value]) => {
-    if (value === true) return key;
-    return typeof value === "string" ? `${key}=${value}` : `${key} in (${value.join(",")})`;
-  });
-  const ofFields = [
-    ...Object.entries(fields).map(([field, value]) => `${field}=${value}`),
-    ...Object.entries(unlike).flatMap(([field, values]) => values.map((value) => `${field}!=${value}`)),
-  ];
-  return {
-    ...(ofLabels.length > 0 && { labelSelector: ofLabels.join(",") }),
-    ...(ofFields.length > 0 && { fieldSelector: ofFields.join(",") }),
   };
 }
 
@@ -185,7 +158,7 @@ function writes(send: Send): Pick<Client, "create" | "patch" | "update" | "delet
     resource: R,
     request: Pick<ApiRequest, "method" | "path" | "body">,
     { dryRun = false, expect = [] }: WriteOptions = {},
-  ): Promise<Answer<Facts<R>>> => {
+  ): Promise<Answer<FactsOf<R>>> => {
     const query = dryRun ? { dryRun: "All" } : {};
     const answer = await send({ ...request, query, expect: [...ANSWERS, ...expect] });
     const label = `${request.method} ${request.path}`;

@@ -5,6 +5,8 @@ export type Failure =
   | { readonly reason: "DeadlineExceeded" }
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
   | { readonly reason: "TooLarge"; readonly request: string }
+  /** A decision needed more rounds of reads than it may take. */
+  | { readonly reason: "NeverRead"; readonly request: string }
   /** Lifeboat itself holds as much as it can at a time: see transport.ts. */
   | { readonly reason: "Busy" }
   /** Something answered that is no Kubernetes API server, or not the object that was asked for. `odd`: it is that object. */
@@ -61,6 +63,8 @@ export function describeFailure(f: Failure): string {
       return "the API server did not answer in time";
     case "Refused":
       return `the API server answered ${f.request} with ${CODES[f.code] ?? f.code}`;
+    case "NeverRead":
+      return `Lifeboat has read as much as one decision may take, and ${f.request} was still missing`;
     case "Busy":
       return BUSY;
     case "TooLarge":

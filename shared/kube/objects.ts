@@ -25,6 +25,11 @@ import type { Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./sch
 /** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
 export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
+/** The key of an object that has no namespace. */
+export function named(name: string): NamespacedName {
+  return { namespace: "", name };
+}
+
 export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;
 }

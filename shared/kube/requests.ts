@@ -1,5 +1,5 @@
 /** Requests that more than one decision makes: lists, a pod with its VMI and Evacuations, and an eviction. */
-import type { Answer, Client, Selection } from "./client.ts";
+import type { Answer, Client } from "./client.ts";
 import { END_PHASES, type EvacuationFacts, isUnfinished } from "./evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
@@ -7,6 +7,7 @@ import * as names from "./names.ts";
 import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "./objects.ts";
 import { isVmiKey } from "./read.ts";
 import type { KubeVirtFacts } from "./schemas/kubevirt.ts";
+import type { Selection } from "./selection.ts";
 
 export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };

@@ -56,7 +56,7 @@ export const RESOURCES = {
 } as const;
 
 export type Resource = keyof typeof RESOURCES;
-export type Facts<R extends Resource> = z.output<(typeof RESOURCES)[R]["facts"]>;
+export type FactsOf<R extends Resource> = z.output<(typeof RESOURCES)[R]["facts"]>;
 
 /** The same table, as a resource that is not known yet finds its facts in it. */
-export const SCHEMAS: { readonly [R in Resource]: { readonly facts: z.ZodMiniType<Facts<R>> } } = RESOURCES;
+export const SCHEMAS: { readonly [R in Resource]: { readonly facts: z.ZodMiniType<FactsOf<R>> } } = RESOURCES;

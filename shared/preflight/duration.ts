@@ -5,7 +5,7 @@ import { durationText } from "../settings/time.ts";
 import type { DrainTime, PreflightFacts } from "./facts.ts";
 
 type Seconds = DrainTime["seconds"];
-type Facts = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
+type Timed = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
 
 const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
@@ -16,7 +16,7 @@ interface Seen {
   readonly seconds: number;
 }
 
-export function durationOf(moving: readonly VmiFacts[], f: Facts): DrainTime | undefined {
+export function durationOf(moving: readonly VmiFacts[], f: Timed): DrainTime | undefined {
   if (moving.length === 0) return undefined;
   const { parallelMigrationsPerCluster: all, parallelOutboundMigrationsPerNode: outbound } = f.settings.limits;
   const atOnce = Math.max(1, Math.floor(Math.min(all, outbound, f.flags.concurrency ?? Infinity)));
@@ -28,7 +28,7 @@ export function durationOf(moving: readonly VmiFacts[], f: Facts): DrainTime | u
 const NEWEST = 50;
 
 /** The newest, each VM's once. Of a VM elsewhere the memory is not known: it counts as the average of those here. */
-function seenIn(moving: readonly VmiFacts[], { vmis, finished }: Facts): readonly Seen[] {
+function seenIn(moving: readonly VmiFacts[], { vmis, finished }: Timed): readonly Seen[] {
   const usual = mean(moving.map(memoryOf));
   const memory = new Map(vmis.map((vmi) => [keyOf(vmi), memoryOf(vmi)]));
   const oldestFirst = finished.toSorted((a, b) => a.createdAt - b.createdAt);
@@ -97,7 +97,7 @@ const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
 /** To schedule and start the target pod, and to end the source. An idle cluster with the image at hand takes few seconds. */
 const AROUND_SECONDS = { least: 3, most: 60 };
 
-function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Facts, atOnce: number) {
+function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, atOnce: number) {
   const limit = limits.bandwidthPerMigration ?? Infinity;
   const [fast, slow] = [Math.min(BYTES_PER_SECOND.fast, limit), Math.min(BYTES_PER_SECOND.slow, limit)];
   const at = (around: number, pace: number) => {

@@ -5,10 +5,10 @@ import type { EvacuationWorld } from "../evacuation/world.ts";
 import { type DisruptionWorld, planDisruptions } from "../guard/disruption.ts";
 import { planPressure, type PressureWorld } from "../pressure/pressure.ts";
 import { planShield, type ShieldWorld } from "../shield/shield.ts";
-import { isSafeInAReconcile } from "../kube/cache.ts";
+import { isSafeOnCachedFacts } from "../facts/safe-actions.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
-import type { Plan } from "../kube/action.ts";
+import type { Action, Plan } from "../kube/action.ts";
 import { type HistoryWorld, planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
 import { isActive } from "../kube/evacuation.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -166,8 +166,10 @@ export function plansFor({ evacuations, pods, launchers }: World): readonly Plan
 /** So long a watch may be behind: a mark that it shows may be that of the Evacuation before, and not the present one's. */
 const BEHIND_SECONDS = 60;
 
-/** Whether all that would be done may be done although the world may be old; `isSafeAction`: by what cache.ts says of what has been read. */
-export function isSafe(world: World, isSafeAction = isSafeInAReconcile): boolean {
+const isSafeOnWatches = (action: Action) => isSafeOnCachedFacts(action, "Reconcile");
+
+/** Whether all that would be done may be done although the world may be old; `isSafeAction`: by what safe-actions.ts says of what has been read. */
+export function isSafe(world: World, isSafeAction = isSafeOnWatches): boolean {
   const { evacuations, now } = world;
   const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
   if (hasJustEnded && evacuations.some(isActive)) return false;

@@ -7,7 +7,7 @@ import { isOff, isShutdown, needsAsking } from "../evacuation/shutdown.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods, needsTarget } from "../evacuation/world.ts";
 import type { MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
-import { isSafeWithLiveVmi } from "../kube/cache.ts";
+import { isSafeWithLiveVmi } from "../facts/safe-actions.ts";
 import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { present } from "../kube/schemas/fields.ts";

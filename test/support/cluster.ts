@@ -1,6 +1,6 @@
 /** The fake cluster of the tests, with KubeVirt. Tests put facts and read facts; in between there are objects, requests and the real client. */
 import type * as z from "zod/mini";
-import { type Facts, SCHEMAS } from "../../shared/kube/resources.ts";
+import { type FactsOf, SCHEMAS } from "../../shared/kube/resources.ts";
 import type { KubernetesEvent, NewEvacuation } from "../../shared/kube/action.ts";
 import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
 import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
@@ -28,7 +28,7 @@ type Kind =
 /** Nodes have no namespace. */
 type Key = { readonly namespace?: string; readonly name: string };
 
-class Shelf<R extends Kind, Given extends Facts<R>> {
+class Shelf<R extends Kind, Given extends FactsOf<R>> {
   readonly #api: FakeApi;
   readonly #resource: R;
   readonly #objectOf: (facts: Given) => JsonObject;
@@ -39,17 +39,17 @@ class Shelf<R extends Kind, Given extends Facts<R>> {
     this.#objectOf = objectOf;
   }
 
-  #read(object: JsonObject): Facts<R> {
-    const schema: z.ZodMiniType<Facts<R>> = SCHEMAS[this.#resource].facts;
+  #read(object: JsonObject): FactsOf<R> {
+    const schema: z.ZodMiniType<FactsOf<R>> = SCHEMAS[this.#resource].facts;
     return schema.parse(object);
   }
 
-  get(key: Key): Facts<R> | undefined {
+  get(key: Key): FactsOf<R> | undefined {
     const found = this.#api.object(this.#resource, key);
     return found && this.#read(found);
   }
 
-  list(isSelected: (facts: Facts<R>) => boolean = () => true): readonly Facts<R>[] {
+  list(isSelected: (facts: FactsOf<R>) => boolean = () => true): readonly FactsOf<R>[] {
     return this.#api
       .objects(this.#resource)
       .map((one) => this.#read(one))

@@ -8,7 +8,7 @@ import { keptOf, storeOf } from "../../../infra/relay/stores.ts";
 import { startWatch } from "../../../infra/relay/watch.ts";
 import { createSteppedClock } from "../../../infra/sandbox/index.ts";
 import { readsFrom, type Store } from "../../../shared/kube/cache.ts";
-import type { Facts } from "../../../shared/kube/resources.ts";
+import type { FactsOf } from "../../../shared/kube/resources.ts";
 import { startHttpServer } from "../../support/stub-server.ts";
 import { connectTo } from "../../support/client.ts";
 import { soon } from "./stage.ts";
@@ -58,7 +58,7 @@ async function watching(pods: readonly object[]) {
     await api.stop();
   });
   await soon(() => expect(watched.isCurrent()).toBe(true));
-  const store: Store<Facts<"pods">> = storeOf(watched);
+  const store: Store<FactsOf<"pods">> = storeOf(watched);
   const none: Store<never> = {
     ...store,
     get: () => undefined,

@@ -7,7 +7,7 @@ import {
   uncountedFailures,
   whyFailed,
 } from "../../../shared/evacuation/attempts.ts";
-import type { Facts, MigrationQueue } from "../../../shared/evacuation/world.ts";
+import type { EvacuationCase, MigrationQueue } from "../../../shared/evacuation/world.ts";
 import type { MigrationFacts, PodFacts } from "../../../shared/kube/facts.ts";
 import type { SeenEvent } from "../../../shared/kube/seen-event.ts";
 import { OVER_QUOTA } from "../../../shared/kube/names.ts";
@@ -94,7 +94,7 @@ interface Tweak {
 function facts(
   of: MigrationFacts,
   { launchers = [pod()], queue, stalledSince, attempts = 0, events, off = false }: Tweak,
-): Facts {
+): EvacuationCase {
   const seen = { type: "Stalled", status: "True", reason: "LimitsNotReached", message: "" } as const;
   const conditions = stalledSince === undefined ? [] : [{ ...seen, lastTransitionTime: stalledSince }];
   const e = evacuation({ status: { attempts, conditions, migration: { name: of.name, uid: of.uid } } });

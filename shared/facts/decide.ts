@@ -1,0 +1,86 @@
+/** Runs a rule until it has the facts that it asks for. */
+import { ClusterError } from "../kube/failures.ts";
+import { type Answer, type Facts, factsFrom, NotYetRead, type Question, textOf } from "./facts.ts";
+
+/** Answers one question. Rejects with a ClusterError if the read fails. */
+export type Reads = (question: Question) => Promise<Answer>;
+
+export interface Decided<T> {
+  readonly answer: T;
+  /** The last run of the rule asked for facts that may be old. */
+  readonly isCached: boolean;
+  readonly reads: number;
+  readonly rounds: number;
+}
+
+export interface Beforehand {
+  /** Answers that the caller has. They are not read again. */
+  readonly known?: readonly (readonly [Question, Answer])[];
+  /** Questions whose answers the rule will need: they are read in the first round. */
+  readonly first?: readonly Question[];
+}
+
+/** A rule that asks in order takes a few. After so many, whatever is still missing counts as a failed read. */
+const MOST_ROUNDS = 64;
+
+export async function decide<T>(
+  rule: (facts: Facts) => T,
+  reads: Reads,
+  beforehand: Beforehand = {},
+): Promise<Decided<T>> {
+  const answers = new Map<string, Answer | ClusterError>();
+  for (const [question, answer] of beforehand.known ?? []) answers.set(textOf(question), answer);
+  let [count, missing] = [0, beforehand.first ?? []];
+  for (let rounds = 0; ; rounds++) {
+    const unread = new Map(missing.map((question) => [textOf(question), question]));
+    for (const text of answers.keys()) unread.delete(text);
+    count += unread.size;
+    for (const [text, answer] of await readAll(unread, reads)) answers.set(text, answer);
+    const run = runOf(answers, rounds === MOST_ROUNDS);
+    try {
+      return { answer: rule(run.facts), isCached: run.isCached(), reads: count, rounds };
+    } catch (error) {
+      if (!(error instanceof NotYetRead)) throw error;
+      missing = error.questions;
+    }
+  }
+}
+
+/** As `decide`; an answer that is not safe on facts that may be old is decided again on live facts alone. */
+export async function decideSafely<T>(
+  rule: (facts: Facts) => T,
+  { live, watched }: { readonly live: Reads; readonly watched?: Reads | undefined },
+  isSafe: (answer: T) => boolean,
+  beforehand: Beforehand = {},
+): Promise<Decided<T>> {
+  if (watched !== undefined) {
+    const decided = await decide(rule, watched, beforehand);
+    if (!decided.isCached || isSafe(decided.answer)) return decided;
+  }
+  return await decide(rule, live, beforehand);
+}
+
+async function readAll(unread: ReadonlyMap<string, Question>, reads: Reads) {
+  return await Promise.all(
+    [...unread].map(async ([text, question]) => [text, await reads(question).catch(failed)] as const),
+  );
+}
+
+function failed(error: unknown): ClusterError {
+  if (error instanceof ClusterError) return error;
+  throw error;
+}
+
+/** The facts of one run of a rule. `isLast`: nothing more is read. */
+function runOf(answers: ReadonlyMap<string, Answer | ClusterError>, isLast: boolean) {
+  let isCached = false;
+  const facts = factsFrom((question) => {
+    const answer = answers.get(textOf(question));
+    if (answer instanceof ClusterError) throw answer;
+    if (answer === undefined && isLast) throw new ClusterError({ reason: "NeverRead", request: textOf(question) });
+    if (answer === undefined) throw new NotYetRead([question]);
+    isCached ||= answer.isCached === true;
+    return answer;
+  });
+  return { facts, isCached: () => isCached };
+}

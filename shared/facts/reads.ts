@@ -1,0 +1,33 @@
+/** Where facts come from: the API server, or the watches of the process and, for what they do not show, the API server. */
+import { shownList, shownObject, type Stores } from "../kube/cache.ts";
+import type { Client } from "../kube/client.ts";
+import type { Answer, Question } from "./facts.ts";
+import type { Reads } from "./decide.ts";
+
+export function liveReads(cluster: Client): Reads {
+  return async ({ kind, key, selection }) => {
+    const [resource, as] = typeof kind === "string" ? [kind, undefined] : [kind.resource, kind.schema()];
+    const how = as === undefined ? {} : { as };
+    if (key !== undefined) return { value: await cluster.get(resource, key, how) };
+    const odd: string[] = [];
+    const onOdd = (issue: string) => void odd.push(issue);
+    const value = await cluster.list(resource, { ...selection, ...how, onOdd });
+    return odd.length === 0 ? { value } : { value, odd };
+  };
+}
+
+export function watchedReads(stores: Stores, cluster: Client): Reads {
+  const live = liveReads(cluster);
+  return async (question) => shownBy(stores, question) ?? (await live(question));
+}
+
+function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | undefined {
+  // The watches keep the facts of the table of resources, and no other view.
+  if (typeof kind !== "string") return undefined;
+  if (key !== undefined) {
+    const shown = shownObject(stores, kind, key);
+    return shown && { ...shown, isCached: true };
+  }
+  const items = shownList(stores, kind, selection);
+  return items && { value: items, isCached: true };
+}

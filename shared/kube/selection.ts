@@ -1,0 +1,28 @@
+/** Which objects of a kind a list asks for. */
+
+export interface Selection {
+  readonly namespace?: string | undefined;
+  /** `true`: the label is there, with any value. */
+  readonly labels?: Readonly<Record<string, string | readonly string[] | true>>;
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Fields that have none of these values. Selectable fields know no other comparison. */
+  readonly unlike?: Readonly<Record<string, readonly string[]>>;
+  /** No more than these are read; absent: all, page by page. */
+  readonly limit?: number;
+}
+
+/** Returns the label selector and the field selector of a list, as a request has them. */
+export function selectorsOf({ labels = {}, fields = {}, unlike = {} }: Selection) {
+  const ofLabels = Object.entries(labels).map(([key, value]) => {
+    if (value === true) return key;
+    return typeof value === "string" ? `${key}=${value}` : `${key} in (${value.join(",")})`;
+  });
+  const ofFields = [
+    ...Object.entries(fields).map(([field, value]) => `${field}=${value}`),
+    ...Object.entries(unlike).flatMap(([field, values]) => values.map((value) => `${field}!=${value}`)),
+  ];
+  return {
+    ...(ofLabels.length > 0 && { labelSelector: ofLabels.join(",") }),
+    ...(ofFields.length > 0 && { fieldSelector: ofFields.join(",") }),
+  };
+}
