@@ -34,7 +34,7 @@ const comments = {
       for (const { node, text } of textsOf(context.sourceCode.getAllComments())) {
         if (IS_DIRECTIVE.test(text)) continue;
         // Code in backquotes is one word.
-        for (const { sentence, message } of problemsOf({ text: text.replaceAll(/`[^`]*`/gu, "code") })) {
+        for (const { sentence, message } of problemsOf({ text: text.replaceAll(/`[^`]*`/gu, "Code") })) {
           context.report({ node, message: `"${sentence.slice(0, 60)}" ${message}` });
         }
       }

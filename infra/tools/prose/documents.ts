@@ -35,6 +35,6 @@ function paragraphsOf(node: Node): readonly Node[] {
 
 /** Code in a sentence is one word. */
 function textOf(node: Node): string {
-  if (node.type === "inlineCode") return "code";
+  if (node.type === "inlineCode") return "Code";
   return node.value ?? (node.children ?? []).map(textOf).join("");
 }
