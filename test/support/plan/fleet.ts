@@ -1,0 +1,229 @@
+/** Random fleets: nodes, VMs with their launcher pods, and pods of Deployments, placed by the sandbox's scheduler. */
+import * as fc from "fast-check";
+import {
+  bestOf,
+  launcherPod,
+  LABEL,
+  type Node,
+  type Pod,
+  type VirtualMachineInstance as Vmi,
+  whyNot,
+} from "../../../infra/sandbox/index.ts";
+import { asJson } from "../json.ts";
+
+const HOSTNAME = "kubernetes.io/hostname";
+const ZONE = "topology.kubernetes.io/zone";
+export const NAMESPACE = "fleet";
+const CREATED = "2026-01-01T00:00:00Z";
+
+export interface Fleet {
+  readonly nodes: readonly Node[];
+  readonly vmis: readonly Vmi[];
+  /** Each is bound to a node. */
+  readonly pods: readonly Pod[];
+}
+
+const nodeShape = fc.record({
+  memory: fc.constantFrom(128, 128, 256),
+  isOld: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
+  isTainted: fc.integer({ min: 0, max: 19 }).map((n) => n === 0),
+  isSoft: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+});
+
+const vmShape = fc.record({
+  memory: fc.constantFrom(1, 2, 2, 4, 4, 8, 16),
+  cpu: fc.constantFrom("100m", "1", "2", "4"),
+  strategy: fc.constantFrom(...Array<string>(12).fill("LiveMigrate"), "LiveMigrateIfPossible", "None"),
+  isPinned: fc.integer({ min: 0, max: 39 }).map((n) => n === 0),
+  model: fc.constantFrom("host-model", "host-model", "Cascadelake-Server", "Haswell"),
+  group: fc.integer({ min: 0, max: 60 }),
+  spread: fc.constantFrom("none", "none", "none", "none", "apart", "zones", "preferred"),
+  wants: fc.constantFrom("any", "any", "any", "any", "any", "ssd", "zone-1"),
+});
+
+type NodeShape = typeof nodeShape extends fc.Arbitrary<infer T> ? T : never;
+type VmShape = typeof vmShape extends fc.Arbitrary<infer T> ? T : never;
+
+const shape = fc.record({
+  /** How much memory the VMs have, by their size: some fleets are nearly full. */
+  scale: fc.constantFrom(1, 1, 1.25, 1.5, 2),
+  nodes: fc.array(nodeShape, { minLength: 20, maxLength: 20 }),
+  vms: fc.array(vmShape, { minLength: 300, maxLength: 300 }),
+  others: fc.array(fc.constantFrom("1Gi", "2Gi", "4Gi"), { minLength: 60, maxLength: 60 }),
+});
+
+/** Returns as many fleets of 20 nodes and 300 VMs; the same for the same seed. */
+export function fleets(count: number, seed: number): readonly Fleet[] {
+  return fc.sample(shape, { seed, numRuns: count }).map(fleetOf);
+}
+
+function fleetOf({ scale, nodes: shapes, vms, others }: typeof shape extends fc.Arbitrary<infer T> ? T : never): Fleet {
+  const nodes = shapes.map(nodeOf);
+  const placed: Pod[] = [];
+  const vmis: Vmi[] = [];
+  const add = (draft: object, name: string) => {
+    const pod = podOf(draft, name);
+    const node = placeOf(pod, nodes, placed);
+    if (node !== undefined) placed.push(bound(pod, node));
+    return node;
+  };
+  others.forEach((memory, i) => void add(otherPod(i, memory), `other-${i}`));
+  vms.forEach((one, i) => {
+    const vmi = vmiOf(one, Math.ceil(one.memory * scale), i);
+    const name = add(launcherPod(vmi), `virt-launcher-${vmi.metadata.name}`);
+    if (name !== undefined) vmis.push(running(vmi, name));
+  });
+  return { nodes, vmis, pods: placed };
+}
+
+/** Returns the node that the sandbox's scheduler would bind the pod to. */
+export function placeOf(pod: Pod, nodes: readonly Node[], placed: readonly Pod[]): string | undefined {
+  const on = Map.groupBy(placed, (one) => one.spec?.nodeName ?? "");
+  const everywhere = nodes.flatMap((node) => (on.get(node.metadata.name) ?? []).map((other) => ({ pod: other, node })));
+  const candidates = nodes
+    .map((node) => ({ node, neighbours: on.get(node.metadata.name) ?? [] }))
+    .filter(({ node, neighbours }) => {
+      const elsewhere = everywhere.filter((one) => one.node !== node);
+      return whyNot(pod, node, neighbours, { nodes, elsewhere }) === undefined;
+    });
+  return bestOf({ pod, candidates, placed: everywhere, scoring: "LeastAllocated" })?.node.metadata.name;
+}
+
+export function podOf(draft: object, name: string): Pod {
+  const made = draft as Pod;
+  const own = { namespace: NAMESPACE, name, uid: `pod-${name}`, resourceVersion: "1", creationTimestamp: CREATED };
+  const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+  return { ...made, apiVersion: "v1", kind: "Pod", metadata: { ...made.metadata, ...own }, status } as Pod;
+}
+
+export function bound(pod: Pod, nodeName: string): Pod {
+  return { ...pod, spec: { containers: [], ...pod.spec, nodeName } };
+}
+
+function nodeOf({ memory, isOld, isTainted, isSoft }: NodeShape, at: number): Node {
+  const name = `node-${at + 1}`;
+  const cpu = isOld ? "Haswell" : "Cascadelake-Server";
+  const models = isOld ? ["Haswell"] : ["Haswell", "Cascadelake-Server"];
+  const labels = {
+    [HOSTNAME]: name,
+    [ZONE]: `zone-${at % 3}`,
+    [LABEL.schedulable]: "true",
+    ...(at % 4 === 0 && { disk: "ssd" }),
+    [`host-model-cpu.node.kubevirt.io/${cpu}`]: "true",
+    ...Object.fromEntries(
+      models.flatMap((one) => [
+        [`cpu-model.node.kubevirt.io/${one}`, "true"],
+        [`cpu-model-migration.node.kubevirt.io/${one}`, "true"],
+      ]),
+    ),
+  };
+  const taints = [
+    ...(isTainted ? [{ key: "dedicated", value: "db", effect: "NoSchedule" }] : []),
+    ...(isSoft ? [{ key: "old", value: "", effect: "PreferNoSchedule" }] : []),
+  ];
+  const resources = { cpu: "64", memory: `${memory}Gi`, pods: "110", "ephemeral-storage": "500Gi" };
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name, uid: `node-${name}`, resourceVersion: "1", creationTimestamp: CREATED, labels },
+    spec: { taints },
+    status: { allocatable: resources, capacity: resources, conditions: [{ type: "Ready", status: "True" }] },
+  };
+}
+
+function otherPod(at: number, memory: string): object {
+  const owner = `rs-${at % 12}`;
+  const metadata = {
+    labels: { app: owner },
+    ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: owner, uid: owner, controller: true }],
+  };
+  return {
+    metadata,
+    spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "200m", memory } } }] },
+  };
+}
+
+function vmiOf(one: VmShape, memory: number, at: number): Vmi {
+  const app = `app-${one.group}`;
+  const alike = { matchLabels: { app } };
+  const apart = { topologyKey: HOSTNAME, labelSelector: alike };
+  const affinity = {
+    apart: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } },
+    preferred: {
+      podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 50, podAffinityTerm: apart }] },
+    },
+  } as Readonly<Record<string, object>>;
+  const nodeSelector = { ssd: { disk: "ssd" }, "zone-1": { [ZONE]: "zone-1" } } as Readonly<Record<string, object>>;
+  const name = `vm-${at + 1}`;
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachineInstance",
+    metadata: {
+      namespace: NAMESPACE,
+      name,
+      uid: `vmi-${name}`,
+      resourceVersion: "1",
+      creationTimestamp: CREATED,
+      labels: { app },
+    },
+    spec: {
+      evictionStrategy: one.strategy,
+      domain: {
+        cpu: { model: one.model },
+        memory: { guest: `${memory}Gi` },
+        resources: { requests: { cpu: one.cpu, memory: `${memory}Gi` } },
+        devices: {},
+      },
+      ...(affinity[one.spread] && { affinity: affinity[one.spread] }),
+      ...(one.spread === "zones" && {
+        topologySpreadConstraints: [
+          { maxSkew: 2, topologyKey: ZONE, whenUnsatisfiable: "DoNotSchedule", labelSelector: alike },
+        ],
+      }),
+      ...(nodeSelector[one.wants] && { nodeSelector: nodeSelector[one.wants] }),
+      ...(one.isPinned && { volumes: [{ name: "disk", hostDisk: { path: "/disk.img", type: "Disk" } }] }),
+    },
+  } as Vmi;
+}
+
+function isPinned({ spec }: Vmi): boolean {
+  return (spec.volumes ?? []).length > 0;
+}
+
+function running(vmi: Vmi, nodeName: string): Vmi {
+  const migratable = isPinned(vmi)
+    ? { status: "False", reason: "DisksNotLiveMigratable", message: "cannot migrate VMI: non-shared HostDisk" }
+    : { status: "True" };
+  const { labels } = vmi.metadata;
+  return {
+    ...vmi,
+    metadata: { ...vmi.metadata, labels: { ...labels, [LABEL.nodeName]: nodeName } },
+    status: {
+      phase: "Running",
+      nodeName,
+      activePods: { [`pod-virt-launcher-${vmi.metadata.name}`]: nodeName },
+      launcherContainerImageVersion: "quay.io/kubevirt/virt-launcher:v1.9.0",
+      conditions: [
+        { type: "Ready", status: "True" },
+        { type: "LiveMigratable", ...migratable },
+      ],
+    },
+  } as Vmi;
+}
+
+/** Returns the objects as JSON, by resource, for a fake API. */
+export function objectsOf({ nodes, vmis, pods }: Fleet) {
+  return {
+    nodes: nodes.map((one) => asJson(one)),
+    virtualmachineinstances: vmis.map((one) => asJson(one)),
+    pods: pods.map((one) => asJson(one)),
+    virtualmachines: vmis.map(({ metadata: { namespace = "", name } }) =>
+      asJson({
+        apiVersion: "kubevirt.io/v1",
+        kind: "VirtualMachine",
+        metadata: { namespace, name, uid: `vm-of-${name}`, resourceVersion: "1", creationTimestamp: CREATED },
+        spec: { runStrategy: "Always", template: { spec: {} } },
+      }),
+    ),
+  };
+}
