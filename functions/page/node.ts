@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { named } from "../../shared/kube/client.ts";
 import type { NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
-import { observePodsOf, observePreflight } from "../../shared/preflight/observe.ts";
+import { readPodsOf, readPreflight } from "../../shared/preflight/read.ts";
 import {
   type NodeProgress,
   nodeProgress,
@@ -12,11 +12,11 @@ import {
 } from "../../shared/preflight/progress.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
-import { isObjectKey } from "../../shared/kube/read.ts";
 import type { Observer } from "../../shared/settings/load-settings.ts";
 import { RejectionError } from "../errors.ts";
 import type { Target } from "../target.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
+import { isObjectKey } from "../../shared/kube/objects.ts";
 import { actsOnMaintenance, actsOnNode, actsPart } from "./acts.ts";
 import {
   ago,
@@ -75,7 +75,7 @@ async function readNode(name: string, target: Target, recent: RecentPreflights):
   const known = kept !== undefined && now.getTime() - kept.at.getTime() <= MAX_AGE_MS ? kept : undefined;
   const observer = { cluster, settings, now };
   const facts =
-    known === undefined ? await observePreflight(name, FLAGS, observer) : await observeAgain(known.node, observer);
+    known === undefined ? await readPreflight(name, FLAGS, observer) : await observeAgain(known.node, observer);
   if (facts === undefined) throw new RejectionError("NodeNotFound");
   const judged = known ?? { node: facts.node, preflight: preflight(facts), at: now };
   recent.delete(key);
@@ -91,7 +91,7 @@ async function observeAgain(before: Judged["node"], observer: Observer): Promise
   const { name } = before;
   const [node, here] = await Promise.all([
     observer.cluster.get("nodes", named(name)),
-    observePodsOf(name, FLAGS, observer),
+    readPodsOf(name, FLAGS, observer),
   ]);
   if (node === undefined) return undefined;
   const nowhere = { otherNodes: [], otherPods: [], migratingElsewhere: [], leavingElsewhere: [] };

@@ -8,7 +8,7 @@ import type {
   Preflight,
   PreflightFacts,
 } from "../../shared/preflight/facts.ts";
-import { observePreflight } from "../../shared/preflight/observe.ts";
+import { readPreflight } from "../../shared/preflight/read.ts";
 import { subjectOf } from "../../shared/preflight/progress.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { isInTheWay } from "../../shared/preflight/verdict.ts";
@@ -62,7 +62,7 @@ export async function observeNode(
   { connection, host }: { readonly connection: Connection; readonly host: Host },
 ): Promise<PreflightFacts> {
   const settings = await connection.settings();
-  const facts = await observePreflight(node, flags, { cluster: connection.cluster(), settings, now: host.now() });
+  const facts = await readPreflight(node, flags, { cluster: connection.cluster(), settings, now: host.now() });
   if (facts === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
   return facts;
 }

@@ -33,6 +33,11 @@ export function isForbidden(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
 }
 
+/** A list of a kind that is served is never 404. */
+export function isNotServed({ failure }: ClusterError): boolean {
+  return failure.reason === "Refused" && failure.code === 404;
+}
+
 export function isBusy(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Busy";
 }

@@ -20,6 +20,7 @@ import {
   HOTPLUG_COMPONENT,
   LAUNCHER_COMPONENT,
 } from "./names.ts";
+import { isObjectName } from "./schemas/fields.ts";
 import type { Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./scheduled-pod.ts";
 
 /** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
@@ -32,6 +33,16 @@ export function named(name: string): NamespacedName {
 
 export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;
+}
+
+/** Whether such an object can exist. Names come from annotations and paths too: `..` in a URL leads elsewhere, half a character is in none. */
+export function isObjectKey({ namespace, name }: NamespacedName): boolean {
+  return isObjectName(name) && (namespace === "" || isObjectName(namespace));
+}
+
+/** Of a namespaced object that can exist. One that cannot has nothing, and must be in no path and no selector. */
+export function isVmiKey(key: NamespacedName): boolean {
+  return key.namespace !== "" && isObjectKey(key);
 }
 
 export function isLauncher(pod: PodFacts): boolean {

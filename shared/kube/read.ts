@@ -3,7 +3,8 @@ import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
 import { API_GROUP, type Resource, RESOURCES } from "./resources.ts";
-import { isObjectName, Page } from "./schemas/fields.ts";
+import { isObjectKey } from "./objects.ts";
+import { Page } from "./schemas/fields.ts";
 import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
 
 const PAGE_SIZE = 250;
@@ -184,16 +185,6 @@ export function collection(resource: Resource, namespace?: string): string {
 export function object(resource: Resource, { namespace, name }: NamespacedName): string {
   const all = collection(resource, namespace || undefined);
   return resource === "version" ? all : `${all}/${encodeURIComponent(name)}`;
-}
-
-/** Whether such an object can exist. Names come from annotations and paths too: `..` in a URL leads elsewhere, half a character is in none. */
-export function isObjectKey({ namespace, name }: NamespacedName): boolean {
-  return isObjectName(name) && (namespace === "" || isObjectName(namespace));
-}
-
-/** Of a namespaced object that can exist. One that cannot has nothing, and must be in no path and no selector. */
-export function isVmiKey(key: NamespacedName): boolean {
-  return key.namespace !== "" && isObjectKey(key);
 }
 
 export type WithSubresources = "virtualmachines" | "virtualmachineinstances";

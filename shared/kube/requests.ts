@@ -4,10 +4,9 @@ import { END_PHASES, type EvacuationFacts, isUnfinished } from "./evacuation.ts"
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
 import * as names from "./names.ts";
-import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "./objects.ts";
-import { isVmiKey } from "./read.ts";
+import { isOfLiveVm, isVmiKey, keyOf, launcherOfHotplug, vmiNameOf } from "./objects.ts";
 import type { KubeVirtFacts } from "./schemas/kubevirt.ts";
-import type { Selection } from "./selection.ts";
+import * as select from "./selections.ts";
 
 export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
@@ -19,16 +18,15 @@ export async function kubeVirt(cluster: Client): Promise<KubeVirtFacts | undefin
 
 export async function evacuationsOf(key: NamespacedName, cluster: Client): Promise<readonly EvacuationFacts[]> {
   if (!isVmiKey(key)) return [];
-  const fields = { "spec.virtualMachineInstance.name": key.name };
-  return await cluster.list("evacuations", { namespace: key.namespace, fields });
+  return await cluster.list("evacuations", select.evacuationsOf(key));
 }
 
 export function evacuationsFrom(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
-  return cluster.list("evacuations", { fields: { "status.sourceNode": node } });
+  return cluster.list("evacuations", select.evacuationsFrom(node));
 }
 
 export function activeEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
-  return cluster.list("evacuations", { unlike: { "status.phase": END_PHASES } });
+  return cluster.list("evacuations", select.ACTIVE_EVACUATIONS);
 }
 
 /** No field selects by a condition. The full scan finds what is left of those that have moved: there are too many of them. */
@@ -41,57 +39,32 @@ export async function unfinishedEvacuations(cluster: Client): Promise<readonly E
 
 /** `onOdd` is called for each VMI that cannot be understood and is left out. */
 export function vmisOn(node: string, cluster: Client, onOdd?: () => void): Promise<readonly VmiFacts[]> {
-  const labels = { [names.NODE_NAME_LABEL]: node };
-  return cluster.list("virtualmachineinstances", { labels, ...(onOdd && { onOdd }) });
+  return cluster.list("virtualmachineinstances", { ...select.vmisOn(node), ...(onOdd && { onOdd }) });
 }
 
 /** Those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
 export async function migratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
-  const labels = { [names.TARGET_NODE_LABEL]: true } as const;
-  return (await cluster.list("virtualmachineinstances", { labels })).filter(({ isMigrating }) => isMigrating);
+  return (await cluster.list("virtualmachineinstances", select.MIGRATING_VMIS)).filter(
+    ({ isMigrating }) => isMigrating,
+  );
 }
-
-const ENOUGH = 250;
 
 /** Some that have succeeded: KubeVirt keeps five of each VMI, so that there are too many to read. */
 export async function finishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
-  const some = await cluster.list("virtualmachineinstancemigrations", { limit: ENOUGH });
+  const some = await cluster.list("virtualmachineinstancemigrations", select.SOME);
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
-
-/** KubeVirt may shorten longer names in the label: there the namespace is read. */
-/** Names in a selector, as they are in a URL, a comma after each: there are proxies that take 8 KB. */
-const LONGEST_NAMES = 4000;
-const COMMA = "%2C".length;
 
 /** Migrations of these VMIs, finished ones included. One request for a namespace, unless their names fill more than a URL. */
 export async function migrationsOf(
   vmis: readonly NamespacedName[],
   cluster: Client,
 ): Promise<readonly MigrationFacts[]> {
-  const selections = [...Map.groupBy(vmis.filter(isVmiKey), ({ namespace }) => namespace)].flatMap(([namespace, own]) =>
-    selectionsOf(own.map(({ name }) => name)).map((labels) => ({ namespace, labels })),
+  const lists = await Promise.all(
+    select.migrationsOf(vmis).map((one) => cluster.list("virtualmachineinstancemigrations", one)),
   );
-  const lists = await Promise.all(selections.map((one) => cluster.list("virtualmachineinstancemigrations", one)));
   const wanted = new Set(vmis.map(keyOf));
   return lists.flat().filter(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));
-}
-
-function selectionsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
-  if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];
-  const [first = "", ...others] = vmis;
-  if (others.length === 0) return [{ [names.VMI_NAME_LABEL]: first }];
-  const chunks: string[][] = [];
-  let room = 0;
-  for (const name of vmis) {
-    room -= name.length + COMMA;
-    if (room >= 0) chunks.at(-1)?.push(name);
-    else {
-      chunks.push([name]);
-      room = LONGEST_NAMES - name.length - COMMA;
-    }
-  }
-  return chunks.map((chunk) => ({ [names.VMI_NAME_LABEL]: chunk }));
 }
 
 export interface Subject {
@@ -184,18 +157,6 @@ export async function requestEviction(
   };
   // The dry run is not of the deletion only: each webhook then sees that it is one.
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
-}
-
-/** Unfinished ones. Of a VM that nothing moves none is looked for: it has one pod. */
-export async function migrationsUnderWay(
-  vmis: readonly VmiFacts[],
-  cluster: Client,
-): Promise<readonly MigrationFacts[]> {
-  const moving = vmis.filter((vmi) => {
-    const isAsked = vmi.isMigrating || vmi.evacuationNodeName !== undefined || vmi.decentralized === "Sends";
-    return isAsked || Object.keys(vmi.activePods).length > 1;
-  });
-  return (await migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
 }
 
 /** In a cluster without Lifeboat a drain can be foretold, too: a list of a kind that is served is never 404. */

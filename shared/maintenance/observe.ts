@@ -12,7 +12,7 @@ import { isFinal, keyOf } from "../kube/objects.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
-import { observePodsOf, observePreflight } from "../preflight/observe.ts";
+import { readPodsOf as observePodsOf, readPreflight as observePreflight } from "../preflight/read.ts";
 import { subjectsOf } from "../preflight/progress.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import { boundAmong, flagsOf, restartObstacle } from "./forecast.ts";

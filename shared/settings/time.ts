@@ -1,10 +1,16 @@
 /** Times, by a clock that is passed in. RFC 3339, as Kubernetes writes them; durations in words for the command and the pages. */
+import type { Facts } from "../facts/facts.ts";
 import type { Settings } from "./settings.ts";
 
 /** What every decision knows besides its facts. */
 export interface Moment {
   readonly settings: Settings;
   readonly now: Date;
+}
+
+/** A decision that asks for its facts. */
+export interface Deciding extends Moment {
+  readonly facts: Facts;
 }
 
 export function secondsAfter(now: Date, seconds: number): string {

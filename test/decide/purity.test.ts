@@ -38,7 +38,14 @@ function importsOf(file: string): readonly string[] {
 }
 
 /** A plugin says what its arguments are, and a rule in which view it reads objects; zod/mini brings no ambient types. */
-const SCHEMAS = ["descheduling/plugins/", "kube/schemas/", "kube/resources.ts", "facts/facts.ts"];
+const SCHEMAS = [
+  "descheduling/plugins/",
+  "kube/schemas/",
+  "kube/resources.ts",
+  "facts/facts.ts",
+  "preflight/kinds.ts",
+  "preflight/preflight-pod.ts",
+];
 
 function isSchemaLanguage(from: string, file: string): boolean {
   return from === "zod/mini" && SCHEMAS.some((path) => file.startsWith(path));

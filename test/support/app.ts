@@ -16,7 +16,7 @@ import { explanationOf } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { DrainFlags, Preflight } from "../../shared/preflight/facts.ts";
-import { observePreflight } from "../../shared/preflight/observe.ts";
+import { readPreflight } from "../../shared/preflight/read.ts";
 import { preflight } from "../../shared/preflight/verdict.ts";
 import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
 import type { VirtualClock } from "./clock.ts";
@@ -185,7 +185,7 @@ function commandOf(target: Target, { now: clockNow }: Pick<Platform, "now">) {
       return explanationOf(await reviewEviction(asked, { cluster, settings: async () => settings, now }));
     },
     explainNode: async (node, flags = { force: false, deleteEmptyDirData: false }) => {
-      const facts = await observePreflight(node, flags, await asking());
+      const facts = await readPreflight(node, flags, await asking());
       if (facts === undefined) throw new Error(`no node ${node}`);
       return preflight(facts);
     },

@@ -7,7 +7,7 @@ import { PODS } from "../../../infra/relay/kinds.ts";
 import { keptOf } from "../../../infra/relay/stores.ts";
 import { startWatch } from "../../../infra/relay/watch.ts";
 import { createSteppedClock } from "../../../infra/sandbox/index.ts";
-import { observePreflight } from "../../../shared/preflight/observe.ts";
+import { readPreflight } from "../../../shared/preflight/read.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { entry, openApp } from "../../support/app.ts";
@@ -55,7 +55,7 @@ async function watch(): Promise<number> {
 
 async function forecast(): Promise<unknown> {
   const observer = { cluster: connect(), settings: DEFAULT_SETTINGS, now: new Date() };
-  return (await observePreflight("node-1", { deleteEmptyDirData: false, force: false }, observer))?.unread;
+  return (await readPreflight("node-1", { deleteEmptyDirData: false, force: false }, observer))?.unread;
 }
 
 /** At the same time. */

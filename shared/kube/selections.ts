@@ -1,0 +1,50 @@
+/** Selections that more than one decision asks by. */
+import { END_PHASES } from "./evacuation.ts";
+import type { NamespacedName } from "./facts.ts";
+import * as names from "./names.ts";
+import { isVmiKey } from "./objects.ts";
+import type { Selection } from "./selection.ts";
+
+export const evacuationsOf = ({ namespace, name }: NamespacedName): Selection => {
+  return { namespace, fields: { "spec.virtualMachineInstance.name": name } };
+};
+
+export const evacuationsFrom = (node: string): Selection => ({ fields: { "status.sourceNode": node } });
+
+export const ACTIVE_EVACUATIONS: Selection = { unlike: { "status.phase": END_PHASES } };
+
+export const vmisOn = (node: string): Selection => ({ labels: { [names.NODE_NAME_LABEL]: node } });
+
+/** VMIs that have been handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
+export const MIGRATING_VMIS: Selection = { labels: { [names.TARGET_NODE_LABEL]: true } };
+
+export const SOME: Selection = { limit: 250 };
+
+/** Names in a selector, as they are in a URL, a comma after each: there are proxies that take 8 KB. */
+const LONGEST_NAMES = 4000;
+const COMMA = "%2C".length;
+
+/** Selects the migrations of these VMIs, finished ones included: a request for each namespace, unless the names fill more than a URL. */
+export function migrationsOf(vmis: readonly NamespacedName[]): readonly Selection[] {
+  return [...Map.groupBy(vmis.filter(isVmiKey), ({ namespace }) => namespace)].flatMap(([namespace, own]) =>
+    labelsOf(own.map(({ name }) => name)).map((labels) => ({ namespace, labels })),
+  );
+}
+
+/** KubeVirt may shorten longer names in the label: then all migrations of the namespace are read. */
+function labelsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
+  if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];
+  const [first = "", ...others] = vmis;
+  if (others.length === 0) return [{ [names.VMI_NAME_LABEL]: first }];
+  const chunks: string[][] = [];
+  let room = 0;
+  for (const name of vmis) {
+    room -= name.length + COMMA;
+    if (room >= 0) chunks.at(-1)?.push(name);
+    else {
+      chunks.push([name]);
+      room = LONGEST_NAMES - name.length - COMMA;
+    }
+  }
+  return chunks.map((chunk) => ({ [names.VMI_NAME_LABEL]: chunk }));
+}

@@ -1,0 +1,143 @@
+/**
+ * What a preflight asks about a node that is to be drained: its pods with their VMs, and the room elsewhere.
+ *
+ * The node is read in full. Of the pods of other nodes, only the room that they take is kept; of volumes, if a VM of the node has any, the
+ * nodes that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace with VMs that move already (for
+ * a few hundred VMs, by the length of their names), and a VMI for each launcher pod that has arrived before its VMI.
+ */
+import { budgetOf } from "../budget/refusal.ts";
+import { type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
+import * as ask from "../facts/questions.ts";
+import { ROOMY_NODES } from "../facts/views.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
+import * as select from "../kube/selections.ts";
+import type { Deciding } from "../settings/time.ts";
+import { leavingElsewhere, type Listed } from "./elsewhere.ts";
+import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.ts";
+import { NEIGHBOUR_PODS, PREFLIGHT_PODS, QUOTAS, VOLUMES } from "./views.ts";
+
+/** What decides about the pods of the node alone: a drain reads it again and again. */
+type Elsewhere =
+  "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "leavingElsewhere" | "finished";
+type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
+
+/** Undefined: there is no such node. */
+export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding): PreflightFacts | undefined {
+  const { facts } = deciding;
+  const unlike = { "spec.nodeName": ["", name], "status.phase": ["Succeeded", "Failed"] };
+  const [nodes, here, otherPods, migrating] = together(
+    () => facts.readable(ROOMY_NODES).items,
+    () => podsOf(name, flags, deciding),
+    () => unlessUnread("pods of other nodes", () => facts.readable(NEIGHBOUR_PODS, { unlike })),
+    () => ask.migratingVmis(facts),
+  );
+  const node = nodes.find((one) => one.name === name);
+  // A node that cannot be understood is left out of the list: it is not absent.
+  if (node === undefined) return facts.list(ROOMY_NODES) && undefined;
+  const hasVms = here.vmis.length > 0;
+  const [volumes, leaving, finished, rollout] = together(
+    () => volumesOf(here, facts),
+    () => (hasVms ? elsewhere({ name, nodes, evacuations: here.evacuations }, deciding) : NOTHING),
+    () => (hasVms ? unlessUnread("finished migrations", () => wholly(ask.finishedMigrations(facts))) : NOTHING),
+    () => (hasVms ? rolloutIn(facts) : []),
+  );
+  return {
+    ...here,
+    node,
+    otherNodes: nodes.filter((one) => one !== node),
+    otherPods: otherPods.items,
+    migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
+    leavingElsewhere: leaving.items,
+    volumes: volumes.items,
+    // Without them there is an estimate, too.
+    finished: finished.items,
+    unread: [...here.unread, ...otherPods.unread, ...volumes.unread, ...leaving.unread, ...rollout],
+  };
+}
+
+export function podsOf(name: string, flags: DrainFlags, { facts, settings, now }: Deciding): PodsOfNode {
+  const [pods, here, evacuations, budgets] = together(
+    () => listed("pods of the node", facts.readable(PREFLIGHT_PODS, { fields: { "spec.nodeName": name } })),
+    () => listed("VMIs of the node", facts.readable("virtualmachineinstances", select.vmisOn(name))),
+    () => evacuationsSeen(name, facts),
+    () => unlessUnread("disruption budgets", () => facts.readable("poddisruptionbudgets")),
+  );
+  const [vmis, quotas] = together(
+    () => vmisOf(here.items, pods.items, facts),
+    () => (pods.items.some(isOfLiveVm) ? unlessUnread("resource quotas", () => facts.readable(QUOTAS)) : NOTHING),
+  );
+  const migrations = unlessUnread("migrations", () => wholly(ask.migrationsUnderWay(vmis, facts)));
+  const unread = [pods, here, budgets, quotas, migrations].flatMap((one) => one.unread);
+  return {
+    settings,
+    now,
+    flags,
+    pods: pods.items,
+    vmis,
+    evacuations,
+    budgets: budgets.items,
+    quotas: quotas.items,
+    migrations: migrations.items,
+    unread,
+  };
+}
+
+const NOTHING = { items: [], unread: [] } as const;
+
+const wholly = <T>(items: readonly T[]): Readable<T> => ({ items, odd: 0 });
+
+/** Says how many could not be understood. */
+function listed<T>(what: string, { items, odd }: Readable<T>): Listed<T> {
+  return { items, unread: odd > 0 ? [`${odd} ${what}`] : [] };
+}
+
+/** What cannot be read does not keep the rest from being shown. */
+function unlessUnread<T>(what: string, list: () => Readable<T>): Listed<T> {
+  return unlessFailed(
+    () => listed(what, list()),
+    () => ({ items: [], unread: [what] }),
+  );
+}
+
+function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Deciding): Listed<Leaving> {
+  return unlessFailed(
+    () => leavingElsewhere(around, deciding),
+    () => ({ items: [], unread: ["VMs that leave other nodes"] }),
+  );
+}
+
+/** While KubeVirt is being rolled out, its own migrations and restarts of its components come between. */
+function rolloutIn(facts: Facts): readonly string[] {
+  const isRollingOut = () => ask.kubeVirt(facts)?.isRollingOut === true;
+  return unlessFailed(
+    () => (isRollingOut() ? ["how KubeVirt's rollout ends, which is under way"] : []),
+    () => ["the KubeVirt object"],
+  );
+}
+
+/** Those that not every node reaches, with the claims that they say themselves: claims need not be read. */
+function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
+  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
+  if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return NOTHING;
+  const { items, unread } = unlessUnread("persistent volumes", () => facts.readable(VOLUMES));
+  return { items: items.filter((volume) => volume !== undefined), unread };
+}
+
+/** Those that are active, of which one may not say its node yet; and those from this node that have ended. */
+function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[] {
+  const [active, fromHere] = together(
+    () => ask.unlessNotServed(() => ask.activeEvacuations(facts)),
+    () => ask.unlessNotServed(() => ask.evacuationsFrom(node, facts)),
+  );
+  return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
+}
+
+/** Those on the node, and those whose launcher pods are there without them. */
+function vmisOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts): readonly VmiFacts[] {
+  const known = new Set(here.map(keyOf));
+  const named = pods.filter(isOfLiveVm).map((pod) => ({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+  const missing = named.filter((key) => key.name !== "" && !known.has(keyOf(key)));
+  return [...here, ...facts.getAll("virtualmachineinstances", missing).values()];
+}

@@ -1,0 +1,23 @@
+/** Reads what a preflight asks, from the API server. */
+import { decide } from "../facts/decide.ts";
+import type { Facts } from "../facts/facts.ts";
+import { liveReads } from "../facts/reads.ts";
+import type { Observer } from "../settings/load-settings.ts";
+import type { DrainFlags, PreflightFacts } from "./facts.ts";
+import { podsOf, preflightOf } from "./of-node.ts";
+
+/** Undefined: there is no such node. */
+export async function readPreflight(
+  name: string,
+  flags: DrainFlags,
+  { cluster, settings, now }: Observer,
+): Promise<PreflightFacts | undefined> {
+  const rule = (facts: Facts) => preflightOf(name, flags, { facts, settings, now });
+  return (await decide(rule, liveReads(cluster))).answer;
+}
+
+/** The pods of the node alone. */
+export async function readPodsOf(name: string, flags: DrainFlags, { cluster, settings, now }: Observer) {
+  const rule = (facts: Facts) => podsOf(name, flags, { facts, settings, now });
+  return (await decide(rule, liveReads(cluster))).answer;
+}
