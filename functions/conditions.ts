@@ -4,11 +4,13 @@ import { type Client, named } from "../shared/kube/client.ts";
 import type { ConfigurationFacts } from "../shared/kube/schemas/lifeboat.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import { HOLD_POLICIES, holdVerdict, type HoldVerdict } from "../shared/settings/holds.ts";
-import { CONFIGURATION, DESCHEDULING, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
-import { expiryOf, isTokenAccepted, mayI, type Right } from "../shared/kube/reviews.ts";
+import { CONFIGURATION } from "../shared/kube/names.ts";
+import { expiryOf, isTokenAccepted, mayI } from "../shared/kube/reviews.ts";
+import type { Right } from "../shared/kube/right.ts";
 import { reportConditions, reportUndecided } from "../shared/settings/conditions.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
-import { notesOn, parseConfiguration } from "../shared/settings/configuration.ts";
+import { featuresOn, notesOn } from "../shared/features.ts";
+import { parseConfiguration } from "../shared/settings/configuration.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/settings/settings.ts";
 import {
   WEBHOOK_ENDPOINTS,
@@ -146,20 +148,12 @@ const ALWAYS = [
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
 const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
-const ANNOTATIONS = rights("patch", "", "pods");
-const LEASES = [
-  ...rights("get patch", "coordination.k8s.io", "leases").map((right) => ({ ...right, name: DESCHEDULING })),
-  ...rights("create", "coordination.k8s.io", "leases"),
-].map((right) => ({ ...right, namespace: LIFEBOAT_NAMESPACE }));
-
 /** What Lifeboat may not do of what it needs. Asked, not tried: a write that is tried may have been one. */
 export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
-  const { featureGates } = settings;
   const needed = [
     ...ALWAYS,
     ...(areBudgetsWanted(settings) ? BUDGETS : []),
-    ...(featureGates.includes("DeschedulerSupport") ? ANNOTATIONS : []),
-    ...(featureGates.includes("EvictionsInBackground") ? LEASES : []),
+    ...featuresOn(settings).flatMap(({ permissions = [] }) => permissions),
   ];
   const answers = await Promise.all(needed.map((right) => mayI(right, cluster)));
   return needed.filter((_, at) => answers[at] === false).map(textOf);

@@ -4,6 +4,8 @@ import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.t
 import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
 import { cycleLease, deschedule, type DeschedulingDeps, isDue } from "../shared/descheduling/deschedule.ts";
 import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-file.ts";
+import { descheduling } from "../shared/descheduling/feature.ts";
+import { isFeatureOn } from "../shared/settings/feature.ts";
 import { reconcileActive } from "../shared/reconcile/reconcile.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
@@ -16,13 +18,13 @@ const CYCLE_SECONDS = 240;
 /** Of these, the part for reading and requesting; the rest is for recording the outcome of the last request. */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
-const GATE = "EvictionsInBackground";
+const [GATE] = descheduling.gates;
 
 export async function descheduleNow(c: Context, target: Target): Promise<Response> {
   const dryRun = queryFlag(c, "dryRun");
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
-  if (!settings.featureGates.includes(GATE)) {
+  if (!isFeatureOn(descheduling, settings)) {
     return rejectProblems("InvalidConfiguration", [{ field: `featureGates.${GATE}`, message: "expected true" }]);
   }
   const loaded = await loadPolicy(cluster);
@@ -50,7 +52,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;
-  if (intervalSeconds <= 0 || !settings.featureGates.includes(GATE)) return;
+  if (intervalSeconds <= 0 || !isFeatureOn(descheduling, settings)) return;
   const lease = await cycleLease(cluster);
   if (!isDue(lease, intervalSeconds, target.platform.now())) return;
   const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));

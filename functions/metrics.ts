@@ -9,6 +9,8 @@ import { parseConfiguration } from "../shared/settings/configuration.ts";
 import { guardProblem, isUndecided } from "../shared/settings/conditions.ts";
 import { parseKeys } from "../shared/settings/sealed-entry.ts";
 import { judgeCredential } from "../shared/settings/credential.ts";
+import { descheduling } from "../shared/descheduling/feature.ts";
+import { isFeatureOn } from "../shared/settings/feature.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
 import { credentialOf, readWebhooks } from "./conditions.ts";
@@ -50,7 +52,7 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
     cluster.list("nodeevacuations").catch(() => []),
     readWebhooks(target, cluster, settings),
   ]);
-  const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
+  const isDescheduling = isFeatureOn(descheduling, settings);
   const now = target.platform.now();
   const configurationProblems = parseConfiguration(configuration?.spec ?? {}).problems.length;
   const seen = { undecided: isUndecided(configuration), guardProblem: guardProblem(configuration) };

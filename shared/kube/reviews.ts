@@ -2,15 +2,7 @@
 import * as z from "zod/mini";
 import { type Client, named } from "./client.ts";
 import type { ReviewedUser } from "./schemas/kubernetes.ts";
-
-export interface Right {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource?: string;
-  readonly name?: string;
-  readonly namespace?: string;
-}
+import type { Right } from "./right.ts";
 
 /** Undefined: of no user, or not for this audience. An authenticator that knows no audiences names none. */
 export async function userOf(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {

@@ -1,10 +1,11 @@
 /** Carries out what the policy plans for a world. */
-import { type AnnotationWorld, planAnnotations } from "../annotations/descheduler-annotations.ts";
+import type { AnnotationWorld } from "../annotations/descheduler-annotations.ts";
 import { type BudgetWorld, isBudgetDue, planBudgets } from "../budget/budget.ts";
 import type { EvacuationWorld } from "../evacuation/world.ts";
-import { type DisruptionWorld, planDisruptions } from "../guard/disruption.ts";
-import { planPressure, type PressureWorld } from "../pressure/pressure.ts";
-import { planShield, type ShieldWorld } from "../shield/shield.ts";
+import { FEATURES } from "../features.ts";
+import type { DisruptionWorld } from "../guard/disruption.ts";
+import type { PressureWorld } from "../pressure/pressure.ts";
+import type { ShieldWorld } from "../shield/shield.ts";
 import { isSafeOnCachedFacts } from "../facts/safe-actions.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
@@ -121,24 +122,23 @@ export async function attempt<T>(doing: string, { onFailure }: Deps, work: () =>
   }
 }
 
-/** Pure: what to do in a world. What is urgent is marked first, and budgets are created before migrations. */
-const PLANS = {
-  disruption: planDisruptions,
-  shield: planShield,
-  pressure: planPressure,
-  budget: planBudgets,
-  annotations: planAnnotations,
-  evacuation: planEvacuations,
-  beginnings: planBeginnings,
-  history: planHistory,
-} as const satisfies Record<string, (world: World) => Plan>;
+/** Pure rules: what to do in a world. */
+interface Rules {
+  readonly name: string;
+  readonly plan: (world: World) => Plan;
+}
 
-type PlanName = keyof typeof PLANS;
+/** Features mark first what is urgent. */
+export const FEATURE_RULES: readonly Rules[] = FEATURES.flatMap((one) => ("plan" in one ? [one] : []));
+export const BUDGETS: Rules = { name: "budget", plan: planBudgets };
+const EVACUATIONS: Rules = { name: "evacuation", plan: planEvacuations };
+export const BEGINNINGS: Rules = { name: "beginnings", plan: planBeginnings };
+export const HISTORY: Rules = { name: "history", plan: planHistory };
 
-export async function carryOut(names: readonly PlanName[], world: World, deps: Deps): Promise<Result> {
+export async function carryOut(rules: readonly Rules[], world: World, deps: Deps): Promise<Result> {
   const results: Result[] = [];
-  for (const name of names) {
-    const { chains, again = false } = PLANS[name](world);
+  for (const { name, plan } of rules) {
+    const { chains, again = false } = plan(world);
     const onFailure = (_: string, failure: ClusterError) => deps.onFailure(`reconciling: ${name}`, failure);
     const performing = { cluster: deps.cluster, now: deps.clock, onFailure };
     const chained = await eachOf(chains, (chain) => perform(chain, performing), isTime(deps));
@@ -153,14 +153,9 @@ export async function carryOut(names: readonly PlanName[], world: World, deps: D
   return sum(results);
 }
 
-/** Of one VMI. */
-export function plansFor({ evacuations, pods, launchers }: World): readonly PlanName[] {
-  return [
-    ...(pods.length > 0 ? (["disruption"] as const) : []),
-    ...(isBudgetDue(evacuations) ? (["budget"] as const) : []),
-    ...(launchers.length > 0 ? (["annotations"] as const) : []),
-    "evacuation" as const,
-  ];
+/** Rules for one VMI. Budgets are created before migrations. */
+export function rulesFor({ evacuations }: World): readonly Rules[] {
+  return [...FEATURE_RULES, ...(isBudgetDue(evacuations) ? [BUDGETS] : []), EVACUATIONS];
 }
 
 /** So long a watch may be behind: a mark that it shows may be that of the Evacuation before, and not the present one's. */
@@ -173,7 +168,7 @@ export function isSafe(world: World, isSafeAction = isSafeOnWatches): boolean {
   const { evacuations, now } = world;
   const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
   if (hasJustEnded && evacuations.some(isActive)) return false;
-  return plansFor(world).every((name) => PLANS[name](world).chains.flat().every(isSafeAction));
+  return rulesFor(world).every(({ plan }) => plan(world).chains.flat().every(isSafeAction));
 }
 
 export function isTime({ clock, until }: Deps): () => boolean {

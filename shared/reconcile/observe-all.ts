@@ -7,6 +7,8 @@ import { observePressure } from "./observe-nodes.ts";
 import { areTaintsConcern, observeTaints, withHold } from "./observe-taints.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import { LAUNCHER, OURS } from "../kube/requests.ts";
+import { deschedulerSupport } from "../annotations/feature.ts";
+import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
 export interface Scanned {
@@ -28,9 +30,7 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
   const [{ budgets, unread }, launchers, pressure] = await Promise.all([
     // Also where none are wanted: those of before are removed.
     readBudgets(vmis, observer),
-    settings.featureGates.includes("DeschedulerSupport")
-      ? cluster.list("pods", { labels: LAUNCHER, as: Launcher })
-      : [],
+    isFeatureOn(deschedulerSupport, settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
   const holding = await withHold(settings, cluster);

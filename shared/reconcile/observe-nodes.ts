@@ -13,6 +13,8 @@ import { hasNoExecuteTaint, launchersOn, ofEach } from "./observe-taints.ts";
 import { readNodes } from "./observe-vmi.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
 import { carriesDrainTaint, isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { pressure } from "../pressure/feature.ts";
+import { isFeatureOn } from "../settings/feature.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
@@ -62,8 +64,7 @@ type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 const MOST_CANDIDATES = 10;
 
 export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
-  const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
-  if (!gate) return { pressured: [], candidateNodes: [], signals: [] };
+  if (!isFeatureOn(pressure, settings)) return { pressured: [], candidateNodes: [], signals: [] };
   const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
   const signals = signalsOf(seen, nodes);
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);

@@ -18,6 +18,8 @@ import { secondsSince } from "../settings/time.ts";
 import { isSafe, NO_WORLD, type World } from "./carry-out.ts";
 import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/requests.ts";
 import { isFinal } from "../kube/objects.ts";
+import { deschedulerSupport } from "../annotations/feature.ts";
+import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
 /** What the caller has read, or pods that it was asked about. */
@@ -117,7 +119,7 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
       ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
       : [],
     isBudgetRead(active, settings) ? readBudget(vmi, cluster) : [],
-    settings.featureGates.includes("DeschedulerSupport")
+    isFeatureOn(deschedulerSupport, settings)
       ? cluster.list("pods", { labels: { ...LAUNCHER, ...launchersOf(vmi) }, as: Launcher })
       : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,

@@ -1,5 +1,5 @@
 /** Reconciles the nodes with NoExecute taints in each tick. */
-import { planDisruptions } from "../guard/disruption.ts";
+import { guard } from "../guard/feature.ts";
 import { attempt, carryOut, type Deps, NOTHING, type Result, sum, type World } from "./carry-out.ts";
 import { areTaintsConcern, observeTaintedNodes, withHold } from "./observe-taints.ts";
 
@@ -15,12 +15,12 @@ export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Res
       observeTaintedNodes({ cluster: from, settings, now: clock(), onFailure });
     if (cached !== undefined && !isAnythingToDo(await observe(cached(cluster)))) return NOTHING;
     const world = await observe(cluster);
-    const started = await carryOut(["disruption"], world, deps);
+    const started = await carryOut([guard], world, deps);
     return sum([started, await requeue(world, started, deps)]);
   });
   return sum([found ?? NOTHING, result]);
 }
 
 function isAnythingToDo(world: World): boolean {
-  return planDisruptions(world).chains.length > 0;
+  return guard.plan(world).chains.length > 0;
 }

@@ -10,16 +10,21 @@ import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import {
   attempt,
+  BEGINNINGS,
+  BUDGETS,
   carryOut,
   type Deps,
+  FEATURE_RULES,
+  HISTORY,
   isTime,
   NOTHING,
-  plansFor,
+  rulesFor,
   type ReconcileRequest,
   type Result,
   sum,
   type World,
 } from "./carry-out.ts";
+import { shield } from "../shield/feature.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { reconcileTaints } from "./reconcile-taints.ts";
@@ -41,7 +46,7 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
       const isFirst = i === 0;
       const observer = { ...observerOf(deps), cached: isFirst ? deps.cached?.(deps.cluster) : undefined };
       const world = await observeVmi(key, observer, isFirst ? known : { pods: known.pods ?? [] });
-      const done = await carryOut(plansFor(world), world, deps);
+      const done = await carryOut(rulesFor(world), world, deps);
       results.push({ ...done, pressed: pressedBy(world), emptied: emptiedBy(world, done) });
       if (!done.again) break;
     }
@@ -198,7 +203,7 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
 async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const world = await observeNodes(around, observerOf(deps));
-  const started = await carryOut(["disruption", "shield", "pressure", "beginnings"], world, deps);
+  const started = await carryOut([...FEATURE_RULES, BEGINNINGS], world, deps);
   const forTaints = world.evacuations.filter((e) => isActive(e) && e.spec.cause === "NoExecuteTaint");
   return sum([started, await requeue(world, started, deps), await reconcileVmisOf(forTaints, liveOf(deps))]);
 }
@@ -221,8 +226,8 @@ async function requeue(before: World, started: Result, deps: Deps): Promise<Resu
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { world, unread } = await observeAll(observerOf(deps));
   const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
-  const names = ["disruption", "shield", "pressure", "annotations", "beginnings", "history"] as const;
-  const scans = [carryOut(["budget"], budgeted, deps), ...names.map((name) => carryOut([name], world, deps))];
+  const others = [...FEATURE_RULES, BEGINNINGS, HISTORY].map((rules) => carryOut([rules], world, deps));
+  const scans = [carryOut([BUDGETS], budgeted, deps), ...others];
   const scanned = await Promise.all(scans);
   const unfinished = world.evacuations.filter(isUnfinished);
   const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
@@ -235,7 +240,7 @@ async function reconcileShield(deps: Deps): Promise<Result> {
   if (!deps.settings.isShieldOn) return NOTHING;
   const work = async () => {
     const world = await observeShield(await activeEvacuations(deps.cluster), observerOf(deps));
-    return await carryOut(["shield"], world, deps);
+    return await carryOut([shield], world, deps);
   };
   const { found, result } = await attempt("looking after the shield", deps, work);
   return found ?? result;

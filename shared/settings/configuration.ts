@@ -6,7 +6,6 @@ import {
   type FeatureGate,
   type Field,
   type Fields,
-  isShieldWanted,
   LONGEST_SECONDS,
   type OwnSettings,
   SCHEMA,
@@ -133,27 +132,4 @@ function setOf<K extends keyof KubeVirtFacts>(kubevirt: KubeVirtFacts, fields: r
   const set: Partial<Pick<KubeVirtFacts, K>> = {};
   for (const field of fields) if (kubevirt[field] !== undefined) set[field] = kubevirt[field];
   return set;
-}
-
-/** What is set and does nothing, or less than is wanted of it, as other keys are. */
-export function notesOn(settings: Settings): readonly string[] {
-  const { featureGates, descheduling, shield, isShieldOn } = settings;
-  const isInBackground = featureGates.includes("EvictionsInBackground");
-  const isWanted = isShieldWanted(settings);
-  const notes: readonly (readonly [note: string, applies: boolean])[] = [
-    [
-      "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
-      descheduling.intervalSeconds > 0 && !isInBackground,
-    ],
-    ["the shield is in force: VMs of a node under pressure may move after SIGTERM", isShieldOn],
-    [
-      "shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration",
-      shield.maxPodGracePeriodSeconds > 0 && !isWanted,
-    ],
-    [
-      "shield.maxPodGracePeriodSeconds has no effect without optional/shield and KubeVirt's feature gate Plugins",
-      isWanted && !isShieldOn,
-    ],
-  ];
-  return notes.flatMap(([note, applies]) => (applies ? [note] : []));
 }

@@ -69,7 +69,7 @@ export const VERSIONS = {
     since: 9,
     does: "virt-handler can ask a Plugin before it shuts a guest down",
     lifeboat: "needs that for `--with shield` (experimental)",
-    usedIn: ["infra/cli/install/manifests.ts"],
+    usedIn: ["shared/shield/feature.ts"],
   },
   shortNames: {
     of: "kubevirt",

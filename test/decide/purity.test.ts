@@ -75,8 +75,9 @@ const ORDER: readonly (readonly string[])[] = [
   ["preflight"],
   ["pressure"],
   ["maintenance"],
-  ["reconcile"],
   ["descheduling"],
+  ["features.ts"],
+  ["reconcile"],
 ];
 const folderOf = (file: string): string => file.split("/", 1)[0] ?? "";
 const rankOf = (folder: string): number => ORDER.findIndex((rank) => rank.includes(folder));

@@ -1,15 +1,4 @@
-/** What a check of `lifeboat doctor` finds. */
-/** `unread`: what it depends on could not be read, so it may have failed. */
-export type Status = "ok" | "warning" | "failed" | "unread";
-
-/** Verdict first, reasons second, the command that fixes it third. */
-export interface Finding {
-  readonly status: Status;
-  readonly message: string;
-  readonly reasons?: readonly string[];
-  readonly fix?: string;
-}
-
+/** Reads of `lifeboat doctor` that may fail. */
 /** Its message says why something could not be read. */
 export class Unread extends Error {
   override readonly name = "Unread";
@@ -29,18 +18,6 @@ export async function readable<T>(read: () => Promise<T>): Promise<T | undefined
     if (error instanceof Unread) return undefined;
     throw error;
   }
-}
-
-export function ok(message: string, reasons: readonly string[] = []): Finding {
-  return { status: "ok", message, ...(reasons.length > 0 && { reasons }) };
-}
-
-export function warning(message: string, reason: string | readonly string[], fix?: string): Finding {
-  return { status: "warning", message, reasons: [reason].flat(), ...(fix !== undefined && { fix }) };
-}
-
-export function failed(message: string, reason: string | readonly string[], fix?: string): Finding {
-  return { ...warning(message, reason, fix), status: "failed" };
 }
 
 export const LOGS = "kubectl -n lifeboat-system logs deployment/lifeboat-server";

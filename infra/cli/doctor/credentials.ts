@@ -1,6 +1,7 @@
 /** The checks of credentials: the Secrets with tokens of Lifeboat's account: which is in use, how old it is, which nothing needs. */
 import { durationText } from "../../../shared/settings/time.ts";
-import { failed, type Finding, ok, readable, warning } from "./check.ts";
+import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
+import { readable } from "./check.ts";
 import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./installation.ts";
 import { isInCluster, type Reads } from "./reads.ts";

@@ -1,16 +1,19 @@
 /** `lifeboat doctor`: the list of its checks, and how they are made and printed. */
+import { FEATURES } from "../../../shared/features.ts";
+import type { Feature } from "../../../shared/settings/feature.ts";
 import { type Add, EXIT, type ExitCode, output } from "../command.ts";
 import type { Host } from "../host.ts";
 import { type Paint, paintFor, plain, printData } from "../print.ts";
-import { type Finding, type Status, Unread } from "./check.ts";
+import { type Finding, type Status } from "../../../shared/settings/finding.ts";
+import { Unread } from "./check.ts";
 import { credentialsValid, tokens } from "./credentials.ts";
 import { evictionAnswered } from "./eviction.ts";
 import { certificateValid, identity } from "./identity.ts";
 import * as kubevirt from "./kubevirt.ts";
 import * as installation from "./installation.ts";
-import { permissions } from "./permissions.ts";
+import { grantsOf, permissions, permissionsOf } from "./permissions.ts";
 import { launchers, policies } from "./policies.ts";
-import { type Reads, readsOf } from "./reads.ts";
+import { type Reads, readsOf, settingsOf } from "./reads.ts";
 
 type Check = (reads: Reads) => Promise<readonly Finding[] | Finding>;
 
@@ -22,16 +25,21 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
     installation.lifeboatServed,
     installation.conditions,
     permissions,
-    installation.guard,
+    ...FEATURES.map(examinationOf),
     policies,
     launchers,
-    installation.maintenance,
-    installation.deschedulingPolicy,
     evictionAnswered,
   ],
   Relay: [installation.relay, installation.relaySite],
   Credentials: [tokens, credentialsValid, identity, certificateValid],
 };
+
+function examinationOf(feature: Feature): Check {
+  return async (reads) => {
+    const permissions = () => permissionsOf(grantsOf(feature), reads);
+    return (await feature.examine?.({ ...reads, settings: await settingsOf(reads), permissions })) ?? [];
+  };
+}
 
 /** If one of these fails so would all that follow: they are left out. */
 const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.kubevirtServed, installation.installed]);

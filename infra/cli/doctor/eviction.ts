@@ -1,7 +1,8 @@
 /** The check by a dry-run eviction: its answer shows whether the API server asks Lifeboat. */
 import { saysUndecided } from "../../../shared/settings/failure-posture.ts";
 import { DRY_RUN_WORDS } from "../../../shared/eviction/messages.ts";
-import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
+import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
+import { LOGS, readable } from "./check.ts";
 import { isInCluster, type Reads } from "./reads.ts";
 import { type EvictionTrial, GONE } from "./trial.ts";
 

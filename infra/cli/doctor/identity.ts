@@ -4,7 +4,8 @@ import { WEBHOOK_ENDPOINTS, webhookState } from "../../../shared/settings/webhoo
 import { certificatesIn, trustIn } from "../../server/certificate.ts";
 import { lackOf, partsOf, type ServerSecret } from "../../server/secret.ts";
 import { isOwn } from "../install/trusted.ts";
-import { failed, type Finding, ok, readable, warning } from "./check.ts";
+import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
+import { readable } from "./check.ts";
 import { conditionOf } from "./installation.ts";
 import { isInCluster, type Reads } from "./reads.ts";
 

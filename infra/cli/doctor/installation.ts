@@ -1,12 +1,10 @@
-/** The checks of what is installed of Lifeboat: kinds, conditions, maintenance, guard, relay. */
-import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
+/** The checks of what is installed of Lifeboat: kinds, conditions, relay. */
+import { featuresOn } from "../../../shared/features.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
-import { holdVerdict } from "../../../shared/settings/holds.ts";
-import type { Settings } from "../../../shared/settings/settings.ts";
 import { durationText } from "../../../shared/settings/time.ts";
-import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
-import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
-import { lacking, RELAY_INSTALL } from "./permissions.ts";
+import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
+import { LOGS, readable } from "./check.ts";
+import { RELAY_INSTALL } from "./permissions.ts";
 import { isInCluster, type Reads, settingsOf } from "./reads.ts";
 
 const EDIT = "kubectl edit lifeboatconfiguration lifeboat";
@@ -82,69 +80,6 @@ export async function conditionOf(type: Condition["type"], reads: Reads): Promis
   return [ok(said, message.split("; ").slice(1))];
 }
 
-const MAINTENANCE = "kubernetes/optional/maintenance/maintenance.yaml";
-
-/** NodeEvacuations that have not ended: what they need, and what keeps them. */
-export async function maintenance(reads: Reads): Promise<readonly Finding[]> {
-  const open = (await reads.nodeEvacuations()).filter((ne) => !hasEnded(ne));
-  const missing = (await reads.granted()).filter(({ allowed, file }) => !allowed && file === MAINTENANCE);
-  if (open.length === 0) {
-    return [
-      ok(
-        missing.length === 0
-          ? "no maintenance of a node is open"
-          : "the component maintenance is not installed: nobody can drain with Lifeboat",
-      ),
-    ];
-  }
-  const blocked = open.filter(({ status }) => status.phase === "Blocked");
-  const findings = blocked.map(({ name, spec, status: { message = "" } }) =>
-    warning(
-      `NodeEvacuation ${name} of node ${spec.nodeName} is blocked`,
-      message,
-      `kubectl describe nodeevacuation ${name}`,
-    ),
-  );
-  const names = open.map(({ name, status: { phase = "Scheduled" } }) => `${name} (${phase})`).join(", ");
-  return [ok(`NodeEvacuations that have not ended: ${names}`), lacking(MAINTENANCE, missing), ...findings];
-}
-
-export async function guard(reads: Reads): Promise<readonly Finding[]> {
-  const settings = await settingsOf(reads);
-  const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, settings));
-  const isInstalled = (await reads.guardWebhook()) !== undefined;
-  const holds = await holdsOf(reads, settings);
-  // Where it is missing, WebhookCalled says so.
-  if (causes.length > 0) {
-    return [...(isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : []), ...holds];
-  }
-  if (!isInstalled) return [ok("the guard is off"), ...holds];
-  return [...holds, warning("the guard is installed and refuses nothing", "none of its feature gates is on", EDIT)];
-}
-
-/** Checks the API server's policies that act while Lifeboat is away, and whether VMs can leave a tainted node at all. */
-async function holdsOf({ holdPolicies }: Reads, settings: Settings): Promise<readonly Finding[]> {
-  const verdict = holdVerdict(await holdPolicies(), settings);
-  if (verdict === undefined) return [];
-  const { reason, message, fix = "" } = verdict;
-  if (reason === "Holds") return [ok(message)];
-  if (reason === "HandlerEndsWithTaint") return [warning("virt-handler ends with a NoExecute taint", message, fix)];
-  return [
-    failed(reason === "PolicyMissing" ? "the guard's policies are missing" : "a policy has no gate", message, fix),
-  ];
-}
-
-/** Checks the policy of Lifeboat's own descheduling. Without a policy, Lifeboat evicts nothing. */
-export async function deschedulingPolicy(reads: Reads): Promise<readonly Finding[]> {
-  if (!(await settingsOf(reads)).featureGates.includes("EvictionsInBackground")) return [];
-  const loaded = await reads.policy();
-  if (loaded.ok && loaded.problems.length === 0) return [ok("the descheduling policy is valid")];
-  const reasons = loaded.problems.map(({ field, message }) => `${field}: ${message}`);
-  if (loaded.ok) return [warning("some plugins of the descheduling policy are left out", reasons, POLICY)];
-  return [failed("nothing is descheduled: the policy is missing or wrong", reasons, POLICY)];
-}
-
-const POLICY = "kubectl apply -f POLICY; an example: infra/kubernetes/optional/descheduler-policy";
 /** Whether it is there where it is needed, and ready, which it is once each of its watches has had a list. */
 export async function relay(reads: Reads): Promise<Finding> {
   const inside = await readable(reads.inside);
@@ -153,13 +88,7 @@ export async function relay(reads: Reads): Promise<Finding> {
   }
   const found = await reads.relay();
   if (found !== undefined) return replicas("the relay", "lifeboat-relay", found);
-  const settings = await settingsOf(reads);
-  const isGuarding = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
-  const isRelieving = settings.featureGates.includes("NodePressureEvictionLiveMigration");
-  const reasons = [
-    ...(isGuarding ? ["the guard is on: deletions that the API server does not ask it about go unnoticed"] : []),
-    ...(isRelieving ? ["node pressure is looked at every ten minutes only, which is too late"] : []),
-  ];
+  const reasons = featuresOn(await settingsOf(reads)).flatMap(({ withoutRelay }) => withoutRelay ?? []);
   if (reasons.length === 0) return ok("there is no relay, and nothing that is on needs one");
   return failed("there is no relay", reasons, RELAY_INSTALL);
 }

@@ -2,7 +2,8 @@
 import { failsClosed } from "../../../shared/settings/guarded.ts";
 import { KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { isOld, OLDEST } from "../../../shared/settings/versions.ts";
-import { failed, type Finding, ok, Unread, warning } from "./check.ts";
+import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
+import { Unread } from "./check.ts";
 import { KUBEVIRT_WEBHOOK, type Reads } from "./reads.ts";
 
 const OLD = "Lifeboat is neither made for older versions nor tested with them";

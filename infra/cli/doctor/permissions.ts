@@ -1,32 +1,27 @@
 /** The check of Lifeboat's permissions: of each part that the settings need, as the API server says what its accounts may. */
-import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
-import { isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";
-import { failed, type Finding, ok, readable } from "./check.ts";
+import { featuresOn } from "../../../shared/features.ts";
+import type { Feature } from "../../../shared/settings/feature.ts";
+import { failed, type Finding, ok } from "../../../shared/settings/finding.ts";
+import { readable } from "./check.ts";
 import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 
 /** By the part that grants them. */
 export async function permissions(reads: Reads): Promise<readonly Finding[]> {
-  const missing = (await reads.granted()).filter(({ allowed }) => !allowed);
   const server = (await isInCluster(reads)) ? ["server/kubernetes/component/rbac.yaml"] : [];
   const relay = (await readable(reads.relay)) === undefined ? [] : ["relay/kubernetes/rbac.yaml"];
-  const files = [...filesNeeded(await settingsOf(reads)), ...server, ...relay];
-  return files.map((file) =>
-    lacking(
-      file,
-      missing.filter((one) => one.file === file),
-    ),
-  );
+  const granting = featuresOn(await settingsOf(reads)).filter(({ permissions }) => permissions !== undefined);
+  const files = ["kubernetes/rbac.yaml", ...granting.map(grantsOf), ...server, ...relay];
+  return await Promise.all(files.map((file) => permissionsOf(file, reads)));
 }
 
-export function filesNeeded(settings: Settings): readonly string[] {
-  const optional = [
-    ["guard", GUARD_CAUSES.some((cause) => isGateOn(cause, settings))],
-    ["descheduler-support", settings.featureGates.includes("DeschedulerSupport")],
-    ["descheduling", settings.featureGates.includes("EvictionsInBackground")],
-    ["shield", isShieldWanted(settings)],
-  ] as const;
-  const needed = optional.flatMap(([name, isNeeded]) => (isNeeded ? [`kubernetes/optional/${name}/${name}.yaml`] : []));
-  return ["kubernetes/rbac.yaml", ...needed];
+/** Returns the manifest of a feature that grants its permissions. */
+export function grantsOf({ name }: Feature): string {
+  return `kubernetes/optional/${name}/${name}.yaml`;
+}
+
+export async function permissionsOf(file: string, reads: Reads): Promise<Finding> {
+  const missing = (await reads.granted()).filter((one) => !one.allowed && one.file === file);
+  return lacking(file, missing);
 }
 
 export const RELAY_INSTALL =
@@ -34,7 +29,7 @@ export const RELAY_INSTALL =
 
 const LONGEST = 8;
 
-export function lacking(file: string, missing: readonly Permission[]): Finding {
+function lacking(file: string, missing: readonly Permission[]): Finding {
   const name = file.replace(/^kubernetes\//, "");
   if (missing.length === 0) return ok(`the permissions of ${name} are granted`);
   const count = `${missing.length} permission${missing.length === 1 ? "" : "s"}`;

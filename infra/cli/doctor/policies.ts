@@ -1,19 +1,18 @@
 /** Whether the guard's policies fit the cluster, and pods that they would hold though KubeVirt does not know them. */
 import * as z from "zod";
+import { guard } from "../../../shared/guard/feature.ts";
 import type { PodFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import { isFinal, launcherOfHotplug } from "../../../shared/kube/objects.ts";
 import type { HoldPolicy } from "../../../shared/settings/holds.ts";
 import { fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "../install/guard.ts";
-import { type Manifest, manifestsIn, PARTS } from "../install/manifests.ts";
-import { failed, type Finding, ok, warning } from "./check.ts";
+import { filesOf, type Manifest, manifestsIn } from "../install/manifests.ts";
+import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import type { Reads } from "./reads.ts";
 
 const FIX = "lifeboat install --with guard";
 
 /** The guard's policies and bindings, as shipped. */
-export const SHIPPED: readonly Manifest[] = PARTS.filter(({ name }) => name === "guard")
-  .flatMap(({ files }) => files.flatMap(manifestsIn))
-  .filter(isGuardPolicy);
+export const SHIPPED: readonly Manifest[] = filesOf(guard).flatMap(manifestsIn).filter(isGuardPolicy);
 
 /** By kind and name, which are those of the policy: what is in the cluster. */
 export type Installed = ReadonlyMap<string, unknown>;

@@ -1,4 +1,5 @@
 /** Steps of `lifeboat install` for the guard: read what its policies depend on, and remove leftover policies and webhooks. */
+import { guard } from "../../../shared/guard/feature.ts";
 import { GUARD_WEBHOOKS } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import type { Connection } from "../connection.ts";
@@ -21,7 +22,7 @@ export async function guardOf(
   host: Host,
   { facts, parts }: Wanted,
 ): Promise<GuardSite | undefined> {
-  if (!parts.some(({ name }) => name === "guard")) return undefined;
+  if (!parts.some(({ name }) => name === guard.name)) return undefined;
   const gates = [...facts.featureGates, ...parts.flatMap((part) => part.gates)];
   const site = await readGuardSite({ connection, host, kubevirtNamespace: facts.kubevirtNamespace, gates });
   if (site.clock === undefined) host.stderr.write(NO_CLOCK);

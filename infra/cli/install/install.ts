@@ -154,8 +154,9 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
 
 /** Before anything is applied: KubeVirt would refuse the shield's Plugin in the middle of it. */
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
-  if (enablingPlugins === undefined || !isNamed(parts, "shield")) return;
-  throw new Failed(`--with shield needs KubeVirt's feature gate Plugins, which is off. Nothing has been applied. Switch it on:
+  const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
+  if (enablingPlugins === undefined || needing === undefined) return;
+  throw new Failed(`--with ${needing.name} needs KubeVirt's feature gate ${needing.kubevirtGate}, which is off. Nothing has been applied. Switch it on:
     ${enablingPlugins}`);
 }
 

@@ -1,6 +1,6 @@
-/** The manifests that Lifeboat ships, as objects, and the optional parts of Lifeboat that they are of. */
-import { type FeatureGate } from "../../../shared/settings/settings.ts";
-import { type VersionRow, VERSIONS, versionText } from "../../../shared/settings/versions.ts";
+/** The manifests that Lifeboat ships, as objects, and those of the optional features. */
+import { FEATURES } from "../../../shared/features.ts";
+import type { Feature } from "../../../shared/settings/feature.ts";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { loadAll } from "js-yaml";
 import { readFileSync } from "node:fs";
@@ -44,52 +44,16 @@ export function nameOf({ apiVersion, kind, metadata: { name, namespace } }: Mani
   return `${kind.toLowerCase()}${suffix}/${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
 
-export interface Part {
-  readonly name: string;
-  readonly about: string;
-  readonly gates: readonly FeatureGate[];
+/** An optional feature, as `--with` names it. `gates`: those that this installation switches on. */
+export interface Part extends Feature {
+  /** Below `infra`. */
   readonly files: readonly string[];
-  readonly needs?: VersionRow;
 }
 
-const PRESSURE = "NodePressureEvictionLiveMigration";
-const GUARD = [
-  "PreemptionEvictionLiveMigration",
-  "NoExecuteTaintEvictionLiveMigration",
-  "NodeTerminationEvictionLiveMigration",
-] as const;
+export const PARTS: readonly Part[] = FEATURES.map((feature) => ({ ...feature, files: filesOf(feature) }));
 
-export const PARTS: readonly Part[] = [
-  {
-    ...part(
-      "guard",
-      "refuses deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
-      GUARD,
-    ),
-    files: ["launchers", "hold-preemption", "hold-taints", "hold-node-end", "guard"].map(
-      (name) => `kubernetes/optional/guard/${name}.yaml`,
-    ),
-  },
-  { ...part("pressure", "moves VMs off nodes under memory, disk or PID pressure", [PRESSURE]), files: [] },
-  needing(
-    VERSIONS.plugins,
-    part("shield", "experimental: launchers wait after a SIGTERM under node pressure (gate Plugins)", [PRESSURE]),
-  ),
-  part("maintenance", "carries out NodeEvacuations: cordons nodes, restarts and stops VMs where that is asked for"),
-  part("migration-policy", "makes urgent migrations converge"),
-  part("descheduling", "Lifeboat's own descheduler may evict; you apply its policy (ConfigMap lifeboat-descheduler)", [
-    "EvictionsInBackground",
-  ]),
-  part("descheduler-support", "annotates launcher pods for another descheduler", ["DeschedulerSupport"]),
-  part("restriction", "limits what Lifeboat's account may change on pods and nodes"),
-];
-
-function part(name: string, about: string, gates: readonly FeatureGate[] = []): Part {
-  return { name, about, gates, files: [`kubernetes/optional/${name}/${name}.yaml`] };
-}
-
-function needing(needs: VersionRow, { about, ...rest }: Part): Part {
-  return { ...rest, needs, about: about.replace("(", `(${versionText(needs.of, needs.since)}, `) };
+export function filesOf({ name, manifests }: Feature): readonly string[] {
+  return manifests.map((one) => `kubernetes/optional/${name}/${one}.yaml`);
 }
 
 /** `guard,shield`, as `--with` takes it; may be given more than once. */

@@ -1,4 +1,5 @@
 /** Installs Lifeboat in a cluster as `lifeboat install` does, without its command line. */
+import { guard } from "../../../shared/guard/feature.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { applyAll } from "../../cli/install/apply.ts";
 import { type Manifest, manifestsIn } from "../../cli/install/manifests.ts";
@@ -23,9 +24,7 @@ export interface Installed {
 }
 
 /** All files of the guard, as shipped: with its policies. */
-export const GUARD_FILES = ["launchers", "hold-preemption", "hold-taints", "hold-node-end", "guard"].map(
-  (name) => `optional/guard/${name}.yaml`,
-);
+export const GUARD_FILES = guard.manifests.map((name) => `optional/guard/${name}.yaml`);
 
 export interface LifeboatConfiguration extends KubeObject {
   readonly spec?: Readonly<Record<string, unknown>>;

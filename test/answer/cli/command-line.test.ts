@@ -37,7 +37,7 @@ test.each([
   ["install --worker https://a --ca-bundle /nowhere", "option '--ca-bundle <file>' argument '/nowhere' is invalid. Expected a file with certificates in PEM."],
   ["install --worker https://a --image b",    "option '--image <image>' cannot be used with option '--worker <url>'"],
   ["install --in-cluster --entry a.json",     "--entry: expected --worker URL besides"],
-  ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, pressure"],
+  ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, shield, pressure"],
 ])("lifeboat %s: exit code 2, nothing on stdout, %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);
   const said = err.join(" ").replaceAll("\n", " ");

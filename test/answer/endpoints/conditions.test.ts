@@ -64,11 +64,14 @@ test.each<[string, readonly FeatureGate[], readonly string[]]>([
   ["virtualmachineinstancemigrations", [],                        ["list", "create", "patch", "delete"].map((verb) => `${verb} ${MIGRATIONS}`)],
   ["pods",                             [],                        ["get pods", "list pods", "create pods/eviction"]],
   ["pods",                             ["DeschedulerSupport"],    ["get pods", "list pods", "create pods/eviction", "patch pods"]],
+  ["pods",                             ["NoExecuteTaintEvictionLiveMigration"], ["get pods", "list pods", "create pods/eviction", "delete pods"]],
+  ["plugins",                          ["NodePressureEvictionLiveMigration"], ["get plugin.kubevirt.io/plugins"]],
   ["leases",                           [],                        []],
   ["leases",                           ["EvictionsInBackground"], ["get", "patch", "create"].map((verb) => `${verb} coordination.k8s.io/leases`)],
 ])("each right that is missing on %s is named, with the gates %j", async (resource, featureGates, expected) => {
   const cluster = connectTo(fake, without(resource));
-  expect(await missingRights(cluster, { ...DEFAULT_SETTINGS, featureGates })).toEqual(expected);
+  const shield = { ...DEFAULT_SETTINGS.shield, maxPodGracePeriodSeconds: 300 };
+  expect(await missingRights(cluster, { ...DEFAULT_SETTINGS, shield, featureGates })).toEqual(expected);
 });
 
 test("a webhook that does not ask Lifeboat is said to be wrong, and logged", async () => {

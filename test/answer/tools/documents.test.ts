@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { format } from "prettier";
 import { expect, test } from "vitest";
+import { featureTable } from "../../../infra/tools/docs/features.ts";
 import { settingsTable } from "../../../infra/tools/docs/settings.ts";
 import { versionTable } from "../../../infra/tools/docs/versions.ts";
 import { withTables } from "../../../infra/tools/docs/policy/document.ts";
@@ -9,7 +10,11 @@ import { withTables } from "../../../infra/tools/docs/policy/document.ts";
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
 test("REFERENCE.md has each setting and each version as the code has them", async () => {
-  const text = withTables(read("REFERENCE.md"), { settings: settingsTable, versions: versionTable });
+  const text = withTables(read("REFERENCE.md"), {
+    settings: settingsTable,
+    versions: versionTable,
+    features: featureTable,
+  });
   const how =
     "the settings or the versions have changed: `npx vitest run test/answer/tools -u` renders their tables in REFERENCE.md anew";
   await expect(await format(text, { parser: "markdown", printWidth: 120 }), how).toMatchFileSnapshot(

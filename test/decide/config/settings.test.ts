@@ -1,12 +1,12 @@
 /** The LifeboatConfiguration and the KubeVirt CR: every key, what is said about a wrong one, and the settings that both make. */
 import { describe, expect, test } from "vitest";
+import { notesOn } from "../../../shared/features.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import {
   defaultConfiguration,
   parseConfiguration,
   type LifeboatConfiguration,
   mergeSettings,
-  notesOn,
 } from "../../../shared/settings/configuration.ts";
 import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
 import { resolveStrategy } from "../../../shared/settings/strategy.ts";

@@ -1,5 +1,9 @@
 /** What each single permission of Lifeboat's accounts is for: what no longer works without it. `lifeboat doctor` says it, too. */
 
+import { grantsOf } from "../../../infra/cli/doctor/permissions.ts";
+import { FEATURES } from "../../../shared/features.ts";
+import type { Feature } from "../../../shared/settings/feature.ts";
+
 export interface Need {
   /** Below `infra/`. */
   readonly file: string;
@@ -15,6 +19,13 @@ export interface RelaysNeed extends Need {
 
 function of(file: string, rows: readonly (readonly [permission: string, without: string])[]): readonly Need[] {
   return rows.map(([permission, without]) => ({ file, permission, without }));
+}
+
+function needsOf(feature: Feature): readonly Need[] {
+  return (feature.permissions ?? []).map(({ verb, group, resource, subresource, name, without }) => {
+    const permission = `${verb} ${[group, resource, subresource, name].filter(Boolean).join("/")}`;
+    return { file: grantsOf(feature), permission, without };
+  });
 }
 
 // prettier-ignore
@@ -78,29 +89,7 @@ export const NEEDS: readonly Need[] = [
     ["update subresources.kubevirt.io/virtualmachineinstances/evacuate",                         "no mark is taken back"],
     ["update subresources.kubevirt.io/virtualmachineinstances/evacuate/cancel",                  "no mark is taken back"],
   ]),
-  ...of("kubernetes/optional/descheduler-support/descheduler-support.yaml", [
-    ["patch pods",                                                                               "pods are not annotated as to be evicted by request only"],
-  ]),
-  ...of("kubernetes/optional/descheduling/descheduling.yaml", [
-    ["get configmaps/lifeboat-descheduler",                                                      "there is no policy: no cycle"],
-    ["get coordination.k8s.io/leases/lifeboat-descheduling",                                     "whether another cycle runs is unknown: no cycle"],
-    ["patch coordination.k8s.io/leases/lifeboat-descheduling",                                   "one cycle in five minutes"],
-    ["create coordination.k8s.io/leases",                                                        "no cycle as long as there is no Lease"],
-  ]),
-  ...of("kubernetes/optional/guard/guard.yaml", [
-    ["delete pods",                                                                              "a pod that the taint manager gave up on stays past its deadline"],
-  ]),
-  ...of("kubernetes/optional/maintenance/maintenance.yaml", [
-    ["patch nodes",                                                                              "no NodeEvacuation starts: it cannot cordon its node"],
-    ["get kubevirt.io/virtualmachines",                                                          "no NodeEvacuation goes on: what owners of VMs want is unknown"],
-    ["update subresources.kubevirt.io/virtualmachines/restart",                                  "no VM that cannot migrate is restarted"],
-    ["update subresources.kubevirt.io/virtualmachines/stop",                                     "no VM that cannot migrate is stopped"],
-    ["update subresources.kubevirt.io/virtualmachines/start",                                    "VMs that were stopped for a maintenance stay off"],
-  ]),
-  ...of("kubernetes/optional/shield/shield.yaml", [
-    ["list events",                                                                              "a VM that the shield covers is let go although its shutdown was not refused"],
-    ["get plugin.kubevirt.io/plugins/lifeboat-shield",                                           "the shield covers no VM"],
-  ]),
+  ...FEATURES.flatMap(needsOf),
 ];
 
 type RelaysRow = readonly [permission: string, without: string, refused: string];

@@ -1,0 +1,11 @@
+/** Renders the table of optional features, for administrators. */
+import { FEATURES } from "../../../shared/features.ts";
+import type { Feature } from "../../../shared/settings/feature.ts";
+import { code, renderTable } from "./policy/tables.ts";
+
+export function featureTable(): string {
+  const rows = FEATURES.map(({ name, about, gates, events = [] }: Feature) => {
+    return [code(name), about, ...[gates, events].map((one) => one.map(code).join(", ") || "–")];
+  });
+  return renderTable([["feature", "does", "feature gates", "its own Events"], ...rows]);
+}

@@ -1,0 +1,14 @@
+/** Annotations for a descheduler, as a feature. */
+import type { Feature } from "../settings/feature.ts";
+import { planAnnotations } from "./descheduler-annotations.ts";
+
+export const deschedulerSupport = {
+  name: "descheduler-support",
+  about: "annotates launcher pods for another descheduler",
+  gates: ["DeschedulerSupport"],
+  manifests: ["descheduler-support"],
+  permissions: [
+    { verb: "patch", group: "", resource: "pods", without: "pods are not annotated as to be evicted by request only" },
+  ],
+  plan: planAnnotations,
+} as const satisfies Feature;

@@ -1,0 +1,48 @@
+/** Lifeboat's own descheduling, as a feature. */
+import { DESCHEDULER_CONFIG_MAP, DESCHEDULING, LIFEBOAT_NAMESPACE as namespace } from "../kube/names.ts";
+import { applying, type Feature, type Seen } from "../settings/feature.ts";
+import { failed, type Finding, ok, warning } from "../settings/finding.ts";
+
+const LEASES = { group: "coordination.k8s.io", resource: "leases", namespace } as const;
+const gates = ["EvictionsInBackground"] as const;
+
+export const descheduling = {
+  name: "descheduling",
+  about: "Lifeboat's own descheduler may evict; you apply its policy (ConfigMap lifeboat-descheduler)",
+  gates,
+  manifests: ["descheduling"],
+  permissions: [
+    {
+      verb: "get",
+      group: "",
+      resource: "configmaps",
+      name: DESCHEDULER_CONFIG_MAP,
+      namespace,
+      without: "there is no policy: no cycle",
+    },
+    { verb: "get", ...LEASES, name: DESCHEDULING, without: "whether another cycle runs is unknown: no cycle" },
+    { verb: "patch", ...LEASES, name: DESCHEDULING, without: "one cycle in five minutes" },
+    { verb: "create", ...LEASES, without: "no cycle as long as there is no Lease" },
+  ],
+  events: ["Descheduled", "EvictionFailed"],
+  notes: ({ descheduling: { intervalSeconds }, featureGates }) =>
+    applying([
+      [
+        "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
+        intervalSeconds > 0 && !featureGates.includes(gates[0]),
+      ],
+    ]),
+  examine,
+} as const satisfies Feature;
+
+/** Checks the policy of Lifeboat's own descheduling. Without a policy, Lifeboat evicts nothing. */
+async function examine({ settings, policy }: Seen): Promise<readonly Finding[]> {
+  if (!settings.featureGates.includes(gates[0])) return [];
+  const loaded = await policy();
+  if (loaded.ok && loaded.problems.length === 0) return [ok("the descheduling policy is valid")];
+  const reasons = loaded.problems.map(({ field, message }) => `${field}: ${message}`);
+  if (loaded.ok) return [warning("some plugins of the descheduling policy are left out", reasons, POLICY)];
+  return [failed("nothing is descheduled: the policy is missing or wrong", reasons, POLICY)];
+}
+
+const POLICY = "kubectl apply -f POLICY; an example: infra/kubernetes/optional/descheduler-policy";

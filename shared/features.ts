@@ -1,0 +1,36 @@
+/** The optional features. A new one is a `feature.ts` in its own folder, its manifests, and a line here. A new gate is a setting: settings.ts. */
+import { deschedulerSupport } from "./annotations/feature.ts";
+import { descheduling } from "./descheduling/feature.ts";
+import { guard } from "./guard/feature.ts";
+import { maintenance } from "./maintenance/feature.ts";
+import { pressure } from "./pressure/feature.ts";
+import { type Feature, isFeatureOn } from "./settings/feature.ts";
+import type { Settings } from "./settings/settings.ts";
+import { shield } from "./shield/feature.ts";
+
+/** In the order in which their rules run in a reconcile. */
+export const FEATURES = [
+  guard,
+  shield,
+  pressure,
+  deschedulerSupport,
+  maintenance,
+  descheduling,
+  manifestsOnly("migration-policy", "makes urgent migrations converge"),
+  manifestsOnly("restriction", "limits what Lifeboat's account may change on pods and nodes"),
+] as const satisfies readonly Feature[];
+
+function manifestsOnly(name: string, about: string) {
+  return { name, about, gates: [], manifests: [name] } as const;
+}
+
+const all: readonly Feature[] = FEATURES;
+
+/** Returns what the configuration sets that has no effect, or less than expected. */
+export function notesOn(settings: Settings): readonly string[] {
+  return all.flatMap(({ notes }) => notes?.(settings) ?? []);
+}
+
+export function featuresOn(settings: Settings): readonly Feature[] {
+  return all.filter((feature) => isFeatureOn(feature, settings));
+}

@@ -1,0 +1,30 @@
+/** The doctor's check of the guard: whether it is on, and whether the API server's policies act while Lifeboat is away. */
+import type { Seen } from "../settings/feature.ts";
+import { failed, type Finding, ok, warning } from "../settings/finding.ts";
+import { GUARD_CAUSES, isGateOn } from "../settings/guarded.ts";
+import { holdVerdict } from "../settings/holds.ts";
+
+export async function examineGuard(seen: Seen): Promise<readonly Finding[]> {
+  const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, seen.settings));
+  const isInstalled = (await seen.guardWebhook()) !== undefined;
+  const holds = await holdsOf(seen);
+  // Where it is missing, WebhookCalled says so.
+  if (causes.length > 0) {
+    return [...(isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : []), ...holds];
+  }
+  if (!isInstalled) return [ok("the guard is off"), ...holds];
+  const fix = "kubectl edit lifeboatconfiguration lifeboat";
+  return [...holds, warning("the guard is installed and refuses nothing", "none of its feature gates is on", fix)];
+}
+
+/** Checks the API server's policies that act while Lifeboat is away, and whether VMs can leave a tainted node at all. */
+async function holdsOf({ holdPolicies, settings }: Seen): Promise<readonly Finding[]> {
+  const verdict = holdVerdict(await holdPolicies(), settings);
+  if (verdict === undefined) return [];
+  const { reason, message, fix = "" } = verdict;
+  if (reason === "Holds") return [ok(message)];
+  if (reason === "HandlerEndsWithTaint") return [warning("virt-handler ends with a NoExecute taint", message, fix)];
+  return [
+    failed(reason === "PolicyMissing" ? "the guard's policies are missing" : "a policy has no gate", message, fix),
+  ];
+}

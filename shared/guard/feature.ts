@@ -1,0 +1,27 @@
+/** The guard, as a feature. */
+import type { Feature } from "../settings/feature.ts";
+import { examineGuard } from "./examine.ts";
+import { planDisruptions } from "./disruption.ts";
+
+export const guard = {
+  name: "guard",
+  about: "refuses deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
+  gates: [
+    "PreemptionEvictionLiveMigration",
+    "NoExecuteTaintEvictionLiveMigration",
+    "NodeTerminationEvictionLiveMigration",
+  ],
+  manifests: ["launchers", "hold-preemption", "hold-taints", "hold-node-end", "guard"],
+  permissions: [
+    {
+      verb: "delete",
+      group: "",
+      resource: "pods",
+      without: "a pod that the taint manager gave up on stays past its deadline",
+    },
+  ],
+  withoutRelay: "the guard is on: deletions that the API server does not ask it about go unnoticed",
+  events: ["DeletionRefused", "DeletionAllowed", "DisruptionSeen", "DeadlineKept"],
+  plan: planDisruptions,
+  examine: examineGuard,
+} as const satisfies Feature;

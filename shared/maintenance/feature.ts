@@ -1,0 +1,57 @@
+/** Maintenance of nodes, as a feature: without its permissions no NodeEvacuation starts. */
+import { hasEnded } from "../kube/node-evacuation.ts";
+import type { Feature, Seen } from "../settings/feature.ts";
+import { type Finding, ok, warning } from "../settings/finding.ts";
+
+const SUBRESOURCES = { verb: "update", group: "subresources.kubevirt.io", resource: "virtualmachines" } as const;
+
+export const maintenance = {
+  name: "maintenance",
+  about: "carries out NodeEvacuations: cordons nodes, restarts and stops VMs where that is asked for",
+  gates: [],
+  manifests: ["maintenance"],
+  permissions: [
+    {
+      verb: "patch",
+      group: "",
+      resource: "nodes",
+      without: "no NodeEvacuation starts: it cannot cordon its node",
+    },
+    {
+      verb: "get",
+      group: "kubevirt.io",
+      resource: "virtualmachines",
+      without: "no NodeEvacuation goes on: what owners of VMs want is unknown",
+    },
+    { ...SUBRESOURCES, subresource: "restart", without: "no VM that cannot migrate is restarted" },
+    { ...SUBRESOURCES, subresource: "stop", without: "no VM that cannot migrate is stopped" },
+    { ...SUBRESOURCES, subresource: "start", without: "VMs that were stopped for a maintenance stay off" },
+  ],
+  events: ["Restarted", "Stopped", "StartRefused", "ShutdownPlanned"],
+  examine,
+} as const satisfies Feature;
+
+/** Checks NodeEvacuations that have not ended: what they need, and what keeps them. */
+async function examine(seen: Seen): Promise<readonly Finding[]> {
+  const open = (await seen.nodeEvacuations()).filter((ne) => !hasEnded(ne));
+  const permissions = await seen.permissions();
+  if (open.length === 0) {
+    return [
+      ok(
+        permissions.status === "ok"
+          ? "no maintenance of a node is open"
+          : "the component maintenance is not installed: nobody can drain with Lifeboat",
+      ),
+    ];
+  }
+  const blocked = open.filter(({ status }) => status.phase === "Blocked");
+  const findings = blocked.map(({ name, spec, status: { message = "" } }) =>
+    warning(
+      `NodeEvacuation ${name} of node ${spec.nodeName} is blocked`,
+      message,
+      `kubectl describe nodeevacuation ${name}`,
+    ),
+  );
+  const names = open.map(({ name, status: { phase = "Scheduled" } }) => `${name} (${phase})`).join(", ");
+  return [ok(`NodeEvacuations that have not ended: ${names}`), permissions, ...findings];
+}

@@ -1,0 +1,13 @@
+/** Node pressure, as a feature. */
+import type { Feature } from "../settings/feature.ts";
+import { planPressure } from "./pressure.ts";
+
+export const pressure = {
+  name: "pressure",
+  about: "moves VMs off nodes under memory, disk or PID pressure",
+  gates: ["NodePressureEvictionLiveMigration"],
+  manifests: [],
+  withoutRelay: "node pressure is looked at every ten minutes only, which is too late",
+  events: ["NodeUnderPressure"],
+  plan: planPressure,
+} as const satisfies Feature;

@@ -1,0 +1,56 @@
+/** An optional feature of Lifeboat in one object. `shared/features.ts` lists them; whoever needs something of each feature reads that list. */
+import type { EventReason, Plan } from "../kube/action.ts";
+import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import type { Right } from "../kube/right.ts";
+import type { Finding } from "./finding.ts";
+import type { HoldPolicy } from "./holds.ts";
+import type { FeatureGate, Settings } from "./settings.ts";
+import type { VersionRow } from "./versions.ts";
+
+export interface Feature {
+  /** The name for `lifeboat install --with`. Its manifests are in `infra/kubernetes/optional/NAME`. */
+  readonly name: string;
+  readonly about: string;
+  readonly gates: readonly FeatureGate[];
+  /** Says whether it is on. Absent: it is on with one of its gates. */
+  readonly isOn?: (settings: Settings) => boolean;
+  /** Names of its manifests, in the order in which they are applied. */
+  readonly manifests: readonly string[];
+  /** The permissions that its manifest NAME.yaml grants, and what no longer works without each. */
+  readonly permissions?: readonly (Right & { readonly without: string })[];
+  readonly needs?: VersionRow;
+  /** A feature gate of KubeVirt's that has to be on. */
+  readonly kubevirtGate?: string;
+  /** What a Worker without the relay does too late. */
+  readonly withoutRelay?: string;
+  /** Events that only this feature records. */
+  readonly events?: readonly EventReason[];
+  /** Its rules in a reconcile: they plan nothing where their facts were not read. */
+  readonly plan?: (world: never) => Plan;
+  /** Returns what the configuration sets and what has no effect, or less than expected. */
+  readonly notes?: (settings: Settings) => readonly string[];
+  /** Its check of `lifeboat doctor`. */
+  readonly examine?: (seen: Seen) => Promise<readonly Finding[]>;
+}
+
+/** What a check may read. A read that fails throws, and the doctor says so. */
+export interface Seen {
+  readonly settings: Settings;
+  readonly permissions: () => Promise<Finding>;
+  readonly nodeEvacuations: () => Promise<readonly NodeEvacuationFacts[]>;
+  readonly guardWebhook: () => Promise<object | undefined>;
+  readonly holdPolicies: () => Promise<ReadonlySet<HoldPolicy>>;
+  readonly policy: () => Promise<{
+    readonly ok: boolean;
+    readonly problems: readonly { readonly field: string; readonly message: string }[];
+  }>;
+}
+
+export function isFeatureOn({ isOn, gates }: Feature, settings: Settings): boolean {
+  return isOn?.(settings) ?? gates.some((gate) => settings.featureGates.includes(gate));
+}
+
+/** Returns the notes that apply. */
+export function applying(notes: readonly (readonly [note: string, applies: boolean])[]): readonly string[] {
+  return notes.flatMap(([note, applies]) => (applies ? [note] : []));
+}

@@ -1,0 +1,49 @@
+/** The shield, as a feature. */
+import { PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
+import { applying, type Feature } from "../settings/feature.ts";
+import { isShieldWanted } from "../settings/settings.ts";
+import { VERSIONS, versionText } from "../settings/versions.ts";
+import { planShield } from "./shield.ts";
+
+const needs = VERSIONS.plugins;
+
+export const shield = {
+  name: "shield",
+  about: `experimental: launchers wait after a SIGTERM under node pressure (${versionText(needs.of, needs.since)}, gate Plugins)`,
+  gates: ["NodePressureEvictionLiveMigration"],
+  isOn: isShieldWanted,
+  manifests: ["shield"],
+  permissions: [
+    {
+      verb: "list",
+      group: "",
+      resource: "events",
+      without: "a VM that the shield covers is let go although its shutdown was not refused",
+    },
+    {
+      verb: "get",
+      group: "plugin.kubevirt.io",
+      resource: "plugins",
+      name: SHIELD_PLUGIN,
+      without: "the shield covers no VM",
+    },
+  ],
+  needs,
+  kubevirtGate: PLUGINS_GATE,
+  plan: planShield,
+  notes: (settings) => {
+    const isSet = settings.shield.maxPodGracePeriodSeconds > 0;
+    const isWanted = isShieldWanted(settings);
+    return applying([
+      ["the shield is in force: VMs of a node under pressure may move after SIGTERM", settings.isShieldOn],
+      [
+        "shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration",
+        isSet && !isWanted,
+      ],
+      [
+        "shield.maxPodGracePeriodSeconds has no effect without optional/shield and KubeVirt's feature gate Plugins",
+        isWanted && !settings.isShieldOn,
+      ],
+    ]);
+  },
+} as const satisfies Feature;
