@@ -1,5 +1,5 @@
 /** Annotations for a descheduler, as a feature. */
-import type { Feature } from "../settings/feature.ts";
+import { type Feature, permission } from "../settings/feature.ts";
 import { planAnnotations } from "./descheduler-annotations.ts";
 
 export const deschedulerSupport = {
@@ -7,8 +7,6 @@ export const deschedulerSupport = {
   about: "annotates launcher pods for another descheduler",
   gates: ["DeschedulerSupport"],
   manifests: ["descheduler-support"],
-  permissions: [
-    { verb: "patch", group: "", resource: "pods", without: "pods are not annotated as to be evicted by request only" },
-  ],
+  permissions: [permission("patch", "pods", "pods are not annotated as to be evicted by request only")],
   plan: planAnnotations,
 } as const satisfies Feature;

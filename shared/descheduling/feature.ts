@@ -1,9 +1,10 @@
 /** Lifeboat's own descheduling, as a feature. */
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULING, LIFEBOAT_NAMESPACE as namespace } from "../kube/names.ts";
-import { applying, type Feature, type Seen } from "../settings/feature.ts";
+import { applying, type Feature, permission, type Seen } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
 
-const LEASES = { group: "coordination.k8s.io", resource: "leases", namespace } as const;
+const LEASES = "coordination.k8s.io/leases";
+const LEASE = { namespace, name: DESCHEDULING };
 const gates = ["EvictionsInBackground"] as const;
 
 export const descheduling = {
@@ -12,17 +13,10 @@ export const descheduling = {
   gates,
   manifests: ["descheduling"],
   permissions: [
-    {
-      verb: "get",
-      group: "",
-      resource: "configmaps",
-      name: DESCHEDULER_CONFIG_MAP,
-      namespace,
-      without: "there is no policy: no cycle",
-    },
-    { verb: "get", ...LEASES, name: DESCHEDULING, without: "whether another cycle runs is unknown: no cycle" },
-    { verb: "patch", ...LEASES, name: DESCHEDULING, without: "one cycle in five minutes" },
-    { verb: "create", ...LEASES, without: "no cycle as long as there is no Lease" },
+    permission("get", "configmaps", "there is no policy: no cycle", { namespace, name: DESCHEDULER_CONFIG_MAP }),
+    permission("get", LEASES, "whether another cycle runs is unknown: no cycle", LEASE),
+    permission("patch", LEASES, "one cycle in five minutes", LEASE),
+    permission("create", LEASES, "no cycle as long as there is no Lease", { namespace }),
   ],
   events: ["Descheduled", "EvictionFailed"],
   notes: ({ descheduling: { intervalSeconds }, featureGates }) =>

@@ -1,9 +1,9 @@
 /** Maintenance of nodes, as a feature: without its permissions no NodeEvacuation starts. */
 import { hasEnded } from "../kube/node-evacuation.ts";
-import type { Feature, Seen } from "../settings/feature.ts";
+import { type Feature, permission, type Seen } from "../settings/feature.ts";
 import { type Finding, ok, warning } from "../settings/finding.ts";
 
-const SUBRESOURCES = { verb: "update", group: "subresources.kubevirt.io", resource: "virtualmachines" } as const;
+const VMS = "subresources.kubevirt.io/virtualmachines";
 
 export const maintenance = {
   name: "maintenance",
@@ -11,21 +11,11 @@ export const maintenance = {
   gates: [],
   manifests: ["maintenance"],
   permissions: [
-    {
-      verb: "patch",
-      group: "",
-      resource: "nodes",
-      without: "no NodeEvacuation starts: it cannot cordon its node",
-    },
-    {
-      verb: "get",
-      group: "kubevirt.io",
-      resource: "virtualmachines",
-      without: "no NodeEvacuation goes on: what owners of VMs want is unknown",
-    },
-    { ...SUBRESOURCES, subresource: "restart", without: "no VM that cannot migrate is restarted" },
-    { ...SUBRESOURCES, subresource: "stop", without: "no VM that cannot migrate is stopped" },
-    { ...SUBRESOURCES, subresource: "start", without: "VMs that were stopped for a maintenance stay off" },
+    permission("patch", "nodes", "no NodeEvacuation starts: it cannot cordon its node"),
+    permission("get", "kubevirt.io/virtualmachines", "no NodeEvacuation goes on: what owners of VMs want is unknown"),
+    permission("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
+    permission("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),
+    permission("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),
   ],
   events: ["Restarted", "Stopped", "StartRefused", "ShutdownPlanned"],
   examine,

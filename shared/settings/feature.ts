@@ -17,7 +17,7 @@ export interface Feature {
   /** Names of its manifests, in the order in which they are applied. */
   readonly manifests: readonly string[];
   /** The permissions that its manifest NAME.yaml grants, and what no longer works without each. */
-  readonly permissions?: readonly (Right & { readonly without: string })[];
+  readonly permissions?: readonly Permission[];
   readonly needs?: VersionRow;
   /** A feature gate of KubeVirt's that has to be on. */
   readonly kubevirtGate?: string;
@@ -31,6 +31,16 @@ export interface Feature {
   readonly notes?: (settings: Settings) => readonly string[];
   /** Its check of `lifeboat doctor`. */
   readonly examine?: (seen: Seen) => Promise<readonly Finding[]>;
+}
+
+interface Permission extends Right {
+  readonly without: string;
+}
+
+/** `of`: GROUP/RESOURCE, or RESOURCE of the core group. `without`: what no longer works. */
+export function permission(verb: string, of: string, without: string, more: Partial<Right> = {}): Permission {
+  const [resource = "", group = ""] = of.split("/").toReversed();
+  return { verb, group, resource, ...more, without };
 }
 
 /** What a check may read. A read that fails throws, and the doctor says so. */
