@@ -49,7 +49,11 @@ export interface NodeEvacuationSpec {
   readonly returnVMs: "Never" | "WhenUncordoned";
 }
 
-type Count = "total" | "left" | "moving" | "waiting" | "blocked" | "restarted" | "stopped" | "shutDown";
+/** What became of a VM of the node. */
+export const OUTCOMES = ["Moved", "Restarted", "ShutDown", "Stopped", "Abandoned", "LeftBehind"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+type Count = "total" | "left" | "moving" | "waiting" | "blocked" | Uncapitalize<Outcome>;
 export type VmCounts = Readonly<Record<Count, number>>;
 
 export interface NodeBlocker {
@@ -64,10 +68,17 @@ export interface NodeBlocker {
   readonly since?: string | undefined;
 }
 
-/** A VM whose eviction ends its guest, as its strategy says. */
-export interface ShutDownVm extends NamespacedName {
+/** A VM that was on the node since it started. */
+export interface VmOutcome extends NamespacedName {
+  /** UID of the VMI. */
   readonly uid: string;
-  /** When Lifeboat saw that the guest had ended. Absent: it has not. */
+  /** Absent: that is open. */
+  readonly outcome?: Outcome | undefined;
+  /** CamelCase. */
+  readonly reason?: string | undefined;
+  readonly targetNode?: string | undefined;
+  /** When Lifeboat began with it. */
+  readonly startTime?: string | undefined;
   readonly time?: string | undefined;
 }
 
@@ -93,7 +104,7 @@ export interface NodeEvacuationStatus {
   readonly lastUpdateTime?: string | undefined;
   readonly virtualMachines?: VmCounts | undefined;
   readonly blockers: readonly NodeBlocker[];
-  readonly shutDowns: readonly ShutDownVm[];
+  readonly outcomes: readonly VmOutcome[];
   readonly conditions: readonly NodeCondition[];
 }
 
@@ -104,7 +115,7 @@ export const NODE_EVACUATION_BOUNDS = {
   "status.conditions[].message": 2048,
   "status.blockers": 20,
   "status.blockers[].message": 1024,
-  "status.shutDowns": 500,
+  "status.outcomes": 500,
 } as const;
 
 export interface NodeEvacuationFacts {
@@ -129,5 +140,10 @@ function isReturned({ conditions }: NodeEvacuationStatus): boolean {
 
 /** Whether a reconcile has anything to do for it: once the node is uncordoned, VMs may return to it, or start again. */
 export function isOpen({ status }: Pick<NodeEvacuationFacts, "status">): boolean {
-  return !hasEnded({ status }) || (status.phase === "Evacuated" && !isReturned(status));
+  return !hasEnded({ status }) || isUnsettled(status) || (status.phase === "Evacuated" && !isReturned(status));
+}
+
+/** Whether it is not known yet what became of some VM. */
+export function isUnsettled({ outcomes }: NodeEvacuationStatus): boolean {
+  return outcomes.some(({ outcome }) => outcome === undefined);
 }

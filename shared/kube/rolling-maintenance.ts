@@ -1,5 +1,5 @@
 /** A `RollingMaintenance`: several nodes have to be empty, a few at a time. */
-import { NODE_ACTIVE_PHASES, NODE_END_PHASES, type NodeEvacuationSpec } from "./node-evacuation.ts";
+import { NODE_ACTIVE_PHASES, NODE_END_PHASES, type NodeEvacuationSpec, type VmCounts } from "./node-evacuation.ts";
 
 export const ROLLING_ACTIVE_PHASES = ["Scheduled", "Running", "Paused", "Blocked"] as const;
 export const ROLLING_END_PHASES = ["Completed", "Stopped", "Withdrawn"] as const;
@@ -40,20 +40,6 @@ export interface RollingMaintenanceSpec {
   readonly template: NodeTemplate;
 }
 
-const VM_COUNTS = [
-  "total",
-  "left",
-  "moving",
-  "waiting",
-  "blocked",
-  "moved",
-  "restarted",
-  "shutDown",
-  "stopped",
-  "abandoned",
-  "leftBehind",
-] as const;
-
 /** One node of it. */
 export interface NodeRow {
   readonly name: string;
@@ -65,7 +51,7 @@ export interface NodeRow {
   readonly completionTime?: string | undefined;
   /** When it was in service again. */
   readonly returnTime?: string | undefined;
-  readonly virtualMachines?: Readonly<Record<(typeof VM_COUNTS)[number], number>> | undefined;
+  readonly virtualMachines?: VmCounts | undefined;
 }
 
 export type NodeCounts = Readonly<Record<"total" | "pending" | "active" | "evacuated" | "failed", number>>;

@@ -1,7 +1,7 @@
 /** Lists the pods and VMs that cannot leave a node, each with a reason and the time since when. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName } from "../kube/facts.ts";
-import { keyOf } from "../kube/objects.ts";
+import { isOfVm, keyOf } from "../kube/objects.ts";
 import {
   type NodeBlocker,
   NODE_EVACUATION_BOUNDS as BOUNDS,
@@ -9,14 +9,14 @@ import {
   type VmCounts,
 } from "../kube/node-evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
-import { isBlocked, type Subject } from "../preflight/progress.ts";
+import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
 import { secondsSince } from "../settings/time.ts";
 import { blockerOf, OVERDUE_SECONDS, vmOf, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
   // VMs to shut down come first: the list has a bound, and these VMs must stay in it from read to read.
-  const first = views.toSorted((a, b) => Number(b.fate === "ShutsDown") - Number(a.fate === "ShutsDown"));
+  const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
 }
@@ -45,7 +45,7 @@ function notBack({ namespace, spec, status: { message = "" } }: EvacuationFacts)
 }
 
 /** Lists the pods that cannot leave, except launcher pods of VMs that are listed already. */
-function podBlockers(pods: readonly Subject[], views: readonly VmView[], w: NodeWorld): readonly NodeBlocker[] {
+export function podBlockers(pods: readonly Subject[], views: readonly VmView[], w: NodeWorld): readonly NodeBlocker[] {
   const view = ({ vmi }: Subject) => views.find((one) => one.vmi.uid === vmi?.uid);
   return pods
     .filter((subject) => view(subject)?.blocker === undefined)
@@ -98,7 +98,23 @@ const PASSING: ReadonlySet<string> = new Set([
 
 /** Whether no VM moves, nor is about to: then the other pods leave. */
 export function isCalm(views: readonly VmView[]): boolean {
-  return views.every(({ fate, blocker }) => fate === "Blocked" || fate === "Goes" || blocker?.reason === "External");
+  return views.every(isQuiet);
+}
+
+function isQuiet({ fate, blocker, isHeldBack }: VmView): boolean {
+  return fate === "Blocked" || fate === "Goes" || isHeldBack === true || blocker?.reason === "External";
+}
+
+/** Whether a drain waits for the pod. */
+export function isLeft(subject: Subject, { ne }: Pick<NodeWorld, "ne">): boolean {
+  const { pod, verdict } = subject;
+  const isVms = verdict.vmi !== undefined || verdict.outcome === "Waits" || isOfVm(pod);
+  return (!isMinor(subject) || isCompleted(subject)) && (isVms || ne.spec.otherPods !== "Leave");
+}
+
+/** `kubectl drain` evicts pods that have ended, too: the API server deletes them at once. */
+export function isCompleted({ verdict }: Subject): boolean {
+  return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }
 
 /** Whether nothing leaves any more without a person. */

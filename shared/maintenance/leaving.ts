@@ -1,20 +1,21 @@
 /** Emptying a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { isOfVm, keyOf } from "../kube/objects.ts";
+import { keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
-import { isMinor, type Subject } from "../preflight/progress.ts";
+import type { Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
-import { blockersOf, isSettled, isShutdownDue } from "./blockers.ts";
-import { endedText, shutDownsOf } from "./shut-downs.ts";
-import { countsOf, isHeard, viewOf, vmOf, type VmView } from "./vms.ts";
+import { blockersOf, isCompleted, isLeft, isSettled, isShutdownDue } from "./blockers.ts";
+import { viewsOf } from "./held-back.ts";
+import { countsOf, endedText, outcomesOf } from "./outcomes.ts";
+import { isHeard, vmOf, type VmView } from "./vms.ts";
 import { type Candidate, type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
 export function leaving(seen: NodeWorld): NodeNext {
-  const views = seen.vmis.map((vmi) => viewOf(vmi, seen));
-  const shutDowns = shutDownsOf(views, seen);
-  const w = { ...seen, ne: { ...seen.ne, status: { ...seen.ne.status, shutDowns } } };
+  const views = viewsOf(seen);
+  const outcomes = outcomesOf(views, seen);
+  const w = { ...seen, ne: { ...seen.ne, status: { ...seen.ne.status, outcomes } } };
   const counts = countsOf(views, w);
   const pods = (w.subjects ?? []).filter((subject) => isLeft(subject, w));
   if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
@@ -23,16 +24,16 @@ export function leaving(seen: NodeWorld): NodeNext {
   const begun = [...beginnings, ...undone(w)];
   const blockers = blockersOf(views, pods, w);
   const isProgress = begun.length > 0 || evicted.some(({ pod }) => blockers.every(({ uid }) => uid !== pod.uid));
-  const isStuck = !isProgress && isSettled(views, counts, blockers, w);
+  const held = new Set(views.filter(({ isHeldBack }) => isHeldBack).map(({ vmi }) => vmi.uid));
+  const stuck = blockers.filter(({ uid }) => uid === undefined || !held.has(uid));
+  const isStuck = !isProgress && isSettled(views, counts, stuck, w);
   return {
     phase: isStuck ? "Blocked" : "Evacuating",
-    message: isStuck
-      ? `${blockers.length} cannot leave; first: ${textOf(blockers[0])}`
-      : progressText(counts, pods.length),
+    message: isStuck ? `${stuck.length} cannot leave; first: ${textOf(stuck[0])}` : progressText(counts, pods.length),
     more: {
       virtualMachines: counts,
       blockers,
-      shutDowns,
+      outcomes,
       estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w),
     },
     chains: [...begun.map((action) => [action]), ...evicted.map((pod) => evict(pod, w))],
@@ -41,7 +42,7 @@ export function leaving(seen: NodeWorld): NodeNext {
 }
 
 function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
-  const ended = endedText(counts, w);
+  const ended = endedText(w.ne.status.outcomes);
   const took = Math.round(secondsSince(w.ne.status.startTime, w.now));
   const message = `the node is empty after ${took}s; VMs that left: ${counts.total}${ended === "" ? "" : `, of which ${ended}`}`;
   return {
@@ -50,7 +51,7 @@ function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
     more: {
       virtualMachines: counts,
       blockers: [],
-      shutDowns: w.ne.status.shutDowns,
+      outcomes: w.ne.status.outcomes,
       estimatedCompletionTime: undefined,
     },
     first: handedOver(w),
@@ -61,18 +62,6 @@ function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
 function handedOver({ ne, node }: NodeWorld): readonly Action[] {
   const by = ownerOf(ne);
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
-}
-
-/** Whether a drain waits for the pod. */
-function isLeft(subject: Subject, { ne }: NodeWorld): boolean {
-  const { pod, verdict } = subject;
-  const isVms = verdict.vmi !== undefined || verdict.outcome === "Waits" || isOfVm(pod);
-  return (!isMinor(subject) || isCompleted(subject)) && (isVms || ne.spec.otherPods !== "Leave");
-}
-
-/** `kubectl drain` evicts pods that have ended, too: the API server deletes them at once. */
-function isCompleted({ verdict }: Subject): boolean {
-  return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }
 
 /** Restarts of VMs that their owners have stopped or deleted meanwhile: nothing starts these. */

@@ -5,24 +5,32 @@ import type { Client } from "../kube/client.ts";
 import { evacuationsOf, LAUNCHER } from "../kube/requests.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
-import { scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
+import { NodeWithResources, scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { boundAmong } from "./forecast.ts";
 import { keptAmong } from "./kept.ts";
+import { missingOf } from "./outcomes.ts";
 import { type Priorities, viewOf, vmOf } from "./vms.ts";
-import type { NodeWorld } from "./world.ts";
+import type { NodeWorld, Whereabouts } from "./world.ts";
 
 /** If a node has more, the others have their turn when some of these have left. */
 export const MOST_VMS = 100;
 
-/** VMs that were to be shut down, and are not on the node any more. */
-export async function goneOf(here: readonly VmiFacts[], { status }: NodeEvacuationFacts, cluster: Client) {
-  const present = new Set(here.map(({ uid }) => uid));
-  const missing = status.shutDowns.filter(({ uid, time }) => time === undefined && !present.has(uid));
-  const read = missing.slice(0, MOST_VMS).map(async (vm) => {
-    const vmi = await cluster.get("virtualmachineinstances", vm);
-    return [vm.uid, vmi?.uid === vm.uid && !isFinal(vmi) ? "Moved" : "Ended"] as const;
-  });
+/** Where VMs are that have left the node, each otherwise than by an Evacuation that says so. */
+export async function goneOf(w: Omit<NodeWorld, "gone">, cluster: Client): Promise<NodeWorld["gone"]> {
+  const read = missingOf(w)
+    .slice(0, MOST_VMS)
+    .map(async (vm) => {
+      const vmi = await cluster.get("virtualmachineinstances", vm);
+      return [vm.uid, whereaboutsOf(vm.uid, vmi, w.ne.spec.nodeName)] as const;
+    });
   return new Map(await Promise.all(read));
+}
+
+function whereaboutsOf(uid: string, vmi: VmiFacts | undefined, nodeName: string): Whereabouts {
+  if (vmi === undefined || isFinal(vmi)) return { is: "Off" };
+  if (vmi.uid !== uid) return { is: "Again" };
+  return vmi.nodeName === nodeName ? { is: "Here" } : { is: "Elsewhere", node: vmi.nodeName };
 }
 
 /** A mark that no migration follows, and that this one has not asked for, may stay for ever: whose it is says why. */
@@ -58,4 +66,15 @@ export async function prioritiesOf(
   if (spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
   const pods = await cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": spec.nodeName } });
   return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
+}
+
+/** Nodes are read only if a VM asks for some. */
+export async function observeBound(here: readonly VmiFacts[], { spec }: NodeEvacuationFacts, cluster: Client) {
+  const choosy = here.filter(({ asks }) => Object.keys(asks.nodeSelector).length > 0 || asks.required !== undefined);
+  if (choosy.length === 0) return new Map<string, string>();
+  const nodes = await cluster.list("nodes", { as: NodeWithResources });
+  return boundAmong(
+    choosy,
+    nodes.filter(({ name }) => name !== spec.nodeName),
+  );
 }

@@ -18,9 +18,10 @@ import type { Observer } from "../settings/load-settings.ts";
 import { boundAmong, flagsOf, restartObstacle } from "./forecast.ts";
 import { aheadOf, placedFirst } from "./beside.ts";
 import { isCalm, isShutdownDue } from "./blockers.ts";
+import { viewsOf } from "./held-back.ts";
 import { isRestarting } from "./leaving.ts";
 import { returning } from "./returning.ts";
-import { goneOf, keptOf, MOST_VMS, othersOf, prioritiesOf } from "./observe-vms.ts";
+import { goneOf, keptOf, observeBound, MOST_VMS, othersOf, prioritiesOf } from "./observe-vms.ts";
 import { nextOfNode, NOT_READ } from "./rules.ts";
 import { heldUntil, inOrder, placesFree, viewOf, type VmView } from "./vms.ts";
 import { type Candidate, hasStarted, isDue, type NodeWorld, type VmFacts } from "./world.ts";
@@ -55,9 +56,12 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
   ]);
   const rivals = all.filter(({ uid, spec }) => uid !== ne.uid && spec.nodeName === ne.spec.nodeName);
   const world = { settings, now, ne, node, rivals, before: { ne: before, node: nodeBefore }, ...NOTHING, evacuations };
+  if (hasEnded(ne)) {
+    const gone = await goneOf(world, cluster);
+    const isBack = isOpen(ne) && node?.unschedulable === false;
+    return { ...world, gone, returning: isBack ? await returning(world, cluster) : [] };
+  }
   if (node === undefined) return world;
-  if (hasEnded(ne))
-    return { ...world, returning: isOpen(ne) && !node.unschedulable ? await returning(world, cluster) : [] };
   if (hasStarted(ne)) return await observeLeaving(world, looking);
   return await observeWaiting(world, looking);
 }
@@ -125,7 +129,7 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const vmis = inOrder(here, ne.spec.virtualMachines.order, await prioritiesOf(here, ne, cluster));
   const [others, gone, bound] = await Promise.all([
     othersOf(here, before, cluster),
-    goneOf(here, ne, cluster),
+    goneOf({ ...before, vmis: here }, cluster),
     observeBound(here, ne, cluster),
   ]);
   const world = { ...before, others, gone, bound };
@@ -135,24 +139,19 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const read = { ...world, vmis, vms: await readVms([...turnedOff(world, vmis), ...pinned], looking), obstacles };
   const seen = { ...read, kept: await keptOf(read, cluster) };
   const isRunning = ne.spec.progress === "Running" && node?.unschedulable === true;
-  const ready = isRunning ? await withCandidates(seen, looking) : seen;
-  if (!isCalm(vmis.map((vmi) => viewOf(vmi, ready)))) return ready;
+  const calm = await whenCalm(seen, looking);
+  return isRunning ? await whenCalm(await withCandidates(calm, looking), looking) : calm;
+}
+
+/** With the pods of the node, if no VM moves. */
+async function whenCalm(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
+  const { ne } = world;
+  if (world.subjects !== undefined || !isCalm(viewsOf(world))) return world;
   const pods = await observePodsOf(ne.spec.nodeName, flagsOf(ne.spec), looking);
   const nowhere = { otherNodes: [], otherPods: [], migratingElsewhere: [], leavingElsewhere: [] };
   const around = { ...nowhere, volumes: [], finished: [] };
-  const found = await cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
-  return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
-}
-
-/** Nodes are read only if a VM asks for some. */
-async function observeBound(here: readonly VmiFacts[], { spec }: NodeEvacuationFacts, cluster: Client) {
-  const choosy = here.filter(({ asks }) => Object.keys(asks.nodeSelector).length > 0 || asks.required !== undefined);
-  if (choosy.length === 0) return new Map<string, string>();
-  const nodes = await cluster.list("nodes", { as: NodeWithResources });
-  return boundAmong(
-    choosy,
-    nodes.filter(({ name }) => name !== spec.nodeName),
-  );
+  const found = await looking.cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
+  return found === undefined ? world : { ...world, subjects: subjectsOf({ ...pods, ...around, node: found }) };
 }
 
 const MAY_DEPEND: ReadonlySet<string> = new Set(["NotMigratable", "BoundToNode", "Abandoned"]);
@@ -186,7 +185,7 @@ async function readVms(vmis: readonly NamespacedName[], { cluster }: Looking): P
 }
 
 async function withCandidates(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
-  const views = world.vmis.map((vmi) => viewOf(vmi, world));
+  const views = viewsOf(world);
   const moving = await movable(views, world, looking);
   const due = views.filter((view) => isShutdownDue(view, world));
   const stops = due.filter(({ way }) => way === "ShutDown");
@@ -200,7 +199,9 @@ async function withCandidates(world: NodeWorld, looking: Looking): Promise<NodeW
     if (why !== undefined) obstacles.set(keyOf(view.vmi), `it would not start on another node: ${why}`);
     else restart ??= view;
   }
-  const shutdowns = await candidatesOf([...stops, ...(restart ? [restart] : [])], looking);
+  // One that would not start again blocks the node: no guest ends for that.
+  const isOpen = world.ne.spec.forceShutdowns || restarts.every(({ vmi }) => !obstacles.has(keyOf(vmi)));
+  const shutdowns = await candidatesOf(isOpen ? [...stops, ...(restart ? [restart] : [])] : [], looking);
   const vms = new Map([...judged.vms, ...world.vms, ...moving.vms]);
   return { ...world, obstacles, vms, candidates: [...moving.candidates, ...shutdowns] };
 }

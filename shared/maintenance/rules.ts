@@ -8,7 +8,7 @@ import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.t
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
 import { expiredText, startText, waitsBecause } from "./messages.ts";
-import { shutDownsOf } from "./shut-downs.ts";
+import { outcomesOf, settledSince } from "./outcomes.ts";
 import { vmOf } from "./vms.ts";
 import {
   actingOf,
@@ -43,16 +43,18 @@ export function nextOfNode(w: NodeWorld): NodeNext | "Nothing" {
 function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   const { ne, node } = w;
   if (!hasEnded(ne)) return undefined;
-  if (ne.status.phase !== "Evacuated") return leftOver(w);
-  if (!isOpen(ne) || node?.unschedulable === true) return "Nothing";
+  const more = settledSince(w);
   const { message = "" } = ne.status;
+  if (ne.status.phase !== "Evacuated") return leftOver(w, more);
+  if (!isOpen(ne) || node?.unschedulable === true)
+    return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
   // Once: VMs whose return has failed stay where they are.
   const returning = node === undefined || ne.status.conditions.some(isReturned) ? [] : w.returning;
   const back = returning.map((vmi): Action => ({ verb: "ReturnVm", vmi, node: ne.spec.nodeName, nodeEvacuation: ne }));
   return {
     phase: "Evacuated",
     message,
-    more: { conditions: [returned(w)] },
+    more: { ...more, conditions: [returned(w)] },
     first: starts(w),
     chains: back.map((one) => [one]),
   };
@@ -81,10 +83,10 @@ function heldBecause({ status }: EvacuationFacts): string {
 }
 
 /** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
-function leftOver(w: NodeWorld): NodeNext | "Nothing" {
+function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
   const { phase = "Withdrawn", message = "" } = w.ne.status;
   const first = [...withdrawals(w), ...taken(w)];
-  return first.length === 0 ? "Nothing" : { phase, message, first };
+  return first.length === 0 && more === undefined ? "Nothing" : { phase, message, more: more ?? {}, first };
 }
 
 /** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is being stopped, or is off, starts again. */
@@ -111,7 +113,7 @@ function disowned({ ne, node }: NodeWorld): readonly Action[] {
 
 /** What has not moved stays, and what has been stopped starts; the node is schedulable again, if that is Lifeboat's to say. */
 function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
-  const more = hasStarted(w.ne) ? { shutDowns: shutDownsOf([], w) } : {};
+  const more = hasStarted(w.ne) ? { outcomes: outcomesOf([], w) } : {};
   return { phase, message, more, first: [...withdrawals(w), ...taken(w)], again: true };
 }
 
@@ -131,7 +133,7 @@ function cancelled(w: NodeWorld): NodeNext | undefined {
 /** Nothing waits for it any more: what was stopped for it starts elsewhere. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
   if (w.node !== undefined) return undefined;
-  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: withdrawals(w) };
+  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: withdrawals(w), again: true };
 }
 
 function expired(w: NodeWorld): NodeNext | undefined {

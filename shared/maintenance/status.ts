@@ -34,10 +34,15 @@ export function nodeStatusAfter(
   return isSoon && !isNews(before, next) ? undefined : { ...written, lastUpdateTime: time };
 }
 
-/** A guest that ends in the next moments is remembered only if it is written down now. */
+/** A VM that leaves in the next moments is remembered only if it is written down now. */
 function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
-  const { startTime, conditions, shutDowns = before.shutDowns } = more;
-  return startTime !== undefined || conditions !== undefined || shutDowns.length !== before.shutDowns.length;
+  const { startTime, conditions, outcomes = before.outcomes } = more;
+  return startTime !== undefined || conditions !== undefined || knownIn(outcomes) !== knownIn(before.outcomes);
+}
+
+/** Each VM, and whether its guest is about to end. */
+function knownIn(outcomes: NodeEvacuationStatus["outcomes"]): string {
+  return outcomes.map(({ uid, outcome, reason }) => (outcome === undefined ? `${uid} ${reason}` : uid)).join();
 }
 
 /** Drained is there from the start, so that a program can wait for it. */

@@ -2,7 +2,7 @@
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
-import type { NodeBlocker, NodeEvacuationSpec, VmCounts, WhenBlocked } from "../kube/node-evacuation.ts";
+import type { NodeBlocker, NodeEvacuationSpec, WhenBlocked } from "../kube/node-evacuation.ts";
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import { isForFailures, isShutdown } from "../evacuation/shutdown.ts";
 import { pinnedBecause, remedyOf, remedyOfBlocked } from "../eviction/messages.ts";
@@ -23,6 +23,8 @@ export interface VmView {
   readonly fate: Fate;
   /** Of one that does not leave by itself. */
   readonly blocker?: NodeBlocker | undefined;
+  /** Its guest would end, and something else blocks the node. */
+  readonly isHeldBack?: true;
   /** How it is shut down. */
   readonly way?: "Restart" | "ShutDown";
   /** Its active one, if that is Blocked. */
@@ -213,33 +215,7 @@ export function inOrder(
   return vmis.toSorted((a, b) => priority(a) - priority(b) || size(a) - size(b) || (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-const GONE: readonly unknown[] = ["Moved", "Restarted", "Stopped"];
-
 /** The key of the VM that it is about. */
 export function vmOf({ namespace, spec }: EvacuationFacts): string {
   return keyOf({ namespace, name: spec.vmiName });
-}
-
-/** Of those that have left, some leave no Evacuation: the total does not become smaller. */
-export function countsOf(
-  views: readonly VmView[],
-  { ne, evacuations }: Pick<NodeWorld, "ne" | "evacuations">,
-): VmCounts {
-  const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
-  const ended = (phase: string) => new Set(evacuations.filter((e) => e.status.phase === phase).map(vmOf)).size;
-  const away = evacuations.filter((e) => !here.has(vmOf(e)));
-  const left = new Set(away.filter((e) => GONE.includes(e.status.phase) || isActive(e)).map(vmOf));
-  const moving = new Set(away.filter(isActive).map(vmOf));
-  const count = (...fates: readonly Fate[]) => views.filter(({ fate }) => fates.includes(fate)).length;
-  const external = views.filter(({ fate, blocker }) => fate === "Waits" && blocker?.reason === "External").length;
-  return {
-    total: Math.max(here.size + left.size, ne.status.virtualMachines?.total ?? 0),
-    left: here.size,
-    moving: count("Moving") + moving.size,
-    waiting: count("Next", "Waits", "Goes", "ShutsDown") - external,
-    blocked: count("Blocked") + external,
-    restarted: ended("Restarted"),
-    stopped: ended("Stopped"),
-    shutDown: ne.status.shutDowns.filter(({ time }) => time !== undefined).length,
-  };
 }

@@ -17,6 +17,13 @@ import { type Moment, secondsUntil } from "../settings/time.ts";
 /** Facts of a VirtualMachine: its run strategy, its owner's wishes, and the facts that decide its next start. */
 export type VmFacts = Pick<VirtualMachineFacts, "runStrategy" | "notBefore" | "whenBlocked" | "start">;
 
+/** Where a VMI is that is not among those of the node. */
+export interface Whereabouts {
+  /** `Here`: on the node all the same. `Again`: the VM runs in another VMI. `Off`: it does not run. */
+  readonly is: "Here" | "Elsewhere" | "Again" | "Off";
+  readonly node?: string | undefined;
+}
+
 /** A VM that may leave now. */
 export interface Candidate {
   readonly vmi: VmiFacts;
@@ -50,8 +57,8 @@ export interface NodeWorld extends Moment {
   readonly candidates: readonly Candidate[];
   /** Of the node and the room elsewhere. Absent: not read. */
   readonly preflight?: PreflightFacts | undefined;
-  /** By UIDs of VMIs that were to be shut down and are not on the node any more: what has become of them. */
-  readonly gone: ReadonlyMap<string, "Ended" | "Moved">;
+  /** By UIDs of VMIs that were on the node and whose outcome is open: where they are. */
+  readonly gone: ReadonlyMap<string, Whereabouts>;
   /** What is still on the node. Absent: not read. */
   readonly subjects?: readonly Subject[] | undefined;
   /** Of KubeVirt; read for one whose `startIf` waits for the end of that. */

@@ -85,8 +85,8 @@ function reportOf({ ne, evacuations }: Seen, now: Date): NodeReport {
     waitedSeconds: secondsFrom(began ?? createdAt, createdAt),
     tookSeconds: secondsFrom(createdAt, status.completionTime ? Date.parse(status.completionTime) : now.getTime()),
   }));
-  const shut = ne.status.shutDowns.flatMap(({ namespace, name, time }) =>
-    time === undefined ? [] : [{ namespace, name, time }],
+  const shut = ne.status.outcomes.flatMap(({ namespace, name, outcome, time }) =>
+    outcome === "ShutDown" && time !== undefined ? [{ namespace, name, time }] : [],
   );
   const shutDown = shut.map(({ namespace, name, time }): VmReport => {
     const seconds = began === undefined ? 0 : secondsFrom(began, Date.parse(time));

@@ -22,6 +22,22 @@ const how = () => ({
   afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
 });
 
+const Counts = z.lazy(() =>
+  z.object({
+    total: Count,
+    left: Count,
+    moving: Count,
+    waiting: Count,
+    blocked: Count,
+    moved: Count,
+    restarted: Count,
+    shutDown: Count,
+    stopped: Count,
+    abandoned: Count,
+    leftBehind: Count,
+  }),
+);
+
 const nodeEvacuation = kind(
   () => ({
     metadata: Meta,
@@ -40,18 +56,7 @@ const nodeEvacuation = kind(
       estimatedCompletionTime: Text,
       completionTime: Text,
       lastUpdateTime: Text,
-      virtualMachines: z.optional(
-        z.object({
-          total: Count,
-          left: Count,
-          moving: Count,
-          waiting: Count,
-          blocked: Count,
-          restarted: Count,
-          stopped: Count,
-          shutDown: Count,
-        }),
-      ),
+      virtualMachines: z.optional(Counts),
       blockers: listOf(
         z.object({
           namespace: Words,
@@ -63,7 +68,18 @@ const nodeEvacuation = kind(
           since: Text,
         }),
       ),
-      shutDowns: listOf(z.object({ namespace: Words, name: Words, uid: Words, time: Text })),
+      outcomes: listOf(
+        z.object({
+          namespace: Words,
+          name: Words,
+          uid: Words,
+          outcome: z.optional(z.enum(nodes.OUTCOMES)),
+          reason: Text,
+          targetNode: Text,
+          startTime: Text,
+          time: Text,
+        }),
+      ),
       conditions: listOf(z.object(CONDITION)),
     }),
   }),
@@ -89,22 +105,6 @@ function isNodes(condition: Record<keyof nodes.NodeCondition, string>): conditio
   const { type, status } = condition;
   return nodes.NODE_CONDITIONS.some((one) => one === type) && (status === "True" || status === "False");
 }
-
-const Counts = z.lazy(() =>
-  z.object({
-    total: Count,
-    left: Count,
-    moving: Count,
-    waiting: Count,
-    blocked: Count,
-    moved: Count,
-    restarted: Count,
-    shutDown: Count,
-    stopped: Count,
-    abandoned: Count,
-    leftBehind: Count,
-  }),
-);
 
 const rollingMaintenance = kind(
   () => ({

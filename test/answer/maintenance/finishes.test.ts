@@ -112,6 +112,7 @@ test.each([
 
 test("when another party uncordons the node in the middle, a VM that was stopped starts", async () => {
   const on = stage(STOP);
+  on.fake.api.merge("nodeevacuations", KERNEL, { spec: { forceShutdowns: true } });
   on.fake.pods.put({ ...launcher("alone"), name: "alone", labels: {}, annotations: {}, owners: [] });
   await until(on, () => on.fake.evacuations.list(isHeldOff).length === 1);
   expect(isRunning(on)).toBe(false);

@@ -46,14 +46,14 @@ const twenty = (runStrategy: string) =>
   Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy }));
 
 test("of a node full of VMs that cannot be restarted, one that can is", async () => {
-  const fake = created(RESTART, [...twenty("Halted"), { name: "web", vmi: PINNED, runStrategy: "Always" }]);
+  const fake = created({ ...RESTART, forceShutdowns: true }, [...twenty("Halted"), { name: "web", vmi: PINNED, runStrategy: "Always" }]);
   await look(fake, openApp(fake), 3);
   expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", "Restart"]]);
 });
 
 test("of a node full of VMs that stay, one that its eviction ends goes", async () => {
   const none = { name: "web", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
-  const fake = created({}, [...twenty("Always"), none]);
+  const fake = created({ forceShutdowns: true }, [...twenty("Always"), none]);
   await look(fake, openApp(fake));
   expect(fake.evictions).toContain(launcher("web").name);
 });

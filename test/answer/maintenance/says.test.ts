@@ -31,7 +31,7 @@ test("a guest that its eviction shuts down is counted and named", async () => {
   expect(statusOf(on)).toMatchObject({
     message: expect.stringContaining("of which 1 shut down by their strategy (apps/none)"),
     virtualMachines: { total: 1, left: 0, shutDown: 1 },
-    shutDowns: [{ name: "none", uid: "vmi-none" }],
+    outcomes: [{ name: "none", uid: "vmi-none", outcome: "ShutDown" }],
   });
 });
 

@@ -60,7 +60,7 @@ test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
       return new Response("{}", { status: request.subresource === "start" && request.name === "a" ? 500 : 202 });
     });
     const isWithdrawn = how === "is withdrawn";
-    await look(fake, app, isWithdrawn ? 3 : 8);
+    await look(fake, app, isWithdrawn ? 2 : 8);
     fake.api.merge("virtualmachines", { namespace: "apps", name: "b" }, { spec: { runStrategy: "Manual" } });
     if (isWithdrawn) fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
     else fake.nodes.put(roomy(NODE));

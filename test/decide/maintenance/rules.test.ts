@@ -174,10 +174,16 @@ describe("the status", () => {
 
 test("an estimate follows what VMs have taken so far", () => {
   const gone = [own("a", { status: { phase: "Moved" } }), own("b", { status: { phase: "Moved" } })];
-  const next = nextOf({ vmis: [vmiOf("web")], evacuations: [...gone, own("web", { status: { phase: "Migrating" } })] });
+  const outcomes = ["a", "b"].map((name) => ({ namespace: "apps", name, uid: `vmi-${name}` }));
+  const ne = started({ status: { outcomes } });
+  const next = nextOf({
+    ne,
+    vmis: [vmiOf("web")],
+    evacuations: [...gone, own("web", { status: { phase: "Migrating" } })],
+  });
   // Two in five minutes, one left.
   expect(next.more).toMatchObject({
-    virtualMachines: { total: 3, left: 1, moving: 1 },
+    virtualMachines: { total: 3, left: 1, moving: 1, moved: 2 },
     estimatedCompletionTime: time(150),
   });
   expect(nodeWorld().ne.status.startTime).toBe(time(-300));
@@ -219,7 +225,19 @@ test("of VMs whose guests have ended without an Evacuation the total still tells
   const waits = own("web", { status: { phase: "WaitingForExternalController", message: "its controller moves it" } });
   const before = started({
     status: {
-      virtualMachines: { total: 3, left: 3, moving: 0, waiting: 0, blocked: 0, restarted: 0, stopped: 0, shutDown: 0 },
+      virtualMachines: {
+        total: 3,
+        left: 3,
+        moving: 0,
+        waiting: 0,
+        blocked: 0,
+        restarted: 0,
+        stopped: 0,
+        shutDown: 0,
+        moved: 0,
+        abandoned: 0,
+        leftBehind: 0,
+      },
     },
   });
   const next = nextOf({ ne: before, vmis: [vmiOf("web", { evictionStrategy: "External" })], evacuations: [waits] });

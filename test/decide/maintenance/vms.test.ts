@@ -96,6 +96,7 @@ describe("a restart", () => {
         spec: { virtualMachines: { whenBlocked: "Restart" } },
         status: { blockers: blocker(since, reason, uid) },
       }),
+      subjects: [],
     });
 
   // prettier-ignore

@@ -45,7 +45,7 @@ export function asked({ spec = {}, status, ...tweak }: Tweak = {}): NodeEvacuati
       schedule: { ...schedule },
       virtualMachines: { ...SPEC.virtualMachines, ...virtualMachines },
     },
-    status: { blockers: [], shutDowns: [], conditions: [], ...status },
+    status: { blockers: [], outcomes: [], conditions: [], ...status },
   };
 }
 

@@ -1,0 +1,166 @@
+/** What became of each VM of the node. No guest ends without being counted and named. */
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { keyOf } from "../kube/objects.ts";
+import {
+  NODE_EVACUATION_BOUNDS as BOUNDS,
+  type Outcome,
+  OUTCOMES,
+  type VmCounts,
+  type VmOutcome,
+} from "../kube/node-evacuation.ts";
+import { byAge } from "../evacuation/identity.ts";
+import { type Fate, vmOf, type VmView } from "./vms.ts";
+import type { NodeNext, NodeWorld } from "./world.ts";
+
+type Seen = Pick<NodeWorld, "ne" | "vmis" | "evacuations" | "gone" | "now">;
+
+/** Its eviction ends its guest. */
+const BY_STRATEGY = "EvictionStrategy";
+/** This NodeEvacuation did not ask for it. */
+const BY_OTHERS = "ByOthers";
+
+/** VMs that were there before, and VMs that are there now. */
+export function outcomesOf(views: readonly VmView[], w: Seen): readonly VmOutcome[] {
+  const here = new Map(w.vmis.map((vmi) => [vmi.uid, vmi]));
+  const known = w.ne.status.outcomes.map((one) => (here.has(one.uid) ? openOf(one, views, w) : settled(one, w)));
+  const before = new Set(known.map(({ uid }) => uid));
+  const fresh = w.vmis.filter(({ uid }) => !before.has(uid));
+  const added = fresh.map(({ namespace, name, uid }) => openOf({ namespace, name, uid }, views, w));
+  return [...known, ...added].slice(0, BOUNDS["status.outcomes"]);
+}
+
+/** Of a NodeEvacuation that has ended: VMs that are still on the node stay there. */
+function outcomesAfterEnd(w: Seen): readonly VmOutcome[] {
+  return w.ne.status.outcomes.map((one) => {
+    if (one.outcome !== undefined) return one;
+    const own = lastOf(one, w);
+    if (own !== undefined && isActive(own)) return one;
+    const isHere = w.gone.get(one.uid)?.is === "Here" && OUTCOME_OF[own?.status.phase ?? ""] === undefined;
+    return isHere ? leftBehind(one, own, w) : settled(one, w);
+  });
+}
+
+/** Outcomes that were open at the end. Undefined: none has become known. */
+export function settledSince(w: NodeWorld): NodeNext["more"] {
+  const { outcomes: before, virtualMachines } = w.ne.status;
+  const outcomes = outcomesAfterEnd(w);
+  if (outcomes.every((one, at) => one === before[at])) return undefined;
+  return { outcomes, ...(virtualMachines && { virtualMachines: { ...virtualMachines, ...outcomeCounts(outcomes) } }) };
+}
+
+/** UIDs of VMs about which the NodeEvacuation's own Evacuations say nothing: where they are has to be read. */
+export function missingOf(w: Omit<Seen, "gone">): readonly VmOutcome[] {
+  const here = new Set(w.vmis.map(({ uid }) => uid));
+  const open = w.ne.status.outcomes.filter(({ outcome, uid }) => outcome === undefined && !here.has(uid));
+  return open.filter((one) => {
+    const own = lastOf(one, w);
+    return own === undefined || (!isActive(own) && OUTCOME_OF[own.status.phase ?? ""] === undefined);
+  });
+}
+
+function openOf({ namespace, name, uid }: VmOutcome, views: readonly VmView[], w: Seen): VmOutcome {
+  const isGoing = views.some(({ fate, vmi }) => fate === "Goes" && vmi.uid === uid);
+  const startTime = startOf(lastOf({ namespace, name, uid }, w));
+  return { namespace, name, uid, ...(isGoing && { reason: BY_STRATEGY }), ...(startTime && { startTime }) };
+}
+
+function startOf(own: EvacuationFacts | undefined): string | undefined {
+  return own && (own.status.startTime ?? new Date(own.createdAt).toISOString());
+}
+
+/** A new one does not name its VMI yet. */
+function lastOf(one: VmOutcome, { evacuations }: Pick<Seen, "evacuations">) {
+  const isIts = (e: EvacuationFacts) =>
+    vmOf(e) === keyOf(one) && (e.status.virtualMachineInstanceUID ?? one.uid) === one.uid;
+  return evacuations.filter(isIts).toSorted(byAge).at(-1);
+}
+
+const OUTCOME_OF: Readonly<Record<string, Outcome>> = {
+  Moved: "Moved",
+  Restarted: "Restarted",
+  Stopped: "Stopped",
+};
+
+/** A VM that has left the node. */
+function settled(one: VmOutcome, w: Seen): VmOutcome {
+  if (one.outcome !== undefined) return one;
+  const own = lastOf(one, w);
+  const outcome = OUTCOME_OF[own?.status.phase ?? ""];
+  if (outcome !== undefined) return asEvacuated(one, outcome, own, w);
+  const seen = w.gone.get(one.uid);
+  const time = w.now.toISOString();
+  switch (seen?.is) {
+    case "Elsewhere":
+      return { ...one, outcome: "Moved", reason: BY_OTHERS, targetNode: seen.node, time };
+    case "Again":
+    case "Off":
+      if (one.reason === BY_STRATEGY) return { ...one, outcome: "ShutDown", time };
+      return { ...one, outcome: seen.is === "Again" ? "Restarted" : "Stopped", reason: BY_OTHERS, time };
+    case "Here":
+    case undefined:
+      return one;
+  }
+}
+
+function asEvacuated(one: VmOutcome, outcome: Outcome, own: EvacuationFacts | undefined, { now }: Seen): VmOutcome {
+  const { targetNode, completionTime = now.toISOString() } = own?.status ?? {};
+  return { ...one, outcome, reason: undefined, targetNode, startTime: startOf(own), time: completionTime };
+}
+
+function leftBehind(one: VmOutcome, own: EvacuationFacts | undefined, { ne, now }: Seen): VmOutcome {
+  const time = now.toISOString();
+  if (own?.status.phase === "Abandoned") return { ...one, outcome: "Abandoned", reason: own.status.reason, time };
+  const blocker = ne.status.blockers.find(({ uid }) => uid === one.uid);
+  return { ...one, outcome: "LeftBehind", reason: blocker?.reason ?? ne.status.phase, time };
+}
+
+/** How many had each outcome. */
+function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapitalize<Outcome>> {
+  const count = (wanted: Outcome) => outcomes.filter(({ outcome }) => outcome === wanted).length;
+  const [moved = 0, restarted = 0, shutDown = 0, stopped = 0, abandoned = 0, leftBehind = 0] = OUTCOMES.map(count);
+  return { moved, restarted, shutDown, stopped, abandoned, leftBehind };
+}
+
+/** Only so many VMs are listed: the total does not become smaller. */
+export function countsOf(
+  views: readonly VmView[],
+  { ne, evacuations }: Pick<NodeWorld, "ne" | "evacuations">,
+): VmCounts {
+  const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
+  const away = evacuations.filter((e) => isActive(e) && !here.has(vmOf(e)));
+  const count = (...fates: readonly Fate[]) => views.filter(({ fate }) => fates.includes(fate)).length;
+  const external = views.filter(({ fate, blocker }) => fate === "Waits" && blocker?.reason === "External").length;
+  return {
+    total: Math.max(ne.status.outcomes.length, ne.status.virtualMachines?.total ?? 0),
+    left: here.size,
+    moving: count("Moving") + new Set(away.map(vmOf)).size,
+    waiting: count("Next", "Waits", "Goes", "ShutsDown") - external,
+    blocked: count("Blocked") + external,
+    ...outcomeCounts(ne.status.outcomes),
+  };
+}
+
+const MOST_NAMES = 5;
+
+/** Names the VMs whose guests ended. Empty: no guest has ended. */
+export function endedText(outcomes: readonly VmOutcome[]): string {
+  const names = (wanted: readonly Outcome[], is: (one: VmOutcome) => boolean) =>
+    outcomes.filter((one) => one.outcome !== undefined && wanted.includes(one.outcome) && is(one)).map(keyOf);
+  const rows = [
+    ["restarted", names(["Restarted"], isOurs)],
+    ["stopped", names(["Stopped"], isOurs)],
+    ["shut down by their strategy", names(["ShutDown"], isOurs)],
+    ["ended by others", names(["Restarted", "Stopped"], (one) => !isOurs(one))],
+  ] as const;
+  return rows.flatMap(([how, who]) => (who.length > 0 ? [`${who.length} ${how} (${listed(who)})`] : [])).join(", ");
+}
+
+function isOurs({ reason }: VmOutcome): boolean {
+  return reason !== BY_OTHERS;
+}
+
+function listed(names: readonly string[]): string {
+  const distinct = [...new Set(names)].toSorted();
+  const more = distinct.length - MOST_NAMES;
+  return `${distinct.slice(0, MOST_NAMES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}

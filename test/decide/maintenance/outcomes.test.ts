@@ -1,0 +1,147 @@
+/** What became of each VM: over any history of a node, the outcomes name every VM that was there, and say what is true. */
+import { array, assert, boolean, constant, nat, oneof, property, record } from "fast-check";
+import { expect, test } from "vitest";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { hasEnded, isUnsettled, type NodeEvacuationFacts, type Outcome } from "../../../shared/kube/node-evacuation.ts";
+import { nextOfNode } from "../../../shared/maintenance/rules.ts";
+import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
+import type { NodeWorld, Whereabouts } from "../../../shared/maintenance/world.ts";
+import { missingOf } from "../../../shared/maintenance/outcomes.ts";
+import { at, node } from "../../support/fixtures.ts";
+import { vmiOf } from "../../support/preflight/fixtures.ts";
+import { CORDONED, nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
+
+interface Vm {
+  readonly vmi: VmiFacts;
+  place: "Here" | "Elsewhere" | "Again" | "Off";
+  evacuation?: EvacuationFacts;
+  expected?: Outcome;
+}
+
+/** A node, its VMs, and what happens to them; Lifeboat looks in between. */
+class History {
+  readonly vms: Vm[] = [];
+  readonly seen = new Set<string>();
+  ne: NodeEvacuationFacts = started({ spec: { forceShutdowns: true } });
+  seconds = 0;
+
+  arrive(isEndedByStrategy: boolean): void {
+    const name = `vm-${this.vms.length}`;
+    const vmi = vmiOf(name, isEndedByStrategy ? { evictionStrategy: "None" } : {});
+    this.vms.push({ vmi, place: "Here" });
+  }
+
+  /** Its own Evacuation: in progress, or with that end. */
+  evacuate(vm: Vm, phase: string, place: Vm["place"], expected: Outcome): void {
+    const status = { phase, virtualMachineInstanceUID: vm.vmi.uid, completionTime: at(this.seconds).toISOString() };
+    vm.evacuation = own(vm.vmi.name, { status });
+    vm.place = place;
+    vm.expected = expected;
+  }
+
+  look(): void {
+    this.seconds += 9;
+    const here = this.vms.filter(({ place }) => place === "Here").map(({ vmi }) => vmi);
+    if (!hasEnded(this.ne)) for (const { uid } of here) this.seen.add(uid);
+    const evacuations = this.vms.flatMap(({ evacuation }) => evacuation ?? []);
+    const found = { ne: this.ne, vmis: hasEnded(this.ne) ? [] : here, evacuations, now: at(this.seconds) };
+    const gone = new Map(missingOf(found).map(({ uid }) => [uid, this.whereabouts(uid)]));
+    const world: NodeWorld = nodeWorld({ ...found, gone, node: node(CORDONED) });
+    const next = nextOfNode(world);
+    if (next === "Nothing") return;
+    const status = nodeStatusAfter(this.ne, next, at(this.seconds));
+    if (status !== undefined) this.ne = { ...this.ne, status };
+  }
+
+  whereabouts(uid: string): Whereabouts {
+    const is = this.vms.find(({ vmi }) => vmi.uid === uid)?.place ?? "Off";
+    return { is, ...(is === "Elsewhere" && { node: "node02" }) };
+  }
+
+  end(): void {
+    this.ne = { ...this.ne, spec: { ...this.ne.spec, intent: "Withdrawn" } };
+    for (const vm of this.vms) {
+      const { phase } = vm.evacuation?.status ?? {};
+      const isOpen = vm.place === "Here" && phase !== "Abandoned" && phase !== "Migrating";
+      if (isOpen) this.evacuate(vm, "Withdrawn", "Here", "LeftBehind");
+    }
+  }
+}
+
+const onNode = ({ vms }: History) => vms.filter(({ place }) => place === "Here");
+
+const HAPPENINGS: readonly ((history: History, vm: Vm) => void)[] = [
+  (history, vm) => history.evacuate(vm, "Migrating", "Here", "Moved"),
+  (history, vm) => history.evacuate(vm, "Migrating", "Elsewhere", "Moved"),
+  (history, vm) => history.evacuate(vm, "Moved", "Elsewhere", "Moved"),
+  (history, vm) => history.evacuate(vm, "Restarted", "Again", "Restarted"),
+  (history, vm) => history.evacuate(vm, "Stopped", "Off", "Stopped"),
+  (history, vm) => history.evacuate(vm, "Abandoned", "Here", "Abandoned"),
+  (history, vm) => history.evacuate(vm, "Gone", "Off", vm.vmi.evictionStrategy === "None" ? "ShutDown" : "Stopped"),
+  (_, vm) => Object.assign(vm, { place: "Elsewhere", expected: "Moved" }),
+  (_, vm) =>
+    Object.assign(vm, { place: "Again", expected: vm.vmi.evictionStrategy === "None" ? "ShutDown" : "Restarted" }),
+  (_, vm) => Object.assign(vm, { place: "Off", expected: vm.vmi.evictionStrategy === "None" ? "ShutDown" : "Stopped" }),
+];
+
+const step = oneof(
+  record({ what: constant("arrive" as const), isEndedByStrategy: boolean() }),
+  record({ what: constant("happen" as const), vm: nat(), which: nat(HAPPENINGS.length - 1) }),
+  record({ what: constant("look" as const) }),
+);
+
+type Step = Parameters<Parameters<typeof step.filter>[0]>[0];
+
+function take(one: Step, history: History): void {
+  if (one.what === "arrive") return history.arrive(one.isEndedByStrategy);
+  if (one.what === "look") return history.look();
+  // Lifeboat remembers how a guest ends once it has seen the VM.
+  const there = onNode(history).filter(({ vmi }) => history.seen.has(vmi.uid));
+  const vm = there[one.vm % Math.max(1, there.length)];
+  if (vm !== undefined) HAPPENINGS[one.which]?.(history, vm);
+}
+
+/** It is withdrawn; migrations that are in progress end well. */
+function finish(history: History): void {
+  history.look();
+  history.end();
+  history.look();
+  for (const vm of history.vms) {
+    if (vm.evacuation?.status.phase === "Migrating") history.evacuate(vm, "Moved", "Elsewhere", "Moved");
+  }
+  for (let i = 0; i < 3; i++) history.look();
+}
+
+function check(steps: readonly Step[]): void {
+  const history = new History();
+  for (const one of steps) take(one, history);
+  finish(history);
+  const { outcomes, virtualMachines } = history.ne.status;
+  const there = history.vms.filter(({ vmi }) => history.seen.has(vmi.uid));
+  const said = outcomes.map(({ name, outcome }) => `${name} ${outcome}`);
+  expect(isUnsettled(history.ne.status)).toBe(false);
+  expect(said.toSorted()).toEqual(there.map(({ vmi, expected }) => `${vmi.name} ${expected}`).toSorted());
+  const { total = 0, left: _, moving: _1, waiting: _2, blocked: _3, ...ends } = virtualMachines ?? {};
+  expect([total, Object.values(ends).reduce((sum, count) => sum + count, 0)]).toEqual([there.length, there.length]);
+}
+
+test("over any history each VM that was there has one outcome, the true one, and the counts add up to all of them", () => {
+  assert(property(array(step, { maxLength: 60 }), check), { numRuns: 300 });
+});
+
+test("what ended a guest is said: by this NodeEvacuation, by its strategy, or by others", () => {
+  const history = new History();
+  for (const isEndedByStrategy of [false, false, true, false]) history.arrive(isEndedByStrategy);
+  history.look();
+  const [ours, others, strategy, moved] = history.vms;
+  if (ours) history.evacuate(ours, "Restarted", "Again", "Restarted");
+  if (others) others.place = "Again";
+  if (strategy) strategy.place = "Off";
+  if (moved) moved.place = "Elsewhere";
+  history.look();
+  const said = history.ne.status.outcomes.map(({ outcome, reason = "", targetNode = "" }) =>
+    [outcome, reason, targetNode].join(" ").trim(),
+  );
+  expect(said).toEqual(["Restarted", "Restarted ByOthers", "ShutDown EvictionStrategy", "Moved ByOthers node02"]);
+});
