@@ -19,6 +19,8 @@ export const text = (message: string) => z.string(message).check(z.minLength(1, 
 
 const TRUE_OR_FALSE = "expected true or false";
 export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
+/** Absent means the default of the code that reads it. */
+export const optionalFlag = z.exactOptional(z.boolean(TRUE_OR_FALSE));
 
 const COUNT = "expected a whole number, 0 or more";
 export const Count = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));

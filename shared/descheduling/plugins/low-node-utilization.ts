@@ -2,11 +2,11 @@
 import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
 import { isFinal, ownValue, untolerated } from "../../kube/objects.ts";
-import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
 import { Count, listOf, mapping, text } from "./fields.ts";
-import { by, byNodeName, inLevels, type Order, podOrder } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
+import { by, byNodeName, inLevels, type Order, podOrder, sorting, SORTERS } from "./sort.ts";
 
 const PERCENT = "expected a percentage, from 0 to 100";
 const Thresholds = z.lazy(() =>
@@ -31,6 +31,7 @@ const Arguments = z.lazy(() =>
     targetThresholds: Thresholds,
     evictableNamespaces: z.exactOptional(mapping({ exclude: listOf(text("expected the name of a namespace")) })),
     evictionLimits: z.exactOptional(mapping({ node: z.exactOptional(Count) })),
+    ...sorting,
   }).check(
     z.refine(({ thresholds, targetThresholds }) => isBelow(thresholds, targetThresholds), {
       path: ["targetThresholds"],
@@ -138,16 +139,14 @@ function subtract(pod: ScheduledPod, amounts: Map<string, number>): void {
   for (const [resource, amount] of amounts) amounts.set(resource, amount - requestOf(pod, resource));
 }
 
-function removableFrom(node: ScheduledNode, { world }: Run): readonly ScheduledPod[] {
+function removableFrom(node: ScheduledNode, { args, world }: Run): readonly ScheduledPod[] {
   const pods = world.podsOn(node.name).filter((pod) => !isFinal(pod) && world.evictor.filter(pod));
-  return pods.toSorted(podOrder(world, ...CHEAPEST_FIRST));
+  return pods.toSorted(podOrder(args, world, ...CHEAPEST_FIRST));
 }
 
-const QOS_ORDER: Readonly<Record<QosClass, number>> = { BestEffort: 0, Burstable: 1, Guaranteed: 2 };
-
 const CHEAPEST_FIRST: readonly Order<ScheduledPod>[] = [
-  by(({ priority }) => priority ?? -Infinity),
-  by(({ qosClass }) => QOS_ORDER[qosClass]),
+  SORTERS.LowestPriority,
+  SORTERS.LowestQoS,
   by((pod) => (prefersNoEviction(pod) ? 1 : 0)),
 ];
 

@@ -4,7 +4,8 @@ import { isFinal, isWanted } from "../../kube/objects.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { mapping } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
-import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
+import { nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
+import { byNodeName } from "./sort.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
 
 const TYPE = "requiredDuringSchedulingIgnoredDuringExecution";

@@ -3,7 +3,8 @@ import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { flag, listOf, mapping, text } from "./fields.ts";
-import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
+import { nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
+import { byNodeName } from "./sort.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
 import { isFinal, untolerated } from "../../kube/objects.ts";
 

@@ -2,52 +2,21 @@
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { matches } from "../../kube/objects.ts";
-import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { Namespaces, Selector } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
+import { type Order, podOrder, type Sorting, sorting } from "./sort.ts";
 
 /** Arguments of the plugins that choose among all pods of a node. */
 export const selection = {
   namespaces: z.exactOptional(Namespaces),
   labelSelector: z.exactOptional(Selector),
+  ...sorting,
 };
 
-export interface PodSelection {
+export interface PodSelection extends Sorting {
   readonly namespaces?: { readonly include?: readonly string[]; readonly exclude?: readonly string[] };
   readonly labelSelector?: LabelSelector;
-}
-
-export type Order<T> = (a: T, b: T) => number;
-
-/** Ascending by the value that `read` gives. */
-export function by<T>(read: (item: T) => number | string): Order<T> {
-  return (a, b) => {
-    const [x, y] = [read(a), read(b)];
-    if (x === y) return 0;
-    return x < y ? -1 : 1;
-  };
-}
-
-/** A later level decides only between items that all earlier levels call equal. */
-export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
-  return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
-}
-
-/** Upstream leaves ties to chance. Here the name decides, so that the same cluster gives the same nominations. */
-export const byNodeName: Order<ScheduledNode> = by((node) => node.name);
-
-const BY_POD_NAME: readonly Order<ScheduledPod>[] = [by((pod) => pod.namespace), by((pod) => pod.name)];
-
-/** Pods whose evacuation is in progress come first, so that they count before another pod is requested. */
-export function podOrder(
-  { isInProgress }: Pick<PluginWorld, "isInProgress">,
-  ...own: readonly Order<ScheduledPod>[]
-): Order<ScheduledPod> {
-  return inLevels(
-    by((pod) => (isInProgress(pod) ? 0 : 1)),
-    ...own,
-    ...BY_POD_NAME,
-  );
 }
 
 export interface Rule {
@@ -67,7 +36,7 @@ export function* nominationsAmong(
     const nomination = nominationOf(pod);
     return nomination !== undefined && isSelected(args, pod) && world.evictor.filter(pod) ? [nomination] : [];
   });
-  const compare = podOrder(world, ...order);
+  const compare = podOrder(args, world, ...order);
   for (const nomination of leaving.toSorted((a, b) => compare(a.pod, b.pod))) {
     if (world.evictor.preEvictionFilter(nomination.pod)) yield nomination;
   }

@@ -2,7 +2,8 @@
 import * as z from "zod/mini";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { Count, mapping } from "./fields.ts";
-import { by, nominationsAmong, selection } from "./nominate.ts";
+import { nominationsAmong, selection } from "./nominate.ts";
+import { by } from "./sort.ts";
 import type { ArgumentsOf, Plugin } from "./plugin.ts";
 
 const Arguments = z.lazy(() => mapping({ ...selection, maxPodLifeTimeSeconds: Count }));

@@ -77,6 +77,19 @@ describe("which pods", () => {
     expect(order(pods, ["a", "b"])).toEqual(["b", "a", "c"]);
   });
 
+  test("multi-level sorting: in progress or not, then by the sorters of the policy, then by priority", () => {
+    const pods = [
+      pod("a", { priority: 9 }),
+      pod("b", { createdAt: 1 }),
+      pod("c", { priority: 3, createdAt: 1 }),
+      pod("d"),
+    ];
+    const sorters = ["Oldest"] as const;
+    expect(order(pods, ["a"], { sorters })).toEqual(["a", "b", "c"]);
+    expect(order(pods, ["a"], { sorters, inProgressFirst: false })).toEqual(["b", "c", "d"]);
+    expect(order(pods, ["a"], { inProgressFirst: false })).toEqual(["b", "d", "c"]);
+  });
+
   const two = [taint("a"), taint("b", { effect: "PreferNoSchedule" })];
   const both = { operator: "Exists" };
   // prettier-ignore

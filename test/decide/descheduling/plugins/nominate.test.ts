@@ -79,4 +79,22 @@ describe.each(PLUGINS)("%s", (_, nominate, byNode) => {
   ] as const)("%s", (...[, inProgress, judge, expected]) => {
     expect(nominated(nominate({}, world({ nodes, pods }, {}, [...inProgress])), judge)).toEqual(expected);
   });
+
+  const mixed = [
+    old("a", { priority: 2, requests: { memory: 1 }, createdAt: 1 }),
+    old("b", { priority: 1, requests: { memory: 3 } }),
+    old("c", { priority: 1, requests: { memory: 2 }, qosClass: "Guaranteed" }),
+    old("d", { priority: 9, requests: { memory: 9 }, createdAt: 2 }),
+  ];
+  // prettier-ignore
+  test.each<[string, PodSelection, readonly string[]]>([
+    ["in progress first, then one sorter",           { sorters: ["LowestPriority"] },                                ["d", "b", "c", "a"]],
+    ["in progress first, then one after another",    { sorters: ["LowestPriority", "LeastMemory"] },                 ["d", "c", "b", "a"]],
+    ["the sorters alone",                            { sorters: ["LowestPriority"], inProgressFirst: false },        ["b", "c", "a", "d"]],
+    ["by quality of service",                        { sorters: ["LowestQoS", "LowestPriority"], inProgressFirst: false }, ["b", "a", "d", "c"]],
+    ["youngest first",                               { sorters: ["Youngest"], inProgressFirst: false },              ["d", "a", "b", "c"]],
+    ["oldest first",                                 { sorters: ["Oldest"], inProgressFirst: false },                ["b", "c", "a", "d"]],
+  ])("multi-level sorting: %s", (_, args, expected) => {
+    expect(nominated(nominate(args, world({ nodes, pods: mixed }, {}, ["d"])))).toEqual(expected);
+  });
 });

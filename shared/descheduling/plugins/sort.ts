@@ -1,0 +1,66 @@
+/** Sorting pods: items in progress first, then by the sorters that a plugin's arguments name, then as the plugin prefers (KEP-1397). */
+import * as z from "zod/mini";
+import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
+import { listOf, optionalFlag } from "./fields.ts";
+import type { PluginWorld } from "./plugin.ts";
+
+export type Order<T> = (a: T, b: T) => number;
+
+/** Ascending by the value that `read` gives. */
+export function by<T>(read: (item: T) => number | string): Order<T> {
+  return (a, b) => {
+    const [x, y] = [read(a), read(b)];
+    if (x === y) return 0;
+    return x < y ? -1 : 1;
+  };
+}
+
+/** A later level decides only between items that all earlier levels call equal. */
+export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
+  return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
+}
+
+/** Upstream leaves ties to chance. Here the name decides, so that the same cluster gives the same nominations. */
+export const byNodeName: Order<ScheduledNode> = by((node) => node.name);
+
+const BY_POD_NAME: readonly Order<ScheduledPod>[] = [by((pod) => pod.namespace), by((pod) => pod.name)];
+
+const QOS_ORDER: Readonly<Record<QosClass, number>> = { BestEffort: 0, Burstable: 1, Guaranteed: 2 };
+
+/** The sorters that a policy can name. Each names the pods that come first. */
+export const SORTERS = {
+  LowestPriority: by(({ priority }) => priority ?? -Infinity),
+  LowestQoS: by(({ qosClass }) => QOS_ORDER[qosClass]),
+  Oldest: by(({ createdAt }) => createdAt),
+  Youngest: by(({ createdAt }) => -createdAt),
+  LeastMemory: by(({ requests }) => requests["memory"] ?? 0),
+} as const satisfies Record<string, Order<ScheduledPod>>;
+type Sorter = keyof typeof SORTERS;
+
+const NAMES = Object.keys(SORTERS).filter(isSorter);
+
+function isSorter(name: string): name is Sorter {
+  return Object.hasOwn(SORTERS, name);
+}
+
+/** Arguments of every plugin that nominates. */
+export const sorting = {
+  inProgressFirst: optionalFlag,
+  sorters: z.exactOptional(listOf(z.enum(NAMES, `expected one of ${NAMES.join(", ")}`))),
+};
+
+export interface Sorting {
+  /** Absent: true. */
+  readonly inProgressFirst?: boolean;
+  readonly sorters?: readonly Sorter[];
+}
+
+/** Pods whose evacuation is in progress come first, unless the plugin does not want that: they count before another pod is requested. */
+export function podOrder(
+  { inProgressFirst = true, sorters = [] }: Sorting,
+  { isInProgress }: Pick<PluginWorld, "isInProgress">,
+  ...own: readonly Order<ScheduledPod>[]
+): Order<ScheduledPod> {
+  const first = by((pod: ScheduledPod) => (inProgressFirst && isInProgress(pod) ? 0 : 1));
+  return inLevels(first, ...sorters.map((name) => SORTERS[name]), ...own, ...BY_POD_NAME);
+}
