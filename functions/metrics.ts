@@ -1,6 +1,8 @@
 /** For probes and Prometheus: whether a cluster accepts Lifeboat, and its metrics. Functions share no memory: each is read anew. */
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
+import { cycleLease } from "../shared/descheduling/deschedule.ts";
+import { evacuationsRequested } from "../shared/descheduling/cycle/memory.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import { CONFIGURATION } from "../shared/kube/names.ts";
 import { expiryOf, isTokenAccepted } from "../shared/kube/reviews.ts";
@@ -45,18 +47,36 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
 
 async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const { settings } = await target.settings(cluster);
-  const [configuration, evacuations, nodeEvacuations, webhooks] = await Promise.all([
+  const isDescheduling = isFeatureOn(descheduling, settings);
+  const [configuration, evacuations, nodeEvacuations, webhooks, podEvacuations] = await Promise.all([
     cluster.get("lifeboatconfigurations", named(CONFIGURATION)),
     cluster.list("evacuations"),
     // The manifests in the cluster may be of an older version.
     cluster.list("nodeevacuations").catch(() => []),
     readWebhooks(target, cluster, settings),
+    isDescheduling ? podEvacuationsBy(cluster) : undefined,
   ]);
-  const isDescheduling = isFeatureOn(descheduling, settings);
   const now = target.platform.now();
   const configurationProblems = parseConfiguration(configuration?.spec ?? {}).problems.length;
   const seen = { undecided: isUndecided(configuration), guardProblem: guardProblem(configuration) };
-  return { evacuations, nodeEvacuations, webhooks, configurationProblems, ...seen, isDescheduling, now };
+  return {
+    evacuations,
+    nodeEvacuations,
+    webhooks,
+    configurationProblems,
+    ...seen,
+    isDescheduling,
+    podEvacuations,
+    now,
+  };
+}
+
+/** Undefined: the Lease cannot be read, as without the permissions of descheduling. */
+async function podEvacuationsBy(cluster: Client): Promise<number | undefined> {
+  return await cycleLease(cluster).then(
+    ({ annotations }) => evacuationsRequested(annotations),
+    () => undefined,
+  );
 }
 
 function isRefused(error: unknown, code: number): boolean {

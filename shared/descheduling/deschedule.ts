@@ -2,7 +2,7 @@
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { giveLeaseBack, isHeld, readLease, takeLease } from "../kube/lease.ts";
-import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
+import type { LeaseFacts } from "../kube/schemas/lease.ts";
 import { NodeWithResources, scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
 import { withdraw } from "../evacuation/api.ts";
 import { act } from "../evacuation/perform.ts";
@@ -11,6 +11,7 @@ import { activeEvacuations, evacuationsOf, requestEviction } from "../kube/reque
 import * as names from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
+import { annotationsAfter, isOnlyRequested, readMemory } from "./cycle/memory.ts";
 import type { DeschedulerPolicy } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
 
@@ -44,25 +45,30 @@ export function isDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: 
 
 export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
   const { cluster, dryRun } = deps;
-  if (dryRun) return await cycle(deps);
   const now = deps.now();
   const found = deps.lease ?? (await cycleLease(cluster));
+  if (dryRun) return await cycle(deps, found);
   if (isHeld(found, LEASE_SECONDS, now)) return NO_CYCLE;
   const taken = await takeLease(LEASE, found, { holder: names.MANAGED_BY, seconds: LEASE_SECONDS, now }, cluster);
   if (taken === "Conflict") return NO_CYCLE;
+  let changes: ReturnType<typeof annotationsAfter> = {};
   try {
-    return await cycle(deps);
+    const report = await cycle(deps, taken);
+    const requested = report.nominations.filter(({ result }) => result === "Background").length;
+    changes = annotationsAfter(taken.annotations, report.memory, requested);
+    return report;
   } finally {
     // Otherwise it expires.
-    await attempt(giveLeaseBack(LEASE, taken, cluster), undefined, deps);
+    await attempt(giveLeaseBack(LEASE, taken, cluster, changes), undefined, deps);
   }
 }
 
-async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
+async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promise<CycleReport> {
   const { settings, policy, seconds } = deps;
   const now = deps.now();
   const until = new Date(now.getTime() + seconds * 1000);
-  return await runCycle({ ...(await observe(deps)), policy, settings, until, now }, requestsOf(deps));
+  const memory = readMemory(annotations);
+  return await runCycle({ ...(await observe(deps)), policy, settings, until, now, memory }, requestsOf(deps));
 }
 
 /**
@@ -101,7 +107,8 @@ function requestsOf(deps: DeschedulingDeps): Requests {
       };
       const options = { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun, annotations };
       const answer = await attempt(requestEviction(pod, options, cluster), undefined, deps);
-      return answer === undefined ? "Unknown" : interpretAnswer(answer);
+      const isInBackground = isOnlyRequested(pod) || isLauncher(pod);
+      return answer === undefined ? "Unknown" : interpretAnswer(answer, isInBackground ? policy.messagePrefixes : []);
     },
   };
 }

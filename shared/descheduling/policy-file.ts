@@ -151,6 +151,9 @@ function problemOf(name: string, point: Point, names: readonly unknown[]): strin
   return name === DEFAULT_EVICTOR || names.includes(name) ? undefined : `expected ${name} in pluginConfig, too`;
 }
 
+/** KubeVirt's words, and Lifeboat's. */
+const PREFIXES = ["Eviction triggered"];
+
 const PolicyFile = z.lazy(() =>
   z.pipe(
     mapping({
@@ -163,6 +166,7 @@ const PolicyFile = z.lazy(() =>
       maxNoOfPodsEvacuationsPerNode: z.exactOptional(Count),
       maxNoOfPodsEvacuationsPerNamespace: z.exactOptional(Count),
       maxEvacuationRequestTTL: z._default(Duration, 600).check(z.positive("expected more than 0")),
+      evictionMessagePrefixes: listOf(text("expected the beginning of a message")),
       evictionFailureEventNotification: flag(false),
       gracePeriodSeconds: z.exactOptional(Count),
       profiles: listOf(ProfileFile),
@@ -178,6 +182,7 @@ const PolicyFile = z.lazy(() =>
           evacuationsPerNamespace: file.maxNoOfPodsEvacuationsPerNamespace,
         }),
         requestTtlSeconds: file.maxEvacuationRequestTTL,
+        messagePrefixes: file.evictionMessagePrefixes.length === 0 ? PREFIXES : file.evictionMessagePrefixes,
         notifyFailures: file.evictionFailureEventNotification,
         profiles: profiles.map(({ profile }) => profile),
       };

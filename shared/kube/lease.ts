@@ -2,7 +2,7 @@
 import type { NamespacedName } from "./facts.ts";
 import { MANAGED_BY, MANAGED_BY_LABEL } from "./names.ts";
 import { type Client, meaningOf } from "./client.ts";
-import type { LeaseFacts } from "./schemas/kubernetes.ts";
+import type { LeaseFacts } from "./schemas/lease.ts";
 
 /** For holders that take it once, by both clocks. `longest`: where it does not say for how long. A time far ahead is not Lifeboat's. */
 export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
@@ -45,13 +45,14 @@ export async function takeLease(
   return meaningOf(answer, CONFLICTS) === "Conflict" ? "Conflict" : answer.facts();
 }
 
-/** Since when it was held stays in it. Conflict: it had expired, and another holder has it. */
+/** Since when it was held stays in it. `annotations`: written with it; null removes one. Conflict: it had expired, and another holder has it. */
 export async function giveLeaseBack(
   key: NamespacedName,
   { resourceVersion }: LeaseFacts,
   cluster: Client,
+  annotations: Readonly<Record<string, string | null>> = {},
 ): Promise<"Done" | "Conflict"> {
-  const body = { metadata: { resourceVersion }, spec: { holderIdentity: "" } };
+  const body = { metadata: { resourceVersion, annotations }, spec: { holderIdentity: "" } };
   return meaningOf(await cluster.patch("leases", key, body), CONFLICTS);
 }
 

@@ -98,5 +98,13 @@ export const DESCHEDULER_KEY = "policy.yaml";
 /** The Lease that one descheduling cycle at a time holds, and what the requester of its Evacuations begins with. */
 export const DESCHEDULING = "lifeboat-descheduling";
 
+/**
+ * On that Lease, for what descheduling remembers: since when a pod of this UID has been requested, or has had both annotations of the descheduler
+ * (RFC 3339); and how many evacuations have been requested in all.
+ */
+export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
+export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";
+export const POD_EVACUATIONS_ANNOTATION = "lifeboat.dev/pod-evacuations";
+
 /** The longest value of a label. */
 export const LONGEST_LABEL = 63;

@@ -1,16 +1,7 @@
 /** The resources that Lifeboat touches: where each lives in the Kubernetes API, and the facts that are read of its objects. */
 import * as z from "zod/mini";
-import {
-  Access,
-  Budget,
-  ConfigMap,
-  Lease,
-  Node,
-  Pod,
-  RepeatedEvent,
-  TokenReview,
-  Version,
-} from "./schemas/kubernetes.ts";
+import { Access, Budget, ConfigMap, Node, Pod, RepeatedEvent, TokenReview, Version } from "./schemas/kubernetes.ts";
+import { Lease } from "./schemas/lease.ts";
 import { KubeVirt, Migration } from "./schemas/kubevirt.ts";
 import { Vmi } from "./schemas/vmi.ts";
 import { Evacuation, LifeboatConfiguration, VirtualMachine } from "./schemas/lifeboat.ts";

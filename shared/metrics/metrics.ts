@@ -64,6 +64,10 @@ export const FAMILIES = {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],
     help: "Why the guard does not hold while Lifeboat is away (condition GuardHolds is False). Absent if it holds, or is off.",
   },
+  podEvacuations: {
+    name: "lifeboat_descheduling_pod_evacuations", type: "counter", unit: "", labels: [],
+    help: "Evacuations of pods that descheduling has requested, VMs included, since its Lease was created. Absent if the Lease cannot be read.",
+  },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
     help: "Evacuations in progress whose VM is marked, of any cause.",
@@ -84,6 +88,7 @@ export interface SeenMetrics {
   readonly configurationProblems: number;
   readonly guardProblem: string | undefined;
   readonly isDescheduling: boolean;
+  readonly podEvacuations?: number | undefined;
   readonly now: Date;
 }
 
@@ -121,7 +126,7 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
     [FAMILIES.configurationProblems, [{ labels: [], value: configurationProblems }]],
     [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
     [FAMILIES.guardProblem, guardProblem === undefined ? [] : [{ labels: [guardProblem], value: 1 }]],
-    ...(isDescheduling ? [inBackground(evacuations)] : []),
+    ...(isDescheduling ? [requestedBy(seen), inBackground(evacuations)] : []),
   ];
 }
 
@@ -181,6 +186,10 @@ function isLate({ status: { phase, estimatedCompletionTime = "" } }: NodeEvacuat
 
 function isSeenMarked({ status }: EvacuationFacts): boolean {
   return status.conditions.some((condition) => condition.type === "Marked" && condition.status === "True");
+}
+
+function requestedBy({ podEvacuations }: SeenMetrics): Metric {
+  return [FAMILIES.podEvacuations, podEvacuations === undefined ? [] : [{ labels: [], value: podEvacuations }]];
 }
 
 function inBackground(evacuations: readonly EvacuationFacts[]): Metric {

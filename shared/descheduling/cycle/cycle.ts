@@ -7,6 +7,7 @@ import type { Settings } from "../../settings/settings.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { inProgressAmong, vmiOf } from "./in-progress.ts";
 import { Counters, isLimit, type LimitName, verdictAt } from "./limits.ts";
+import { type Memory, type Noted, recall } from "./memory.ts";
 import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import {
@@ -27,6 +28,8 @@ export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   /** Those that have not ended. Read before everything else. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly until: Date;
+  /** Pods that earlier cycles have noted. */
+  readonly memory: Memory;
 }
 
 export type NominationResult = RequestResult | LimitName | "MovedRecently";
@@ -43,6 +46,8 @@ export interface CycleReport {
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
   readonly withdrawn: readonly EvacuationFacts[];
+  /** For the next cycle. */
+  readonly memory: Memory;
 }
 
 /** Another one runs. */
@@ -53,6 +58,7 @@ export const NO_CYCLE: CycleReport = {
   inProgress: 0,
   nominations: [],
   withdrawn: [],
+  memory: new Map(),
 };
 
 /** What a plugin receives for each result but those of limits. */
@@ -69,7 +75,7 @@ export const VERDICT = {
 } as const satisfies Record<Exclude<NominationResult, LimitName>, Verdict>;
 
 /** With what it has learnt about pods, by UID. */
-interface Cycle extends CycleWorld, Requesting {
+interface Cycle extends Omit<CycleWorld, "memory">, Requesting {
   /** Nominating one of them counts as accepted. */
   readonly requested: Set<string>;
   /** Not requested a second time in the same cycle. */
@@ -77,15 +83,25 @@ interface Cycle extends CycleWorld, Requesting {
 }
 
 export async function runCycle(w: CycleWorld, requests: Requests): Promise<CycleReport> {
-  const inProgress = inProgressAmong(w);
+  const leaving = inProgressAmong(w);
+  const isLeaving = new Set(leaving);
+  const recalled = recall(w.memory, {
+    // An Evacuation says more about its pod than an annotation.
+    pods: w.pods.filter((pod) => !isLeaving.has(pod)),
+    now: w.now,
+    ttlSeconds: w.policy.requestTtlSeconds,
+  });
+  const inProgress = [...leaving, ...recalled.inProgress];
+  const memory = new Map<string, Noted>(recalled.memory);
   const counters = new Counters(w.policy.limits, inProgress);
   const requested = new Set(inProgress.map(({ uid }) => uid));
-  const cycle: Cycle = { ...w, requests, counters, startedAt: w.now.toISOString(), requested, refused: new Map() };
+  const startedAt = w.now.toISOString();
+  const cycle: Cycle = { ...w, requests, counters, startedAt, requested, refused: new Map(), memory };
   const withdrawn = await withdrawExpired(cycle);
   const nominations: Answered[] = [];
   const ended = await requestAll(cycle, nominations);
   const nodes = nodesOf(w.policy, w.nodes).length;
-  return { ended, nodes, pods: w.pods.length, inProgress: counters.inProgress, nominations, withdrawn };
+  return { ended, nodes, pods: w.pods.length, inProgress: counters.inProgress, nominations, withdrawn, memory };
 }
 
 /** KubeVirt may still begin to migrate such a VM: it counts in this cycle, and is not asked for again. */

@@ -2,6 +2,7 @@
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { isLauncher } from "../../kube/objects.ts";
+import { isOnlyRequested } from "./memory.ts";
 import type { DeschedulingLimits } from "./policy.ts";
 
 export type LimitName = keyof DeschedulingLimits;
@@ -12,7 +13,7 @@ const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
 /**
- * In the order in which they are looked at: upstream's. `only`: other evictions neither count nor are limited. The verdict is what a plugin
+ * In the order in which they are looked at: upstream's. `only`: of VMs and of pods whose eviction is a request; others neither count nor are limited. The verdict is what a plugin
  * receives: a limit that leaves room for other pods of the node skips this pod only.
  */
 const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
@@ -71,7 +72,7 @@ export class Counters {
   /** The first limit that one more pod would exceed. */
   limitReached(pod: ScheduledPod): LimitName | undefined {
     const reached = LIMITS.find(({ name, scope, only }) => {
-      if (only === "evacuations" && !isLauncher(pod)) return false;
+      if (only === "evacuations" && !isLauncher(pod) && !isOnlyRequested(pod)) return false;
       const evicted = only === "evacuations" ? 0 : this.#evicted.of(scope(pod));
       return this.#inProgress.of(scope(pod)) + evicted >= (this.#limits[name] ?? Infinity);
     });

@@ -29,8 +29,10 @@ export interface DeschedulerPolicy {
   /** Nodes to look at; absent: all. */
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
-  /** How long an Evacuation may wait for its migration. */
+  /** How long an Evacuation may wait for its migration, and how long a pod that another party evicts counts. */
   readonly requestTtlSeconds: number;
+  /** The answers that mean: the eviction continues in background. */
+  readonly messagePrefixes: readonly string[];
   /** Of the pods that are evicted; absent: each pod's own. */
   readonly gracePeriodSeconds?: number;
   /** Whether a failed eviction gets an Event. */

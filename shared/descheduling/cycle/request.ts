@@ -11,6 +11,7 @@ import { DESCHEDULING } from "../../kube/names.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { Counters } from "./limits.ts";
+import { isOnlyRequested, notedRequest, type Noted } from "./memory.ts";
 import type { Nominated } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import { isListedBy } from "../../kube/objects.ts";
@@ -22,18 +23,23 @@ import { isListedBy } from "../../kube/objects.ts";
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
-/** KubeVirt's words, and Lifeboat's, after the API server's prefix: the eviction continues in background (KEP-1397). */
-const IN_BACKGROUND = /^(?:Evacuation in progress: )?Eviction triggered/;
+/** What KubeVirt and Lifeboat put before their words on each eviction of a VM but the first. */
+const REPEATED = /^Evacuation in progress: /;
 /** What the API server puts before the words of an admission webhook. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
-export function interpretAnswer(answer: { readonly code: number; readonly message: string }): EvictionOutcome {
+/** `prefixes`: the words of webhooks that evict the pod in background. None of a pod that nobody has announced to be evicted so. */
+export function interpretAnswer(
+  answer: { readonly code: number; readonly message: string },
+  prefixes: readonly string[],
+): EvictionOutcome {
   const { code, message } = answer;
   if (code < 300) return "Evicted";
   if (code === 404) return "Gone";
   if (code !== 429) return "Refused";
   const said = message.replace(DENIED_BY_WEBHOOK, "");
-  if (IN_BACKGROUND.test(said)) return "Background";
+  const words = said.replace(REPEATED, "");
+  if (prefixes.some((prefix) => words.startsWith(prefix) || said.startsWith(prefix))) return "Background";
   return saysUndecided(said) ? "Unknown" : "Refused";
 }
 
@@ -67,6 +73,8 @@ export interface Requesting {
   readonly settings: Settings;
   readonly vmis: Vmis;
   readonly counters: Counters;
+  /** Gets the pods that others evict in background. */
+  readonly memory: Map<string, Noted>;
   /** RFC 3339. */
   readonly startedAt: string;
   /** No request is made later than this. */
@@ -89,7 +97,14 @@ async function requestInItsForm(nominated: Nominated, r: Requesting): Promise<Re
   const { pod } = nominated;
   const vmi = vmiOf(pod, r.vmis);
   const isEvacuable = vmi !== undefined && isLive(vmi) && isListedBy(vmi, pod) && isToMove(vmi, r.settings);
-  return isEvacuable ? await evacuate(nominated, vmi, r) : await r.requests.evict(nominated);
+  return isEvacuable ? await evacuate(nominated, vmi, r) : await evict(nominated, r);
+}
+
+async function evict(nominated: Nominated, r: Requesting): Promise<EvictionOutcome> {
+  const { pod } = nominated;
+  const outcome = await r.requests.evict(nominated);
+  if (outcome === "Background" && isOnlyRequested(pod)) r.memory.set(pod.uid, notedRequest(pod, r.requests.now()));
+  return outcome;
 }
 
 /** Says in `spec.requestedBy` that it was descheduling, and what for. */

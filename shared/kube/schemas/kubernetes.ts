@@ -193,34 +193,6 @@ export const Seen = kind(
   },
 );
 
-export interface LeaseFacts {
-  readonly resourceVersion?: string;
-  readonly holder?: string | undefined;
-  /** RFC 3339: since when its last holder has had it. */
-  readonly acquiredAt?: string | undefined;
-  readonly seconds?: number | undefined;
-  readonly transitions?: number | undefined;
-}
-
-export const Lease = kind(
-  () => ({
-    metadata: Meta,
-    spec: part({
-      holderIdentity: Text,
-      acquireTime: Text,
-      leaseDurationSeconds: z.nullish(z.number()),
-      leaseTransitions: z.nullish(z.number()),
-    }),
-  }),
-  ({ metadata: { resourceVersion }, spec }): LeaseFacts => ({
-    resourceVersion,
-    holder: spec.holderIdentity,
-    acquiredAt: spec.acquireTime,
-    seconds: spec.leaseDurationSeconds ?? undefined,
-    transitions: spec.leaseTransitions ?? undefined,
-  }),
-);
-
 const User = z.lazy(() =>
   z.object({
     username: z._default(z.string(), ""),

@@ -9,6 +9,8 @@ import { AntiAffinity, Asked, Computed, resourcesOf, Tolerations } from "./pod-r
 
 const KNOWN_ANNOTATIONS = [
   names.DOMAIN_ANNOTATION,
+  names.REQUEST_EVICT_ONLY_ANNOTATION,
+  names.EVICTION_IN_PROGRESS_ANNOTATION,
   names.EVICT_ANNOTATION,
   names.PREFER_NO_EVICTION_ANNOTATION,
   names.MIRROR_POD_ANNOTATION,

@@ -54,6 +54,20 @@ test("what has ended, and what is in progress; nothing of a tenant's", async () 
   expect(text).not.toMatch(/apps|red-vm|calm|node01/);
 });
 
+// prettier-ignore
+test.each<[string, Record<string, boolean>, Record<string, string> | undefined, number | undefined]>([
+  ["no cycle has run yet", { EvictionsInBackground: true },  undefined,                             0],
+  ["some have run",        { EvictionsInBackground: true },  { "lifeboat.dev/pod-evacuations": "12" }, 12],
+  ["the gate is off",      { EvictionsInBackground: false }, { "lifeboat.dev/pod-evacuations": "12" }, undefined],
+])("pod evacuations that descheduling has requested: %s", async (_, featureGates, annotations, expected) => {
+  const fake = new FakeCluster();
+  fake.configure({ featureGates });
+  const metadata = { namespace: "lifeboat-system", name: "lifeboat-descheduling", uid: "lease", resourceVersion: "1" };
+  if (annotations !== undefined) fake.api.put("leases", { metadata: { ...metadata, annotations }, spec: {} });
+  const found = /^lifeboat_descheduling_pod_evacuations_total (\d+)$/m.exec((await scrape(fake)).text)?.[1];
+  expect(found).toBe(expected?.toString());
+});
+
 test("a replica counts what it has answered since its start, by review and answer", () => {
   const counts = new ReviewCounts();
   expect(counts.render().match(/^lifeboat_reviews_total\{.* 0$/gm)).toHaveLength(6);

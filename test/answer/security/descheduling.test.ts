@@ -102,7 +102,7 @@ type World = Pick<CycleWorld, "pods" | "policy">;
 function worldOf({ pods, policy }: World): CycleWorld {
   const vmis = pods.filter(({ annotations }) => "kubevirt.io/domain" in annotations).map((one) => vmiOf(one));
   const read = { pods, nodes: NODES, vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])), evacuations: [] };
-  return { ...read, policy, settings: settings(), until: at(200), now: NOW };
+  return { ...read, policy, settings: settings(), until: at(200), now: NOW, memory: new Map() };
 }
 
 function touchedBy(action: Action): readonly NamespacedName[] {

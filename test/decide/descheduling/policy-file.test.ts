@@ -46,6 +46,7 @@ const DEFAULTS = {
   limits: {},
   requestTtlSeconds: 600,
   notifyFailures: false,
+  messagePrefixes: ["Eviction triggered"],
   profiles: [],
 };
 
@@ -64,6 +65,8 @@ test.each([
   [{ maxNoOfPodsEvacuationsPerNamespace: 4 },        { limits: { evacuationsPerNamespace: 4 } }],
   [{ maxEvacuationRequestTTL: "1m30s" },             { requestTtlSeconds: 90 }],
   [{ evictionFailureEventNotification: true },       { notifyFailures: true }],
+  [{ evictionMessagePrefixes: ["Moved"] },           { messagePrefixes: ["Moved"] }],
+  [{ evictionMessagePrefixes: [] },                  {}],
   [{ gracePeriodSeconds: 0 },                        { gracePeriodSeconds: 0 }],
   [{ profiles: [{ name: "p" }] },                    { profiles: [profile("p")] }],
   [{ profiles: [{ name: "p", pluginConfig: null, plugins: null }, { name: "q", plugins: {} }] }, { profiles: [profile("p"), profile("q")] }],
@@ -104,6 +107,7 @@ test.each([
   ["nodeSelector",                  { nodeSelector: "a in (b)" },                                 SELECTOR],
   ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "soon" },                          DURATION],
   ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "0s" },                            "expected more than 0"],
+  ["evictionMessagePrefixes.0",     { evictionMessagePrefixes: [""] },                            "expected the beginning of a message"],
   ["maxNoOfPodsToEvictPerNod",      { maxNoOfPodsToEvictPerNod: 1 },                              "unknown key"],
 ])("given a wrong %s, when the policy is parsed, then the problem names it", async (field, tweak, message) => {
   expect(await parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.${field}`, message }] });
@@ -118,6 +122,8 @@ test.each([
   [`${ARGS}.nodeAffinityType.0`,    args("RemovePodsViolatingNodeAffinity", { nodeAffinityType: ["preferredDuringSchedulingIgnoredDuringExecution"] }), "expected requiredDuringSchedulingIgnoredDuringExecution"],
   [`${ARGS}.includedTaints`,        args("RemovePodsViolatingNodeTaints", { includedTaints: ["a"], excludedTaints: ["b"] }), "expected excludedTaints or includedTaints, not both"],
   [`${ARGS}.namespaces`,            args("PodLifeTime", { namespaces: { include: ["a"], exclude: ["b"] } }), "expected include or exclude, not both"],
+  [`${ARGS}.sorters.0`,             args("PodLifeTime", { sorters: ["Newest"] }),                 "expected one of LowestPriority, LowestQoS, Oldest, Youngest, LeastMemory"],
+  [`${ARGS}.inProgressFirst`,       args("LowNodeUtilization", { inProgressFirst: "no" }),        "expected true or false"],
   [`${ARGS}.states`,                args("PodLifeTime", { states: ["Running"] }),                 "unknown key"],
   ["0.pluginConfig.0.name",         config({ name: "RemoveDuplicates" }),                         UNKNOWN],
   ["0.pluginConfig.0.name",         config({}),                                                   UNKNOWN],

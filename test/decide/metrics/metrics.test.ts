@@ -65,6 +65,14 @@ describe("evacuations in progress", () => {
     expect(samplesOf("pod_evacuations_in_progress", { evacuations, isDescheduling: true })).toEqual([[2]]);
     expect(rendered({ evacuations })).not.toContain("pod_evacuations");
   });
+
+  test("that descheduling has requested are a counter", () => {
+    const name = "lifeboat_descheduling_pod_evacuations";
+    const text = rendered({ isDescheduling: true, podEvacuations: 7 });
+    expect(text).toContain(`# TYPE ${name} counter\n`);
+    expect(text).toContain(`\n${name}_total 7\n`);
+    expect(rendered({ isDescheduling: true })).not.toContain(`${name}_total`);
+  });
 });
 
 function begun(name: string, at: number, status: object) {
@@ -137,6 +145,7 @@ describe("the table of families", () => {
     {
       evacuations: [newborn(), begun("a", 700, { phase: "Blocked", reason: "External" })],
       isDescheduling: true,
+      podEvacuations: 1,
       webhooks: [{ endpoint: "evictions" }],
       guardProblem: "PolicyMissing",
     },

@@ -7,7 +7,8 @@ import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { vmi } from "../fixtures.ts";
 import { pod } from "./fixtures.ts";
 
-const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+export const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 
 /** The launcher pod of VMI `name` on node01, which is to be asked only. */
 export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
@@ -25,6 +26,11 @@ export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): Schedule
 /** An ordinary pod. */
 export function plainPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return { ...vmPod(name), name, labels: { app: name }, annotations: {}, ...tweak };
+}
+
+/** An ordinary pod whose eviction is a request; `inProgress`: another party has started to evict it. */
+export function requestedPod(name: string, inProgress = false, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
+  return plainPod(name, { annotations: { [REQUEST_ONLY]: "", ...(inProgress && { [IN_PROGRESS]: "" }) }, ...tweak });
 }
 
 /** The VMI of a launcher pod, on the pod's node. */
@@ -64,6 +70,7 @@ export function policy(plugins: readonly EnabledPlugin[], tweak: Partial<Desched
     limits: {},
     requestTtlSeconds: 600,
     notifyFailures: false,
+    messagePrefixes: ["Eviction triggered"],
     profiles: [{ name: "vms", plugins, evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }],
     ...tweak,
   };

@@ -1,6 +1,6 @@
 /** One descheduling cycle over a fake cluster, with what it did on the way. */
 import type { CycleReport } from "../../../../shared/descheduling/cycle/cycle.ts";
-import { Lease, type LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
+import { Lease, type LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { deschedule } from "../../../../shared/descheduling/deschedule.ts";
@@ -19,6 +19,7 @@ export interface Options {
   readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
   readonly before?: Before;
+  readonly dryRun?: boolean;
 }
 
 export interface Done extends CycleReport {
@@ -39,7 +40,7 @@ export async function cycle(fake: FakeCluster, o: Options): Promise<Done> {
     cluster,
     settings: settings({ featureGates: ["EvictionsInBackground"] }),
     policy: policy(o.plugins ?? [scripted(o.order, podsOf(fake), heard)], o.policy),
-    dryRun: false,
+    dryRun: o.dryRun ?? false,
     seconds: 200,
     lease: undefined,
     now: () => fake.api.now(),
@@ -67,6 +68,12 @@ export function put(fake: FakeCluster, pod: ScheduledPod): void {
 
 export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
   return fake.api.objects("pods").map((pod) => scheduledPodSchema().parse(pod));
+}
+
+/** Its annotations are these from now on. */
+export function annotated(fake: FakeCluster, name: string, annotations: ScheduledPod["annotations"]): void {
+  const pod = podsOf(fake).find((one) => one.name === name);
+  if (pod !== undefined) fake.pods.put({ ...pod, annotations });
 }
 
 const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };

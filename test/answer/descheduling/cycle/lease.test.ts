@@ -1,7 +1,7 @@
 /** The Lease: one cycle at a time, whatever becomes of it, and when the next one is due. */
 import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
-import type { LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
+import type { LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";
 import { isDue, LEASE_SECONDS } from "../../../../shared/descheduling/deschedule.ts";
 import { failing } from "../../../support/cluster.ts";
 import { at, NOW, time } from "../../../support/fixtures.ts";

@@ -4,7 +4,7 @@ import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/e
 import { failing, once } from "../../../support/cluster.ts";
 import { at, newborn } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, evacuationsOf, results } from "./cycles.ts";
-import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
+import { requestedPod, plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
 // prettier-ignore
 test.each([
@@ -52,7 +52,7 @@ test.each<[outcome: keyof typeof SAID | "Unknown", inProgress: number, verdict: 
   ["Unknown",    1, "Skipped",  "EvictionFailed"],
 ])("answered %s: %i in progress, %s for the plugin, and told as %s", async (outcome, inProgress, ...[verdict, event]) => {
   for (const notifyFailures of [true, false]) {
-    const fake = clusterOf(plainPod("pod"));
+    const fake = clusterOf(requestedPod("pod"));
     if (outcome !== "Unknown") fake.evictionAnswers.set("pod", SAID[outcome]);
     const before = outcome === "Unknown" ? { before: failing(/^create pods\/eviction$/) } : {};
     const done = await cycle(fake, { order: ["pod"], policy: { notifyFailures }, ...before });

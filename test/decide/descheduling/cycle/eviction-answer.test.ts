@@ -8,10 +8,11 @@ import { MESSAGE } from "../../../../shared/eviction/messages.ts";
 import { vmi } from "../../../support/fixtures.ts";
 
 const LIFEBOAT = 'admission webhook "evictions.lifeboat.dev" denied the request: ';
+const OTHER = 'admission webhook "mover.example.com" denied the request: ';
 const KUBEVIRT = 'admission webhook "virt-launcher-eviction-interceptor.kubevirt.io" denied the request: ';
 
 // prettier-ignore
-const rows: readonly (readonly [code: number, message: string, outcome: string])[] = [
+const rows: readonly (readonly [code: number, message: string, outcome: string, prefixes?: readonly string[]])[] = [
   [201, "",                                                                                                   "Evicted"],
   [404, 'pods "p1" not found',                                                                                "Gone"],
   [429, `${LIFEBOAT}${MESSAGE.EvacuationTriggered(vmi())}`,                                                   "Background"],
@@ -23,11 +24,20 @@ const rows: readonly (readonly [code: number, message: string, outcome: string])
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
   // A message that quotes the prefix does not begin with it.
   [429, `${LIFEBOAT}no: Eviction triggered evacuation of VMI "ns/vm"`,                                        "Refused"],
+  // The policy knows other words, or the pod is not announced to be evicted in background.
+  [429, `${OTHER}Moved later`,                                                                                "Background", ["Eviction triggered", "Moved"]],
+  [429, `${OTHER}Moved later`,                                                                                "Refused"],
+  [429, "Moved later",                                                                                        "Background", ["Moved"]],
+  [429, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused",    ["Moved"]],
+  [429, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused",    []],
   // The right words with another code.
   [403, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused"],
   [500, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",   "Refused"],
 ];
 
-test.each(rows)("%s %s -> %s", (code, message, outcome) => {
-  expect(interpretAnswer({ code, message })).toBe(outcome);
+const DEFAULT = ["Eviction triggered"];
+const cases = rows.map(([code, message, outcome, prefixes = DEFAULT]) => ({ code, message, outcome, prefixes }));
+
+test.each(cases)("$code $message -> $outcome, given $prefixes", ({ code, message, outcome, prefixes }) => {
+  expect(interpretAnswer({ code, message }, prefixes)).toBe(outcome);
 });

@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../../shared/descheduling/cycle/policy.ts";
 import { Counters, type LimitName } from "../../../../shared/descheduling/cycle/limits.ts";
-import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
+import { plainPod, requestedPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
 const VM = vmPod("vm");
 const POD = plainPod("pod");
@@ -46,6 +46,8 @@ test.each(NAMES.flatMap((limit) => BEFORE.map((before) => [limit, before] as con
     const made = counters({ [limit]: 1 }, before);
     const over = { neither: [undefined, undefined], VM: [limit, undefined], both: [limit, limit] };
     expect([made.limitReached(VM), made.limitReached(POD)]).toEqual(over[rows[limit][before]]);
+    // A pod whose eviction is a request counts and is limited as a VM is.
+    expect(made.limitReached(requestedPod("only"))).toBe(made.limitReached(VM));
   },
 );
 

@@ -1,0 +1,122 @@
+/**
+ * Remembers which pods other parties evict in background (KEP-1397). An annotation has no time and a request leaves no trace on the pod, so that
+ * the Lease of descheduling keeps both: each cycle reads and writes it anyway, and only its holder does.
+ */
+import * as names from "../../kube/names.ts";
+import { isFinal } from "../../kube/objects.ts";
+import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
+
+/** `in-progress`: the pod has both annotations. `requested`: its eviction was answered with a known text, and the second one is awaited. */
+export interface Noted {
+  readonly as: "requested" | "in-progress";
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** By the pod's UID. */
+export type Memory = ReadonlyMap<string, Noted>;
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** A Lease holds 500 of them in 50 KB. Requests that are not kept are repeated; annotations that are not kept do not count. */
+export const MOST_REMEMBERED = 500;
+
+/** The pod's eviction is a request that somebody else carries out. */
+export function isOnlyRequested({ annotations }: ScheduledPod): boolean {
+  return Object.hasOwn(annotations, names.REQUEST_EVICT_ONLY_ANNOTATION);
+}
+
+function isAnnotatedInProgress({ annotations }: ScheduledPod): boolean {
+  return Object.hasOwn(annotations, names.EVICTION_IN_PROGRESS_ANNOTATION);
+}
+
+export interface Recalling {
+  readonly pods: readonly ScheduledPod[];
+  readonly now: Date;
+  readonly ttlSeconds: number;
+}
+
+export interface Recalled {
+  readonly inProgress: readonly ScheduledPod[];
+  readonly memory: Memory;
+}
+
+/** An entry that is too old does not count. It stays as long as the pod has both annotations, which would begin to count again without it. */
+export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
+  const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;
+  const found = pods.flatMap((pod) => {
+    if (isFinal(pod) || !isOnlyRequested(pod)) return [];
+    const noted = notedNow(pod, memory.get(pod.uid), now);
+    return noted === undefined || (noted.as === "requested" && !isCounted(noted)) ? [] : [[pod.uid, noted] as const];
+  });
+  const kept = bounded(new Map(found));
+  const inProgress = pods.filter(({ uid }) => {
+    const noted = kept.get(uid);
+    return noted !== undefined && isCounted(noted);
+  });
+  return { inProgress, memory: kept };
+}
+
+/** What was in progress and has lost its annotation was cancelled. */
+function notedNow(pod: ScheduledPod, before: Noted | undefined, now: Date): Noted | undefined {
+  if (!isAnnotatedInProgress(pod)) return before?.as === "requested" ? before : undefined;
+  return before?.as === "in-progress" ? before : { as: "in-progress", since: now.getTime() };
+}
+
+/** The pod's eviction was answered with a known text. */
+export function notedRequest(pod: ScheduledPod, now: Date): Noted {
+  return { as: isAnnotatedInProgress(pod) ? "in-progress" : "requested", since: now.getTime() };
+}
+
+function rank({ as, since }: Noted): number {
+  return as === "requested" ? -since : since;
+}
+
+/** Keeps requests first, the newest of them, then the annotations that have been there for longest. */
+function bounded(memory: Memory): Memory {
+  if (memory.size <= MOST_REMEMBERED) return memory;
+  const byRank = [...memory].toSorted(
+    ([, a], [, b]) => Number(a.as === "in-progress") - Number(b.as === "in-progress") || rank(a) - rank(b),
+  );
+  return new Map(byRank.slice(0, MOST_REMEMBERED));
+}
+
+const PREFIX = { requested: names.REQUESTED_PREFIX, "in-progress": names.IN_PROGRESS_PREFIX } as const;
+
+export function readMemory(annotations: Annotations = {}): Memory {
+  const entries = Object.entries(annotations).flatMap(([key, value]) =>
+    (["requested", "in-progress"] as const).flatMap((as) => {
+      const since = Date.parse(value);
+      return key.startsWith(PREFIX[as]) && !Number.isNaN(since)
+        ? [[key.slice(PREFIX[as].length), { as, since }] as const]
+        : [];
+    }),
+  );
+  return new Map(entries);
+}
+
+/** How many evacuations have been requested by all cycles together. */
+export function evacuationsRequested(annotations: Annotations = {}): number {
+  return Number.parseInt(annotations[names.POD_EVACUATIONS_ANNOTATION] ?? "0", 10) || 0;
+}
+
+function isMemory(key: string): boolean {
+  return Object.values(PREFIX).some((prefix) => key.startsWith(prefix));
+}
+
+/** The annotations that change; null removes one. `requested`: how many evacuations this cycle has requested. */
+export function annotationsAfter(before: Annotations = {}, memory: Memory, requested: number) {
+  const after = new Map([...bounded(memory)].map(([uid, { as, since }]) => [PREFIX[as] + uid, timeOf(since)]));
+  const gone = Object.keys(before).filter((key) => isMemory(key) && !after.has(key));
+  const added = [...after].filter(([key, value]) => before[key] !== value);
+  const total = String(evacuationsRequested(before) + requested);
+  return {
+    ...Object.fromEntries(gone.map((key) => [key, null])),
+    ...Object.fromEntries(added),
+    ...(requested > 0 && { [names.POD_EVACUATIONS_ANNOTATION]: total }),
+  };
+}
+
+function timeOf(since: number): string {
+  return new Date(since).toISOString();
+}

@@ -1,0 +1,40 @@
+/** A Lease: who holds it, since when, and what Lifeboat remembers on it. */
+import * as z from "zod/mini";
+import { LARGE_FACTS } from "./bounds.ts";
+import { kind, Meta, part, Text } from "./fields.ts";
+
+export interface LeaseFacts {
+  readonly resourceVersion?: string;
+  readonly holder?: string | undefined;
+  /** RFC 3339: since when its last holder has had it. */
+  readonly acquiredAt?: string | undefined;
+  readonly seconds?: number | undefined;
+  readonly transitions?: number | undefined;
+  /** Lifeboat's own. */
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+export const Lease = kind(
+  () => ({
+    metadata: Meta,
+    spec: part({
+      holderIdentity: Text,
+      acquireTime: Text,
+      leaseDurationSeconds: z.nullish(z.number()),
+      leaseTransitions: z.nullish(z.number()),
+    }),
+  }),
+  ({ metadata: { resourceVersion, annotations }, spec }): LeaseFacts => ({
+    resourceVersion,
+    holder: spec.holderIdentity,
+    acquiredAt: spec.acquireTime,
+    seconds: spec.leaseDurationSeconds ?? undefined,
+    transitions: spec.leaseTransitions ?? undefined,
+    ...(annotations && { annotations: ownOf(annotations) }),
+  }),
+  LARGE_FACTS,
+);
+
+function ownOf(annotations: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => /^(?:[^/]+\.)?lifeboat\.dev\//.test(key)));
+}
