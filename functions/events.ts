@@ -50,6 +50,8 @@ function requestOf(event: LifeboatEvent): ReconcileRequest {
       return { kind: "VirtualMachineInstance", namespace: event.data.namespace, name: event.data.name };
     case "dev.lifeboat.nodeevacuation.changed.v1":
       return { kind: "NodeEvacuation", name: event.data.name };
+    case "dev.lifeboat.rollingmaintenance.changed.v1":
+      return { kind: "RollingMaintenance", name: event.data.name };
     case "dev.lifeboat.node.changed.v1":
       return { kind: "Node", name: event.data.name };
   }

@@ -15,6 +15,7 @@ export const LANE_OF = {
   "dev.lifeboat.migration.changed.v1": "routine",
   "dev.lifeboat.evacuation.changed.v1": "routine",
   "dev.lifeboat.nodeevacuation.changed.v1": "routine",
+  "dev.lifeboat.rollingmaintenance.changed.v1": "routine",
 } as const satisfies Record<EventType, Lane>;
 
 export interface Noticed {

@@ -215,15 +215,6 @@ export const EVACUATIONS = kind({
 });
 
 /** Changes by people. Lifeboat itself writes the status. */
-export const NODE_EVACUATIONS = kind({
-  name: "nodeevacuations",
-  path: "/apis/lifeboat.dev/v1alpha1/nodeevacuations",
-  fields: { spec: z.unknown() },
-  facts: ({ spec }) => ({ spec: JSON.stringify(spec) }),
-  notice: ({ object: { name }, gone }) =>
-    gone ? undefined : { type: "dev.lifeboat.nodeevacuation.changed.v1", data: { name } },
-});
-
 /** Each condition with its status on a healthy node; an absent condition counts as healthy. */
 const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 

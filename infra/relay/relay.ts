@@ -7,6 +7,7 @@ import type { Clock, Random } from "./clock.ts";
 import { startDelivery } from "./deliver.ts";
 import { eventOf, type Lane, LANE_OF, noticeOf, type Noticed } from "./event.ts";
 import * as kinds from "./kinds.ts";
+import { NODE_EVACUATIONS, ROLLING_MAINTENANCES } from "./maintenance-kinds.ts";
 import * as kubelets from "./kubelet-events.ts";
 import type { Log } from "./log.ts";
 import { createCounters, memoryMetric, outboxMetrics, watchingMetric } from "./metrics.ts";
@@ -99,7 +100,8 @@ export function startRelay(options: RelayOptions): Relay {
   const vmis = watch(keptOf("virtualmachineinstances", kinds.VIRTUAL_MACHINE_INSTANCES, keeps));
   const migrations = watch(keptOf("virtualmachineinstancemigrations", kinds.MIGRATIONS, keeps));
   const evacuations = watch(keptOf("evacuations", kinds.EVACUATIONS, keeps));
-  watch(kinds.NODE_EVACUATIONS);
+  watch(NODE_EVACUATIONS);
+  watch(ROLLING_MAINTENANCES);
   const nodes = watch(keptOf("nodes", kinds.NODES, keeps));
   const stores = within && {
     pods: storeOf(pods),

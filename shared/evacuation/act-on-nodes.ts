@@ -7,7 +7,16 @@ import type { NamespacedName } from "../kube/facts.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 import { CAUSE_ANNOTATION, CORDONED_BY_ANNOTATION, NAME_PREFIX } from "../kube/names.ts";
 import { Meta, part } from "../kube/schemas/fields.ts";
-import { addTo, MANAGED, nodeStatus, type Operation, pointer, test } from "./manifests.ts";
+import {
+  addTo,
+  MANAGED,
+  nodeEvacuation,
+  nodeStatus,
+  type Operation,
+  pointer,
+  rollingStatus,
+  test,
+} from "./manifests.ts";
 import { readAsking } from "./read-asking.ts";
 import { mayBeAsked, startNow } from "./shutdown.ts";
 
@@ -47,6 +56,16 @@ export async function actOnNode(action: NodeAction, cluster: Client): Promise<Re
     case "DeleteNodeEvacuation": {
       const { name, uid } = action.nodeEvacuation;
       const deleted = await cluster.delete("nodeevacuations", { ...named(name), uid });
+      return meaningOf<Result>(deleted, { 404: "Done", 409: "Conflict" });
+    }
+    case "CreateNodeEvacuation":
+      return meaningOf<Result>(await cluster.create("nodeevacuations", nodeEvacuation(action)), { 409: "Done" });
+    case "WriteRollingStatus": {
+      const [key, how] = [named(action.rm.name), { subresource: "status" }];
+      return meaningOf(await cluster.patch("rollingmaintenances", key, rollingStatus(action), how), CHANGED);
+    }
+    case "DeleteRollingMaintenance": {
+      const deleted = await cluster.delete("rollingmaintenances", { ...named(action.rm.name), uid: action.rm.uid });
       return meaningOf<Result>(deleted, { 404: "Done", 409: "Conflict" });
     }
   }

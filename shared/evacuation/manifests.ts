@@ -63,6 +63,9 @@ const API_VERSION = {
   Pod: "v1",
   ConfigMap: "v1",
   ValidatingWebhookConfiguration: "admissionregistration.k8s.io/v1",
+  Node: "v1",
+  NodeEvacuation: "lifeboat.dev/v1alpha1",
+  RollingMaintenance: "lifeboat.dev/v1alpha1",
 } as const;
 /** Of Events about an object that is in none: as the API server demands it. */
 const NAMESPACE_OF_NONE = "default";
@@ -215,4 +218,24 @@ const OPTIONAL_OF_NODES = ["verdict", "startTime", "estimatedCompletionTime", "c
 export function nodeStatus({ resourceVersion }: NodeEvacuationFacts, status: NodeEvacuationStatus): object {
   const optional = Object.fromEntries(OPTIONAL_OF_NODES.map((field) => [field, status[field] ?? null]));
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
+}
+
+/** Owned by its RollingMaintenance: with it, the NodeEvacuations of its nodes are deleted. */
+export function nodeEvacuation({ rm, node, name, notAfter }: ActionOf<"CreateNodeEvacuation">) {
+  const { returnVMs, ...how } = rm.spec.template;
+  const apiVersion = "lifeboat.dev/v1alpha1";
+  const owner = { apiVersion, kind: "RollingMaintenance", name: rm.name, uid: rm.uid, controller: true };
+  return {
+    apiVersion,
+    kind: "NodeEvacuation",
+    metadata: { name, labels: MANAGED, ownerReferences: [owner] },
+    spec: { nodeName: node, schedule: { notAfter }, ...how, afterwards: { returnVMs } },
+  };
+}
+
+const OPTIONAL_OF_ROLLING = ["forecast", "startTime", "estimatedCompletionTime", "completionTime"] as const;
+
+export function rollingStatus({ rm, status }: ActionOf<"WriteRollingStatus">): object {
+  const optional = Object.fromEntries(OPTIONAL_OF_ROLLING.map((field) => [field, status[field] ?? null]));
+  return { metadata: { resourceVersion: rm.resourceVersion }, status: { ...status, ...optional } };
 }

@@ -25,6 +25,7 @@ export const EVENT_DATA = {
   "dev.lifeboat.evacuation.changed.v1": z.lazy(() => z.object({ namespace: Namespace, name: Name, evacuation: Name })),
   "dev.lifeboat.node.changed.v1": z.lazy(() => z.object({ name: Name })),
   "dev.lifeboat.nodeevacuation.changed.v1": z.lazy(() => z.object({ name: Name })),
+  "dev.lifeboat.rollingmaintenance.changed.v1": z.lazy(() => z.object({ name: Name })),
 } as const;
 
 export type EventType = keyof typeof EVENT_DATA;
@@ -59,6 +60,7 @@ export const LifeboatEvent = z.lazy(() =>
     envelope("dev.lifeboat.evacuation.changed.v1"),
     envelope("dev.lifeboat.node.changed.v1"),
     envelope("dev.lifeboat.nodeevacuation.changed.v1"),
+    envelope("dev.lifeboat.rollingmaintenance.changed.v1"),
   ]),
 );
 

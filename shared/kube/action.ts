@@ -1,6 +1,7 @@
 /** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Urgency } from "./evacuation.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus, VirtualMachineFacts } from "./node-evacuation.ts";
+import type { RollingMaintenanceFacts, RollingMaintenanceStatus } from "./rolling-maintenance.ts";
 import type {
   BudgetFacts,
   ConfigurationObserved,
@@ -80,6 +81,20 @@ export type Action =
       readonly status: NodeEvacuationStatus;
     }
   | { readonly verb: "DeleteNodeEvacuation"; readonly nodeEvacuation: NodeEvacuationFacts }
+  /** A node of a RollingMaintenance whose turn has come. One that exists was created so before. */
+  | {
+      readonly verb: "CreateNodeEvacuation";
+      readonly rm: RollingMaintenanceFacts;
+      readonly node: string;
+      readonly name: string;
+      readonly notAfter: string;
+    }
+  | {
+      readonly verb: "WriteRollingStatus";
+      readonly rm: RollingMaintenanceFacts;
+      readonly status: RollingMaintenanceStatus;
+    }
+  | { readonly verb: "DeleteRollingMaintenance"; readonly rm: RollingMaintenanceFacts }
   | ({ readonly verb: "Event" } & KubernetesEvent);
 
 /** What a NodeEvacuation takes, besides Evacuations. */
@@ -94,6 +109,9 @@ export const NODE_VERBS = [
   "WithdrawEvacuation",
   "WriteNodeStatus",
   "DeleteNodeEvacuation",
+  "CreateNodeEvacuation",
+  "WriteRollingStatus",
+  "DeleteRollingMaintenance",
 ] as const;
 
 export type ActionOf<Verb extends Action["verb"]> = Extract<Action, { verb: Verb }>;
@@ -137,6 +155,14 @@ export const EVENT_TYPES = {
   Descheduled: "Normal",
   EvictionFailed: "Warning",
   InvalidConfiguration: "Warning",
+  MaintenanceStarted: "Normal",
+  MaintenanceBlocked: "Warning",
+  MaintenanceCompleted: "Normal",
+  MaintenanceRefused: "Warning",
+  MaintenanceExpired: "Warning",
+  MaintenanceWithdrawn: "Normal",
+  MaintenanceNodeGone: "Warning",
+  MaintenanceStopped: "Warning",
 } as const satisfies Record<string, KubernetesEvent["type"]>;
 
 export type EventReason = keyof typeof EVENT_TYPES;
@@ -144,8 +170,16 @@ export type EventReason = keyof typeof EVENT_TYPES;
 export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
-    /** The last one's objects have no namespace: theirs is empty. */
-    readonly kind: "VirtualMachineInstance" | "VirtualMachine" | "Pod" | "ConfigMap" | "ValidatingWebhookConfiguration";
+    /** Objects of the last ones have no namespace: theirs is empty. */
+    readonly kind:
+      | "VirtualMachineInstance"
+      | "VirtualMachine"
+      | "Pod"
+      | "ConfigMap"
+      | "ValidatingWebhookConfiguration"
+      | "Node"
+      | "NodeEvacuation"
+      | "RollingMaintenance";
   };
   readonly type: "Normal" | "Warning";
   readonly reason: EventReason;

@@ -126,6 +126,8 @@ export interface NodeEvacuationFacts {
   readonly createdAt: number;
   /** The command has created it: Lifeboat deletes it some time after its end. One that was applied would be applied again. */
   readonly isCommands: boolean;
+  /** The RollingMaintenance that it is part of. */
+  readonly owner?: { readonly name: string; readonly uid: string } | undefined;
   readonly spec: NodeEvacuationSpec;
   readonly status: NodeEvacuationStatus;
 }

@@ -11,6 +11,8 @@ import { secondsSince } from "../settings/time.ts";
 import { refusedEviction, withTimes } from "./blockers.ts";
 import { observeNode } from "./observe.ts";
 import { nextOfNode } from "./rules.ts";
+import { nodeEvents } from "./rolling/events.ts";
+import { asPartOf } from "./rolling/world.ts";
 import { nodeStatusAfter } from "./status.ts";
 import { hasStarted, type NodeNext } from "./world.ts";
 
@@ -32,6 +34,8 @@ export interface Maintained {
   readonly vmis: readonly NamespacedName[];
   /** Something leaves: another look is worth it in seconds. */
   readonly isUnderWay: boolean;
+  /** Of a RollingMaintenance. */
+  readonly isPart: boolean;
 }
 
 /** What one writes down, a cordon or its start, the next look acts on. */
@@ -39,10 +43,18 @@ const MOST_LOOKS = 4;
 
 /** Never throws a ClusterError but where nothing could be listed: one node's trouble is no other's. */
 export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
-  const all = await deps.cluster.list("nodeevacuations");
+  const all = await listAll(deps.cluster);
   const concerned = all.filter((ne) => deps.isConcerned(ne, all));
   const { results } = await eachOf(concerned, (ne) => reconcileOne(ne, all, deps));
   return results;
+}
+
+/** Each as the RollingMaintenance wants it that it is part of. */
+async function listAll(cluster: Client): Promise<readonly NodeEvacuationFacts[]> {
+  const all = await cluster.list("nodeevacuations");
+  if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;
+  const rolling = await cluster.list("rollingmaintenances");
+  return all.map((ne) => asPartOf(ne, rolling));
 }
 
 async function reconcileOne(
@@ -50,13 +62,13 @@ async function reconcileOne(
   others: readonly NodeEvacuationFacts[],
   deps: Maintaining,
 ): Promise<Maintained> {
-  const looks: Maintained[] = [];
+  const looks: Look[] = [];
   let [ne, all]: [NodeEvacuationFacts | undefined, readonly NodeEvacuationFacts[]] = [first, others];
   for (let i = 0; i < MOST_LOOKS && ne !== undefined; i++) {
-    const { isAgain, ...look } = await lookAt(ne, all, deps);
+    const look = await lookAt(ne, all, deps);
     looks.push(look);
-    if (!isAgain) break;
-    all = await deps.cluster.list("nodeevacuations");
+    if (!look.isAgain) break;
+    all = await listAll(deps.cluster);
     ne = all.find(({ uid }) => uid === first.uid);
   }
   return {
@@ -64,10 +76,11 @@ async function reconcileOne(
     failures: looks.reduce((sum, { failures }) => sum + failures, 0),
     vmis: looks.flatMap(({ vmis }) => vmis),
     isUnderWay: looks.at(-1)?.isUnderWay === true,
+    isPart: first.owner !== undefined,
   };
 }
 
-type Look = Maintained & { readonly isAgain: boolean };
+type Look = Omit<Maintained, "isPart"> & { readonly isAgain: boolean };
 
 async function lookAt(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[], deps: Maintaining): Promise<Look> {
   const { cluster, settings, clock, onFailure, isThorough } = deps;
@@ -141,8 +154,9 @@ async function say(
   deps: Maintaining,
 ): Promise<Performed> {
   const status = nodeStatusAfter(ne, next, deps.clock());
-  const writes = status === undefined ? [] : [{ verb: "WriteNodeStatus", nodeEvacuation: ne, status } as const];
-  return await perform(writes, performingOf(deps));
+  if (status === undefined) return await perform([], performingOf(deps));
+  const write = { verb: "WriteNodeStatus", nodeEvacuation: ne, status } as const;
+  return await perform([write, ...nodeEvents(ne, next)], performingOf(deps));
 }
 
 function performingOf({ cluster, clock, onFailure }: Maintaining) {

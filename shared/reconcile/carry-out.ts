@@ -49,6 +49,7 @@ export type ReconcileRequest =
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Node"; readonly name: string }
   | { readonly kind: "NodeEvacuation"; readonly name: string }
+  | { readonly kind: "RollingMaintenance"; readonly name: string }
   /** A kubelet has started to end this pod; the API does not show it yet. */
   | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };
 

@@ -5,7 +5,7 @@ import { mayBeOver } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
-import { forgetNodeEvacuations, type Maintaining, reconcileNodeEvacuations } from "../maintenance/reconcile.ts";
+import { forgetNodeEvacuations } from "../maintenance/reconcile.ts";
 import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import {
@@ -27,6 +27,7 @@ import {
 import { shield } from "../shield/feature.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
+import { reconcileMaintenance, type Which } from "./reconcile-maintenance.ts";
 import { reconcileTaints } from "./reconcile-taints.ts";
 import { observeShield } from "./observe-shield.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
@@ -82,7 +83,7 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   const ofVmis = await reconcileVmisOf(active, deps);
   const requests = pressedNodes(ofVmis);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
-  const emptied = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true });
+  const emptied = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true, isRolling: true });
   const others = [emptied, underWay(active), await reconcileTaints(deps, requeue), await reconcileShield(deps)];
   return sum([ofVmis, ofNodes, ...others]);
 }
@@ -106,7 +107,11 @@ export async function reconcileUnderWay(deps: Deps): Promise<Result> {
     found.flatMap((one) => one.found ?? []),
     deps,
   );
-  const which = { isConcerned: (ne: NodeEvacuationFacts) => isOpen(ne) && isNewsOf(ne), isThorough: false };
+  const which = {
+    isConcerned: (ne: NodeEvacuationFacts) => isOpen(ne) && isNewsOf(ne),
+    isThorough: false,
+    isRolling: false,
+  };
   return sum([ofVmis, ...found.map(({ result }) => result), await empty(deps, which), underWay(active)]);
 }
 
@@ -124,18 +129,8 @@ function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[
 }
 
 /** Nodes that are to be empty; what begins or is cancelled there is reconciled at once. */
-async function empty(deps: Deps, which: Pick<Maintaining, "isConcerned" | "isThorough">): Promise<Result> {
-  const { found = [], result } = await attempt("listing NodeEvacuations", deps, () =>
-    reconcileNodeEvacuations({ ...deps, ...which }),
-  );
-  const keys = new Map(found.flatMap(({ vmis }) => vmis).map((key) => [keyOf(key), key]));
-  const reconcile = (key: NamespacedName) => reconcileOneOfMany(key, liveOf(deps), {});
-  const { results, left } = await eachOf([...keys.values()], reconcile, isTime(deps));
-  const looks = found.map(({ done, failures, isUnderWay }) =>
-    sum([...done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } })), { ...NOTHING, failures, isUnderWay }]),
-  );
-  // No other delivery of an event helps where they cannot be listed: the next tick tries again.
-  return sum([{ ...result, refused: result.failures }, ...looks, ...results, { ...NOTHING, left }]);
+async function empty(deps: Deps, which: Which): Promise<Result> {
+  return await reconcileMaintenance(deps, which, (key) => reconcileOneOfMany(key, liveOf(deps), {}));
 }
 
 /** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
@@ -192,11 +187,13 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
 async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }: Result, deps: Deps): Promise<Result> {
   const namesOf = (kind: ReconcileRequest["kind"]) => requests.filter((r) => r.kind === kind).map(({ name }) => name);
   const [names, nodes] = [new Set([...namesOf("NodeEvacuation"), ...emptied]), new Set(namesOf("Node"))];
-  if (names.size + nodes.size === 0) return NOTHING;
-  const isNamed = ({ name, spec }: NodeEvacuationFacts) => names.has(name) || nodes.has(spec.nodeName);
+  const rolling = new Set(namesOf("RollingMaintenance"));
+  if (names.size + nodes.size + rolling.size === 0) return NOTHING;
+  const isNamed = ({ name, spec, owner }: NodeEvacuationFacts) =>
+    names.has(name) || nodes.has(spec.nodeName) || rolling.has(owner?.name ?? "");
   const isConcerned = (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) =>
     isOpen(ne) && (isNamed(ne) || all.some((one) => one.name === ne.spec.schedule.after && isNamed(one)));
-  return await empty(deps, { isConcerned, isThorough: false });
+  return await empty(deps, { isConcerned, isThorough: false, isRolling: nodes.size + rolling.size > 0 });
 }
 
 /** Pressure and taints; what they start is reconciled at once. */
@@ -231,7 +228,8 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   const scanned = await Promise.all(scans);
   const unfinished = world.evacuations.filter(isUnfinished);
   const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
-  const emptied = await empty(deps, { isConcerned: concernedBy(world.evacuations, world.nodes), isThorough: true });
+  const isConcerned = concernedBy(world.evacuations, world.nodes);
+  const emptied = await empty(deps, { isConcerned, isThorough: true, isRolling: true });
   await attempt("removing old NodeEvacuations", deps, () => forgetNodeEvacuations(deps));
   return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), emptied, await reconcileShield(deps)]);
 }

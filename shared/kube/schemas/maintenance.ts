@@ -90,6 +90,7 @@ const nodeEvacuation = kind(
       resourceVersion: metadata.resourceVersion,
       createdAt: createdAt(metadata),
       isCommands: metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY,
+      owner: ownerIn(metadata.ownerReferences),
       spec: { ...spec, returnVMs: afterwards.returnVMs },
       status: { ...status, conditions: status.conditions.filter(isNodes) },
     } satisfies nodes.NodeEvacuationFacts;
@@ -97,6 +98,11 @@ const nodeEvacuation = kind(
   // Its blockers may be many.
   LARGE_FACTS,
 );
+
+function ownerIn(owners: z.output<typeof Meta>["ownerReferences"]): nodes.NodeEvacuationFacts["owner"] {
+  const owner = owners.find(({ kind: its, controller }) => its === "RollingMaintenance" && controller);
+  return owner && { name: owner.name, uid: owner.uid };
+}
 
 export const NodeEvacuation: z.ZodMiniType<nodes.NodeEvacuationFacts> = nodeEvacuation;
 export type NodeEvacuationRead = z.output<typeof nodeEvacuation>;

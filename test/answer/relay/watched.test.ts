@@ -4,12 +4,12 @@ import { noticeOf } from "../../../infra/relay/event.ts";
 import {
   EVACUATIONS,
   MIGRATIONS,
-  NODE_EVACUATIONS,
   NODES,
   PODS,
   VIRTUAL_MACHINE_INSTANCES,
   type WatchedKind,
 } from "../../../infra/relay/kinds.ts";
+import { NODE_EVACUATIONS, ROLLING_MAINTENANCES } from "../../../infra/relay/maintenance-kinds.ts";
 import { killingOf, kubeletEvents } from "../../../infra/relay/kubelet-events.ts";
 import type { EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import * as facts from "../../support/fixtures.ts";
@@ -141,6 +141,23 @@ describe("a NodeEvacuation", () => {
     ["appears",                NONE,      asked({}),                             REPORTED],
     ["is paused",              asked({}), asked({ progress: "Paused" }),         REPORTED],
     ["is written by Lifeboat", asked({}), asked({}, { phase: "Evacuating" }),    false],
+    ["is deleted",             asked({}), NONE,                                  false],
+  ]);
+});
+
+describe("a RollingMaintenance", () => {
+  const metadata = { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1" };
+  const asked = (spec: object, status: object = {}) => ({
+    metadata,
+    spec: { nodes: { names: [NODE] }, ...spec },
+    status,
+  });
+
+  // prettier-ignore
+  changes(ROLLING_MAINTENANCES, [
+    ["appears",                NONE,      asked({}),                             REPORTED],
+    ["is withdrawn",           asked({}), asked({ intent: "Withdrawn" }),        REPORTED],
+    ["is written by Lifeboat", asked({}), asked({}, { phase: "Running" }),       false],
     ["is deleted",             asked({}), NONE,                                  false],
   ]);
 });

@@ -51,6 +51,9 @@ export const NEEDS: readonly Need[] = [
     ["list lifeboat.dev/nodeevacuations",                                                        "no node is emptied for its maintenance"],
     ["delete lifeboat.dev/nodeevacuations",                                                      "ended NodeEvacuations of the command are never deleted"],
     ["patch lifeboat.dev/nodeevacuations/status",                                                "no NodeEvacuation starts, nor says how far it is"],
+    ["list lifeboat.dev/rollingmaintenances",                                                    "no RollingMaintenance starts"],
+    ["delete lifeboat.dev/rollingmaintenances",                                                  "ended RollingMaintenances of the command are never deleted"],
+    ["patch lifeboat.dev/rollingmaintenances/status",                                            "no RollingMaintenance starts, nor says how far it is"],
     ["list kubevirt.io/virtualmachineinstancemigrations",                                        "no migration is found, so no evacuation goes on"],
     ["create kubevirt.io/virtualmachineinstancemigrations",                                      "VMs move only where KubeVirt itself migrates marked VMs"],
     ["patch kubevirt.io/virtualmachineinstancemigrations",                                       "a retry waits for KubeVirt's own back-off"],
@@ -116,6 +119,8 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
   ["watch lifeboat.dev/evacuations",                       "requests by hand and cancels are reported late", "evacuations"],
   ["list lifeboat.dev/nodeevacuations",                    "NodeEvacuations wait for a tick",            "nodeevacuations"],
   ["watch lifeboat.dev/nodeevacuations",                   "NodeEvacuations are reported late",          "nodeevacuations"],
+  ["list lifeboat.dev/rollingmaintenances",                "RollingMaintenances wait for a tick",        "rollingmaintenances"],
+  ["watch lifeboat.dev/rollingmaintenances",               "RollingMaintenances are reported late",      "rollingmaintenances"],
 ]);
 
 const SERVER = "server/kubernetes/component/rbac.yaml";

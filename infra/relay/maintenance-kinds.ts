@@ -1,0 +1,18 @@
+/** What is watched of node maintenance. */
+import * as z from "zod/mini";
+import { kind } from "./kinds.ts";
+
+/** Kinds of maintenance: people ask for it and change it, and Lifeboat writes the status. */
+function maintenance(name: string, type: "nodeevacuation" | "rollingmaintenance") {
+  return kind({
+    name,
+    path: `/apis/lifeboat.dev/v1alpha1/${name}`,
+    fields: { spec: z.unknown() },
+    facts: ({ spec }) => ({ spec: JSON.stringify(spec) }),
+    notice: ({ object, gone }) =>
+      gone ? undefined : { type: `dev.lifeboat.${type}.changed.v1` as const, data: { name: object.name } },
+  });
+}
+
+export const NODE_EVACUATIONS = maintenance("nodeevacuations", "nodeevacuation");
+export const ROLLING_MAINTENANCES = maintenance("rollingmaintenances", "rollingmaintenance");

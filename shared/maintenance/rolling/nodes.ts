@@ -1,0 +1,71 @@
+/** The nodes of a RollingMaintenance: which they are, and how far each one is. */
+import type { NodeFacts } from "../../kube/facts.ts";
+import { hasEnded, type NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
+import { derivedName, hash8, named } from "../../kube/objects.ts";
+import {
+  hasRollingEnded,
+  type NodeRow,
+  type RollingMaintenanceFacts,
+  ROLLING_BOUNDS,
+} from "../../kube/rolling-maintenance.ts";
+import { secondsSince } from "../../settings/time.ts";
+import { evacuationOf, isActiveRow, type RollingWorld } from "./world.ts";
+
+type Seen = Omit<RollingWorld, "rows">;
+
+/** In their order. Labels are resolved once: a node that is added later is not part of it. */
+export function resolved({ rm, facts }: Seen): readonly string[] {
+  const { names, matchLabels = {} } = rm.spec.nodes;
+  if (names !== undefined) return names;
+  const found = facts.list("nodes", { labels: matchLabels }).map(({ name }) => name);
+  return found.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
+}
+
+export function rowsOf(w: Seen): readonly NodeRow[] {
+  return w.rm.status.nodes.map((row) => rowNow(row, w));
+}
+
+function rowNow(row: NodeRow, w: Seen): NodeRow {
+  const ne = evacuationOf(row, w);
+  const counted =
+    ne?.status.virtualMachines === undefined ? row : { ...row, virtualMachines: ne.status.virtualMachines };
+  if (hasRollingEnded(w.rm)) return counted;
+  if (isActiveRow(row)) return ne === undefined ? removed(row, w) : following(counted, ne);
+  return row.phase === "Evacuated" && w.rm.spec.nextNode === "WhenUncordoned" ? returning(counted, w) : counted;
+}
+
+/** A NodeEvacuation that was there and is not any more was deleted by force. */
+function removed(row: NodeRow, { now }: Seen): NodeRow {
+  if (row.phase === "Starting") return row;
+  const message = `its NodeEvacuation ${row.nodeEvacuation} was deleted`;
+  return { ...row, phase: "Withdrawn", message, completionTime: now.toISOString() };
+}
+
+function following(row: NodeRow, { status }: NodeEvacuationFacts): NodeRow {
+  const { phase = "Scheduled", message = "", completionTime } = status;
+  return { ...row, phase, message: cut(message), ...(hasEnded({ status }) && { completionTime }) };
+}
+
+/** A node that is deleted once it is empty has some time to come back: it may be installed anew. */
+function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
+  const node = facts.get("nodes", named(row.name));
+  if (node === undefined) {
+    const isOver = secondsSince(row.completionTime, now) >= rm.spec.nodeTimeoutSeconds;
+    return isOver ? { ...row, phase: "Gone", message: "it was emptied, and has not come back" } : row;
+  }
+  return isBack(node) ? { ...row, phase: "Returned", returnTime: now.toISOString() } : row;
+}
+
+/** Whether VMs may run on the node again. */
+export function isBack({ unschedulable, ready, virtHandler }: NodeFacts): boolean {
+  return !unschedulable && ready && virtHandler?.isSchedulable === true;
+}
+
+export function cut(message: string): string {
+  return message.slice(0, ROLLING_BOUNDS["status.nodes[].message"]).toWellFormed();
+}
+
+/** The same for every process: a node has one NodeEvacuation for each RollingMaintenance. */
+export function evacuationName({ uid }: Pick<RollingMaintenanceFacts, "uid">, node: string): string {
+  return derivedName("", node, hash8(`${uid}/${node}`));
+}

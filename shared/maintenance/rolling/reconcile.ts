@@ -1,0 +1,117 @@
+/** Reconciling RollingMaintenances: each reads, finds the rule that applies, and acts; any number of processes may do so at once. */
+import { decide } from "../../facts/decide.ts";
+import { liveReads } from "../../facts/reads.ts";
+import type { Action } from "../../kube/action.ts";
+import type { Client } from "../../kube/client.ts";
+import { ClusterError, isForbidden } from "../../kube/failures.ts";
+import type { RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
+import { perform, type Performed } from "../../evacuation/perform.ts";
+import type { Settings } from "../../settings/settings.ts";
+import { rollingEvents } from "./events.ts";
+import { nextOfRolling } from "./rules.ts";
+import { rollingStatusAfter } from "./status.ts";
+import { isRollingOpen, type RollingNext } from "./world.ts";
+
+export interface Rolling {
+  readonly cluster: Client;
+  readonly settings: Settings;
+  readonly clock: () => Date;
+  readonly onFailure: (doing: string, failure: ClusterError) => void;
+}
+
+export interface Rolled {
+  readonly done: readonly Action["verb"][];
+  readonly failures: number;
+  /** Names of NodeEvacuations that were created. */
+  readonly created: readonly string[];
+}
+
+/** A start, a claim and a creation follow each other; several nodes may start at a time. */
+const MOST_LOOKS = 12;
+
+/** Never throws a ClusterError but where nothing could be listed. */
+export async function reconcileRollingMaintenances(deps: Rolling): Promise<Rolled> {
+  const reads = liveReads(deps.cluster);
+  const { answer: all } = await decide((facts) => facts.list("rollingmaintenances"), reads);
+  const looks: Look[] = [];
+  if (all.length > 0) {
+    const { answer: nodeEvacuations } = await decide((facts) => facts.list("nodeevacuations"), reads);
+    const open = all.filter((one) => isRollingOpen(one, nodeEvacuations));
+    for (const rm of open) looks.push(...(await reconcileOne(rm, deps)));
+  }
+  return {
+    done: looks.flatMap(({ done }) => done),
+    failures: looks.reduce((sum, { failures }) => sum + failures, 0),
+    created: looks.flatMap(({ created }) => created),
+  };
+}
+
+async function reconcileOne(rm: RollingMaintenanceFacts, deps: Rolling): Promise<readonly Look[]> {
+  const looks: Look[] = [];
+  for (let i = 0; i < MOST_LOOKS; i++) {
+    const look = await lookAt(rm, deps);
+    looks.push(look);
+    if (!look.isAgain) break;
+  }
+  return looks;
+}
+
+type Look = Rolled & { readonly isAgain: boolean };
+
+const NOTHING: Look = { done: [], failures: 0, created: [], isAgain: false };
+
+async function lookAt({ name, uid }: RollingMaintenanceFacts, deps: Rolling): Promise<Look> {
+  const { cluster, settings, clock, onFailure } = deps;
+  const now = clock();
+  try {
+    const { answer } = await decide((facts) => nextOfRolling(uid, facts, { settings, now }), liveReads(cluster));
+    return answer === undefined || answer.next === "Nothing" ? NOTHING : await act(answer.rm, answer.next, deps);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure(`reconciling RollingMaintenance ${name}`, error);
+    return { ...NOTHING, failures: 1 };
+  }
+}
+
+async function act(rm: RollingMaintenanceFacts, next: RollingNext, deps: Rolling): Promise<Look> {
+  const before: Performed[] = [];
+  for (const action of next.first ?? []) before.push(await perform([action], performingOf(deps)));
+  const denied = before.find(({ failure }) => failure !== undefined)?.failure;
+  const said = denied === undefined ? next : { ...next, ...lacking(denied) };
+  const ended = await say(rm, said, deps);
+  const performed = [...before, ...(ended === undefined ? [] : [ended])];
+  const isConflict = performed.some(({ outcome }) => outcome === "Conflict");
+  return {
+    done: performed.flatMap(({ done }) => done),
+    failures: performed.filter(({ failure }) => failure !== undefined).length,
+    created: createdBy(next, before),
+    isAgain: denied === undefined && (isConflict || (next.again === true && ended?.failure === undefined)),
+  };
+}
+
+function createdBy({ first = [] }: RollingNext, performed: readonly Performed[]): readonly string[] {
+  return first.flatMap((action, at) => {
+    return action.verb === "CreateNodeEvacuation" && performed[at]?.outcome === "Done" ? [action.name] : [];
+  });
+}
+
+/** The status, and then the Events that tell of it. Undefined: there is nothing new. */
+async function say(rm: RollingMaintenanceFacts, next: RollingNext, deps: Rolling): Promise<Performed | undefined> {
+  const status = rollingStatusAfter(rm, next, deps.clock());
+  if (status === undefined) return undefined;
+  const write = { verb: "WriteRollingStatus", rm, status } as const;
+  return await perform([write, ...rollingEvents(rm, next)], performingOf(deps));
+}
+
+function performingOf({ cluster, clock, onFailure }: Rolling) {
+  return { cluster, now: clock, onFailure };
+}
+
+function lacking(error: ClusterError): Pick<RollingNext, "phase" | "message"> {
+  const { failure } = error;
+  const what = failure.reason === "Refused" ? failure.request : "a request failed";
+  const why = isForbidden(error)
+    ? `Lifeboat lacks a permission (${what}): lifeboat install --with maintenance`
+    : `a NodeEvacuation could not be created (${what}); Lifeboat tries again`;
+  return { phase: "Blocked", message: why };
+}

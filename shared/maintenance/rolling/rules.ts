@@ -1,0 +1,226 @@
+/** What comes next for a RollingMaintenance: the first rule that applies says phase, message and actions. */
+import type { Facts } from "../../facts/facts.ts";
+import type { Action } from "../../kube/action.ts";
+import { named } from "../../kube/objects.ts";
+import { hasRollingEnded, type NodeRow, ROLLING_BOUNDS } from "../../kube/rolling-maintenance.ts";
+import { type Moment, secondsAfter, secondsUntil, withoutFractions } from "../../settings/time.ts";
+import { inService, namesText, progressText, stuckText, waitsFor } from "./messages.ts";
+import { evacuationName, resolved, rowsOf } from "./nodes.ts";
+import { rivalOf } from "./rivals.ts";
+import {
+  evacuationOf,
+  isActiveRow,
+  isFailedRow,
+  isPendingRow,
+  isUnavailable,
+  type RollingNext,
+  type RollingRule,
+  type RollingWorld,
+} from "./world.ts";
+
+// prettier-ignore
+export const ROLLING_RULES: readonly RollingRule[] = [
+  // It has ended, or is to end
+  ended, cancelled,
+  // It has not started
+  pausedBefore, waitsForHour, tooLate, starts,
+  // It has
+  creates, stopsAfterFailure, paused, completes, outOfTime, waitsForNodes, nextIsGone, waitsForRival, waitsForRollout, claims,
+];
+
+/** Undefined: there is no such RollingMaintenance. */
+export function nextOfRolling(uid: string, facts: Facts, moment: Moment) {
+  const all = facts.list("rollingmaintenances");
+  const rm = all.find((one) => one.uid === uid);
+  if (rm === undefined) return undefined;
+  const others = all.filter((one) => one !== rm);
+  const seen = { ...moment, facts, rm, others, nodeEvacuations: facts.list("nodeevacuations") };
+  const w = { ...seen, rows: rowsOf(seen) };
+  for (const rule of ROLLING_RULES) {
+    const next = rule(w);
+    if (next !== undefined) return { rm, next: next === "Nothing" ? next : { rows: w.rows, ...next } };
+  }
+  return { rm, next: "Nothing" as const };
+}
+
+/** It has ended: only what becomes of VMs that were still on their way is added. */
+function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined {
+  if (!hasRollingEnded(rm)) return undefined;
+  const { phase = "Completed", message = "" } = rm.status;
+  return JSON.stringify(rows) === JSON.stringify(rm.status.nodes) ? "Nothing" : { phase, message, rows };
+}
+
+/** A person cancelled it: no further node starts, and it ends when its nodes have been given back. */
+function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
+  if (rm.spec.intent !== "Withdrawn") return undefined;
+  const left = skipped(rows.map((row) => (row.phase === "Starting" ? { ...row, phase: "Pending" } : row)));
+  const active = left.filter(isActiveRow);
+  if (active.length === 0) return { phase: "Withdrawn", message: "spec.intent is Withdrawn", rows: left };
+  return { phase: "Running", message: `spec.intent is Withdrawn; ${waitsFor(active)}`, rows: left };
+}
+
+/** A person paused it before it started. */
+function pausedBefore({ rm }: RollingWorld): RollingNext | undefined {
+  if (rm.spec.progress !== "Paused" || rm.status.startTime !== undefined) return undefined;
+  return { phase: "Paused", message: "spec.progress is Paused: it does not start until it is resumed" };
+}
+
+/** Its time has not come. */
+function waitsForHour({ rm, now }: RollingWorld): RollingNext | undefined {
+  const { notBefore } = rm.spec.schedule;
+  if (notBefore === undefined || rm.status.startTime !== undefined || secondsUntil(notBefore, now) === 0)
+    return undefined;
+  return { phase: "Scheduled", message: `starts at ${withoutFractions(notBefore)}` };
+}
+
+/** Its time passed before it could start. */
+function tooLate(w: RollingWorld): RollingNext | undefined {
+  if (w.rm.status.startTime !== undefined || !isPastWindow(w)) return undefined;
+  return { phase: "Stopped", message: `it had not started at ${windowEnd(w)} (spec.schedule.notAfter)` };
+}
+
+/** It starts: which nodes it has is written down. */
+function starts(w: RollingWorld): RollingNext | undefined {
+  if (w.rm.status.startTime !== undefined) return undefined;
+  const names = resolved(w);
+  const most = ROLLING_BOUNDS["status.nodes"];
+  if (names.length === 0) return { phase: "Stopped", message: "no node has the labels of spec.nodes.matchLabels" };
+  if (names.length > most) {
+    return { phase: "Stopped", message: `${names.length} nodes have these labels: at most ${most} can be in one` };
+  }
+  const rows = names.map((name): NodeRow => ({ name, phase: "Pending" }));
+  return {
+    phase: "Running",
+    message: `starts with ${names[0]}`,
+    rows,
+    more: { startTime: w.now.toISOString() },
+    again: true,
+  };
+}
+
+/** The turn of a node has come: it gets its NodeEvacuation. */
+function creates(w: RollingWorld): RollingNext | undefined {
+  const claimed = w.rows.filter((row) => row.phase === "Starting" && evacuationOf(row, w) === undefined);
+  if (claimed.length === 0 || w.rm.spec.progress === "Paused") return undefined;
+  const first = claimed.map((row): Action => {
+    const notAfter = secondsAfter(new Date(row.startTime ?? w.now), w.rm.spec.nodeTimeoutSeconds);
+    return { verb: "CreateNodeEvacuation", rm: w.rm, node: row.name, name: evacuationName(w.rm, row.name), notAfter };
+  });
+  return { ...running(w, `begins with ${namesText(claimed)}`), first, again: true };
+}
+
+/** A node failed, and no further one starts: it ends when the others that have started are done. */
+function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
+  const failed = w.rows.filter(isFailedRow);
+  if (failed.length === 0 || w.rm.spec.whenNodeFails === "Continue") return undefined;
+  const active = w.rows.filter(isActiveRow);
+  const left = w.rows.filter(isPendingRow).length;
+  if (left === 0 && active.length > 0) return undefined;
+  const why = `${stuckText(failed)}; spec.whenNodeFails is Stop`;
+  if (active.length > 0) return running(w, `${why}: no further node starts; ${waitsFor(active)}`);
+  const skips = left === 0 ? "" : `: nodes that did not start: ${left}`;
+  return { phase: "Stopped", message: `${why}${skips}`, rows: skipped(w.rows) };
+}
+
+/** A person paused it: nothing new begins. */
+function paused(w: RollingWorld): RollingNext | undefined {
+  if (w.rm.spec.progress !== "Paused") return undefined;
+  return {
+    phase: "Paused",
+    message: `spec.progress is Paused: nothing new begins, what moves continues; ${progressText(w.rows)}`,
+  };
+}
+
+/** The turn of every node has come, and each one has ended. */
+function completes(w: RollingWorld): RollingNext | undefined {
+  if (w.rows.some(isPendingRow)) return undefined;
+  const active = w.rows.filter(isActiveRow);
+  if (active.length > 0) return running(w, waitsFor(active));
+  const failed = w.rows.filter(isFailedRow);
+  return {
+    phase: "Completed",
+    message: `${progressText(w.rows)}${failed.length === 0 ? "" : `; ${stuckText(failed)}`}`,
+  };
+}
+
+/** No node starts after notAfter. */
+function outOfTime(w: RollingWorld): RollingNext | undefined {
+  if (!isPastWindow(w)) return undefined;
+  const left = w.rows.filter(isPendingRow).length;
+  const why = `nodes that had not started at ${windowEnd(w)} (spec.schedule.notAfter): ${left}`;
+  const active = w.rows.filter(isActiveRow);
+  if (active.length > 0) return running(w, `${why}; ${waitsFor(active)}`);
+  return { phase: "Stopped", message: `${why}; ${progressText(w.rows)}`, rows: skipped(w.rows) };
+}
+
+/** As many nodes are out of service as may be. */
+function waitsForNodes(w: RollingWorld): RollingNext | undefined {
+  const unavailable = w.rows.filter((row) => isUnavailable(row, w.rm));
+  if (unavailable.length < w.rm.spec.maxUnavailable) return undefined;
+  const active = unavailable.filter(isActiveRow);
+  return running(w, active.length > 0 ? waitsFor(active) : inService(unavailable));
+}
+
+/** The next node does not exist any more: it failed. */
+function nextIsGone(w: RollingWorld): RollingNext | undefined {
+  const next = w.rows.find(isPendingRow);
+  if (next === undefined || w.facts.get("nodes", named(next.name)) !== undefined) return undefined;
+  const time = w.now.toISOString();
+  const gone: NodeRow = {
+    ...next,
+    phase: "Gone",
+    message: "there is no such node",
+    startTime: time,
+    completionTime: time,
+  };
+  const rows = w.rows.map((row) => (row === next ? gone : row));
+  return { ...running(w, `there is no node ${next.name}`), rows, again: true };
+}
+
+/** Somebody else maintains the next node. */
+function waitsForRival(w: RollingWorld): RollingNext | undefined {
+  const next = w.rows.find(isPendingRow);
+  const rival = next && rivalOf(next.name, w);
+  return rival === undefined ? undefined : running(w, `node ${next?.name} waits for ${rival}`);
+}
+
+/** VMs were lost where migrations of a drain and of a rollout came together: kubevirt/kubevirt. */
+function waitsForRollout(w: RollingWorld): RollingNext | undefined {
+  const [kubevirt] = w.facts.list("kubevirts");
+  if (kubevirt?.isRollingOut !== true) return undefined;
+  return running(w, "the next node waits until KubeVirt has been rolled out");
+}
+
+/** The turn of the next node has come. It is claimed in the status, so that two processes never start different nodes. */
+function claims(w: RollingWorld): RollingNext | undefined {
+  const next = w.rows.find(isPendingRow);
+  if (next === undefined) return undefined;
+  const claimed: NodeRow = {
+    ...next,
+    phase: "Starting",
+    nodeEvacuation: evacuationName(w.rm, next.name),
+    startTime: w.now.toISOString(),
+  };
+  const rows = w.rows.map((row) => (row === next ? claimed : row));
+  return { ...running(w, `begins with ${next.name}`), rows, again: true };
+}
+
+/** Blocked, if a node needs a person. */
+function running({ rows }: RollingWorld, message: string): RollingNext {
+  const blocked = rows.filter(({ phase }) => phase === "Blocked");
+  if (blocked.length === 0) return { phase: "Running", message };
+  return { phase: "Blocked", message: stuckText(blocked) };
+}
+
+function skipped(rows: readonly NodeRow[]): readonly NodeRow[] {
+  return rows.map((row) => (isPendingRow(row) ? { name: row.name, phase: "Skipped" } : row));
+}
+
+function isPastWindow({ rm, now }: RollingWorld): boolean {
+  const { notAfter } = rm.spec.schedule;
+  return notAfter !== undefined && secondsUntil(notAfter, now) === 0;
+}
+
+function windowEnd({ rm }: RollingWorld): string {
+  return withoutFractions(rm.spec.schedule.notAfter ?? "");
+}

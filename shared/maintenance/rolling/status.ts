@@ -1,0 +1,77 @@
+/** What is written into the status of a RollingMaintenance, and when: what a reader sees changed, at most once in two seconds. */
+import {
+  ROLLING_BOUNDS as BOUNDS,
+  ROLLING_END_PHASES,
+  type NodeRow,
+  type RollingMaintenanceFacts,
+  type RollingMaintenanceStatus,
+} from "../../kube/rolling-maintenance.ts";
+import { durationText, secondsAfter, secondsSince, withoutFractions } from "../../settings/time.ts";
+import { nodeCountsOf } from "./messages.ts";
+import { isActiveRow, isPendingRow, type RollingNext } from "./world.ts";
+
+const LEAST_SECONDS = 2;
+
+/** Undefined: nothing is to be written now. */
+export function rollingStatusAfter(
+  rm: RollingMaintenanceFacts,
+  next: Omit<RollingNext, "first" | "again">,
+  now: Date,
+): RollingMaintenanceStatus | undefined {
+  const { status: before } = rm;
+  const rows = next.rows ?? before.nodes;
+  const isEnd = ROLLING_END_PHASES.some((phase) => phase === next.phase);
+  const status: RollingMaintenanceStatus = {
+    ...before,
+    phase: next.phase,
+    message: next.message.slice(0, BOUNDS["status.message"]).toWellFormed(),
+    nodes: rows,
+    nodeCounts: nodeCountsOf(rows),
+    ...(isEnd
+      ? { completionTime: before.completionTime ?? now.toISOString(), ...NO_ESTIMATE }
+      : estimateOf(rows, rm, now)),
+    ...next.more,
+  };
+  if (textOf(status) === textOf(before)) return undefined;
+  const isSoon = secondsSince(before.lastUpdateTime, now) < LEAST_SECONDS;
+  return isSoon && phasesOf(status) === phasesOf(before) ? undefined : { ...status, lastUpdateTime: now.toISOString() };
+}
+
+/** Who starts next depends on them: they are written at once. */
+function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus): string {
+  return [phase, startTime, ...nodes.map((row) => row.phase)].join();
+}
+
+/** A time alone is no news. */
+const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime", "forecast"];
+
+function textOf(status: RollingMaintenanceStatus): string {
+  const entries = Object.entries(status).filter(([key, value]) => value !== undefined && !TIMES.includes(key));
+  return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+type Estimate = Pick<RollingMaintenanceStatus, "forecast" | "estimatedCompletionTime">;
+const NO_ESTIMATE: Estimate = { forecast: undefined, estimatedCompletionTime: undefined };
+
+/** By what nodes have taken so far, from one start to the next. Until one has ended, nothing can be said. */
+function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts, now: Date): Estimate {
+  const isUntilBack = spec.nextNode === "WhenUncordoned";
+  const taken = rows.flatMap(({ startTime, completionTime, returnTime }) => {
+    const end = isUntilBack ? returnTime : completionTime;
+    return startTime === undefined || end === undefined ? [] : [secondsSince(startTime, new Date(end))];
+  });
+  const left = rows.filter((row) => isPendingRow(row) || isActiveRow(row)).length;
+  if (taken.length === 0 || left === 0) return NO_ESTIMATE;
+  const each = taken.reduce((sum, seconds) => sum + seconds, 0) / taken.length;
+  const rounds = Math.ceil(left / spec.maxUnavailable);
+  const estimatedCompletionTime = secondsAfter(now, rounds * each);
+  const { notAfter } = spec.schedule;
+  const seconds = notAfter === undefined ? Number.POSITIVE_INFINITY : Math.max(0, -secondsSince(notAfter, now));
+  const free = Math.max(0, spec.maxUnavailable - rows.filter(isActiveRow).length);
+  const inTime = seconds === 0 ? 0 : free + Math.floor(seconds / Math.max(1, each)) * spec.maxUnavailable;
+  const late = Math.max(0, rows.filter(isPendingRow).length - inTime);
+  const pace = `a node took ${durationText(each)} on average`;
+  const end = `the last one ends about ${withoutFractions(estimatedCompletionTime)}`;
+  const window = `${late} of them will not start before ${withoutFractions(notAfter ?? "")}`;
+  return { estimatedCompletionTime, forecast: `${pace}; ${late > 0 ? window : end}` };
+}

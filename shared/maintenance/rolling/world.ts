@@ -1,0 +1,79 @@
+/** What is known when a RollingMaintenance is decided on, and the shape of what is decided. */
+import type { Facts } from "../../facts/facts.ts";
+import type { Action } from "../../kube/action.ts";
+import { hasEnded, type NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
+import {
+  hasRollingEnded,
+  type NodeRow,
+  type RollingMaintenanceFacts,
+  type RollingMaintenanceStatus,
+  type RollingPhase,
+  type RowPhase,
+} from "../../kube/rolling-maintenance.ts";
+import type { Moment } from "../../settings/time.ts";
+
+export interface RollingWorld extends Moment {
+  readonly facts: Facts;
+  readonly rm: RollingMaintenanceFacts;
+  /** Every RollingMaintenance but this one. */
+  readonly others: readonly RollingMaintenanceFacts[];
+  /** Every NodeEvacuation. */
+  readonly nodeEvacuations: readonly NodeEvacuationFacts[];
+  /** Its nodes, as their NodeEvacuations say now. */
+  readonly rows: readonly NodeRow[];
+}
+
+export interface RollingNext {
+  readonly phase: RollingPhase;
+  /** For people. */
+  readonly message: string;
+  /** Absent: as they are. */
+  readonly rows?: readonly NodeRow[];
+  readonly more?: Partial<RollingMaintenanceStatus>;
+  /** Performed before the status is written. */
+  readonly first?: readonly Action[];
+  /** Another look is worth it at once. */
+  readonly again?: boolean;
+}
+
+/** `Nothing`: there is nothing to do, nor to say. */
+export type RollingRule = (w: RollingWorld) => RollingNext | "Nothing" | undefined;
+
+const BEING_EMPTIED: readonly RowPhase[] = ["Starting", "Scheduled", "Evacuating", "Paused", "Blocked"];
+const FAILED: readonly RowPhase[] = ["Refused", "Expired", "Withdrawn", "Gone"];
+
+export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_EMPTIED.includes(phase);
+/** It ended otherwise than Evacuated. */
+export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
+export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
+
+/** Whether the node is not in service: it is being emptied, or it is empty and not back. */
+export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFacts, "spec">): boolean {
+  return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
+}
+
+/** The NodeEvacuation of one of its nodes. */
+export function evacuationOf(
+  { nodeEvacuation }: NodeRow,
+  { rm, nodeEvacuations }: Pick<RollingWorld, "rm" | "nodeEvacuations">,
+): NodeEvacuationFacts | undefined {
+  return nodeEvacuations.find(({ name, owner }) => name === nodeEvacuation && owner?.uid === rm.uid);
+}
+
+/** A NodeEvacuation as its RollingMaintenance wants it: a pause and a withdrawal of the whole count for each node. */
+export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
+  const rm = all.find(({ uid }) => uid === ne.owner?.uid);
+  if (rm === undefined || hasEnded(ne)) return ne;
+  const isOver = rm.spec.intent === "Withdrawn" || hasRollingEnded(rm);
+  const intent = isOver ? "Withdrawn" : ne.spec.intent;
+  return { ...ne, spec: { ...ne.spec, intent, progress: rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress } };
+}
+
+/** Whether a look at it may find something to do: it has not ended, or the outcome of some VM is open. */
+export function isRollingOpen(rm: RollingMaintenanceFacts, nodeEvacuations: readonly NodeEvacuationFacts[]): boolean {
+  if (!hasRollingEnded(rm)) return true;
+  return rm.status.nodes.some((row) => {
+    const ne = evacuationOf(row, { rm, nodeEvacuations });
+    return ne !== undefined && JSON.stringify(row.virtualMachines) !== JSON.stringify(ne.status.virtualMachines);
+  });
+}

@@ -1,0 +1,63 @@
+/** Reconciling node maintenance: RollingMaintenances, the NodeEvacuations of their nodes and others, and the VMs that these begin with. */
+import { eachOf } from "../evacuation/each-of.ts";
+import type { NamespacedName } from "../kube/facts.ts";
+import { keyOf } from "../kube/objects.ts";
+import { type Maintaining, reconcileNodeEvacuations } from "../maintenance/reconcile.ts";
+import { reconcileRollingMaintenances } from "../maintenance/rolling/reconcile.ts";
+import { attempt, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
+
+export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
+  /** Whether RollingMaintenances are looked at also where none of their NodeEvacuations has changed. */
+  readonly isRolling: boolean;
+}
+
+type ReconcileVm = (key: NamespacedName) => Promise<Result>;
+
+/** One node makes way for the next one. */
+const MOST_TURNS = 4;
+
+export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm: ReconcileVm): Promise<Result> {
+  const results: Result[] = [];
+  let [isRolling, isConcerned] = [which.isRolling, which.isConcerned];
+  for (let turn = 0; turn < MOST_TURNS; turn++) {
+    const rolled = isRolling ? await roll(deps) : { created: new Set<string>(), result: NOTHING };
+    results.push(rolled.result);
+    if (turn > 0 && rolled.created.size === 0) break;
+    const before = isConcerned;
+    const emptied = await emptyEach(
+      deps,
+      { ...which, isConcerned: (ne, all) => rolled.created.has(ne.name) || before(ne, all) },
+      reconcileVm,
+    );
+    results.push(emptied.result);
+    if (!emptied.isPartChanged) break;
+    [isRolling, isConcerned] = [true, () => false];
+  }
+  return sum(results);
+}
+
+/** Which nodes of RollingMaintenances are next. */
+async function roll(deps: Deps) {
+  const work = () => reconcileRollingMaintenances(deps);
+  const { found, result } = await attempt("listing RollingMaintenances", deps, work);
+  const { done = [], failures = 0, created = [] } = found ?? {};
+  const counted = done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } }));
+  const own = { ...NOTHING, failures, isUnderWay: created.length > 0 };
+  // No other delivery of an event helps where they cannot be listed: the next tick tries again.
+  return { created: new Set(created), result: sum([{ ...result, refused: result.failures }, ...counted, own]) };
+}
+
+/** Each node that is to be empty; what begins or is cancelled there is reconciled at once. */
+async function emptyEach(deps: Deps, which: Which, reconcileVm: ReconcileVm) {
+  const work = () => reconcileNodeEvacuations({ ...deps, ...which });
+  const { found = [], result } = await attempt("listing NodeEvacuations", deps, work);
+  const keys = new Map(found.flatMap(({ vmis }) => vmis).map((key) => [keyOf(key), key]));
+  const { results, left } = await eachOf([...keys.values()], reconcileVm, isTime(deps));
+  const looks = found.map(({ done, failures, isUnderWay }) =>
+    sum([...done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } })), { ...NOTHING, failures, isUnderWay }]),
+  );
+  return {
+    isPartChanged: found.some(({ isPart, done }) => isPart && done.includes("WriteNodeStatus")),
+    result: sum([{ ...result, refused: result.failures }, ...looks, ...results, { ...NOTHING, left }]),
+  };
+}
