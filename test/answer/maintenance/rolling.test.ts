@@ -1,0 +1,168 @@
+/** A RollingMaintenance over a whole cluster: one node after another, through deaths, pauses and several processes at once. */
+import { describe, expect, test } from "vitest";
+import type { RequestInfo } from "../../support/cluster/request-info.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
+import { type App, openApp } from "../../support/app.ts";
+import { at, textOf } from "../../support/json.ts";
+import {
+  change,
+  cordoned,
+  evacuationsOf,
+  migrateMarked,
+  NAMES,
+  phasesOf,
+  rollingOf,
+  takeBack,
+  weekend,
+} from "../../support/maintenance/weekend.ts";
+
+interface Stage {
+  readonly fake: FakeCluster;
+  readonly apps: readonly App[];
+  /** The most nodes that were cordoned at a time. */
+  most: number;
+}
+
+async function looks(stage: Stage, times: number, isTakenBack = true): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    await Promise.all(stage.apps.map((app) => app.reconcile()));
+    for (const app of stage.apps) await app.settle();
+    stage.most = Math.max(stage.most, cordoned(stage.fake).length);
+    migrateMarked(stage.fake);
+    if (isTakenBack) takeBack(stage.fake);
+    for (const app of stage.apps) app.pass(31);
+  }
+}
+
+function stageOf(spec: object = {}, processes = 1): Stage {
+  const fake = weekend(spec);
+  return { fake, apps: Array.from({ length: processes }, () => openApp(fake)), most: 0 };
+}
+
+const LONG = 20;
+
+test.each([1, 3])("with %i processes, each node is emptied once, one after another", async (processes) => {
+  const stage = stageOf({}, processes);
+  await looks(stage, LONG);
+  expect(rollingOf(stage.fake).status).toMatchObject({
+    phase: "Completed",
+    message: "nodes evacuated: 3 of 3",
+    nodeCounts: { total: 3, evacuated: 3, failed: 0, pending: 0, active: 0 },
+  });
+  expect(stage.most).toBe(1);
+  const parts = evacuationsOf(stage.fake);
+  expect(parts.map(({ spec, status }) => [spec.nodeName, status.phase])).toEqual(
+    NAMES.map((name) => [name, "Evacuated"]),
+  );
+  const counts = rollingOf(stage.fake).status.nodes.map(({ virtualMachines }) => virtualMachines);
+  expect(counts).toMatchObject(NAMES.map(() => ({ total: 1, left: 0, moved: 1 })));
+  expect(stage.fake.evacuations.list()).toHaveLength(3);
+});
+
+test("two nodes at a time, if two may be out of service", async () => {
+  const stage = stageOf({ maxUnavailable: 2 }, 2);
+  await looks(stage, LONG);
+  expect([rollingOf(stage.fake).status.phase, stage.most]).toEqual(["Completed", 2]);
+});
+
+test("the next node waits until the one before is back", async () => {
+  const stage = stageOf();
+  await looks(stage, 8, false);
+  expect(phasesOf(stage.fake)).toEqual(["Evacuated", "Pending", "Pending"]);
+  expect(rollingOf(stage.fake).status.message).toContain("waits until node-1 is schedulable and Ready again");
+});
+
+test("a pause of the whole keeps the node that is being emptied, too, from going on; a resume continues", async () => {
+  const stage = stageOf();
+  const look = async () => {
+    await stage.apps[0]?.reconcile();
+    stage.apps[0]?.pass(9);
+  };
+  await look();
+  change(stage.fake, { progress: "Paused" });
+  await look();
+  // The NodeEvacuation itself is not changed.
+  const said = evacuationsOf(stage.fake).map(({ spec, status }) => [spec.progress, status.phase]);
+  expect(said).toEqual([["Running", "Paused"]]);
+  await looks(stage, 4);
+  expect([rollingOf(stage.fake).status.phase, ...phasesOf(stage.fake)]).toEqual([
+    "Paused",
+    "Returned",
+    "Pending",
+    "Pending",
+  ]);
+  change(stage.fake, { progress: "Running" });
+  await looks(stage, LONG);
+  expect(rollingOf(stage.fake).status.phase).toBe("Completed");
+});
+
+test("withdrawn, its node is given back, and no other one starts", async () => {
+  const stage = stageOf();
+  // KubeVirt does nothing yet.
+  await stage.apps[0]?.reconcile();
+  expect(cordoned(stage.fake)).toEqual(["node-1"]);
+  change(stage.fake, { intent: "Withdrawn" });
+  await looks(stage, 3);
+  expect([rollingOf(stage.fake).status.phase, ...phasesOf(stage.fake)]).toEqual([
+    "Withdrawn",
+    "Withdrawn",
+    "Skipped",
+    "Skipped",
+  ]);
+  expect(cordoned(stage.fake)).toEqual([]);
+});
+
+test("what happens has Events on the object and on the node", async () => {
+  const stage = stageOf();
+  await looks(stage, LONG);
+  const told = stage.fake.story.map(
+    ({ about, reason }) => `${textOf(at(about, "kind"))} ${textOf(at(about, "name"))} ${reason}`,
+  );
+  expect(told).toEqual(
+    expect.arrayContaining([
+      "RollingMaintenance weekend MaintenanceStarted",
+      "Node node-1 MaintenanceStarted",
+      "Node node-1 MaintenanceCompleted",
+      "RollingMaintenance weekend MaintenanceCompleted",
+    ]),
+  );
+});
+
+type Death = "before" | "after";
+
+/** The first process dies at that write. Returns how many writes it made. */
+async function runDying(n: number, death: Death): Promise<{ readonly writes: number; readonly stage: Stage }> {
+  const fake = weekend();
+  let [isDead, isReborn, writes] = [false, false, 0];
+  const mayDie = (now: boolean) => {
+    if (now) isDead = true;
+    if (isDead && !isReborn) throw new TypeError("dead");
+  };
+  const app = openApp(fake, (_, asked?: RequestInfo) => {
+    mayDie(false);
+    if (asked === undefined || asked.verb === "get" || asked.verb === "list") return undefined;
+    writes += 1;
+    mayDie(writes === n && death === "before");
+    const { code, body } = fake.api.answer(asked);
+    if (writes === n && death === "after") isDead = true;
+    return new Response(JSON.stringify(body), { status: code });
+  });
+  const stage: Stage = { fake, apps: [app], most: 0 };
+  for (let i = 0; i < LONG && rollingOf(fake).status.phase !== "Completed"; i++) {
+    await looks(stage, 1);
+    isReborn = isDead;
+  }
+  return { writes, stage };
+}
+
+describe("a death at any write", () => {
+  test.each(["before", "after"] as const)("leaves nothing wrong: %s it", async (death) => {
+    const { writes } = await runDying(Number.POSITIVE_INFINITY, death);
+    expect(writes).toBeGreaterThan(20);
+    for (let n = 1; n <= writes; n++) {
+      const { stage } = await runDying(n, death);
+      expect([n, rollingOf(stage.fake).status.phase, stage.most]).toEqual([n, "Completed", 1]);
+      expect([n, evacuationsOf(stage.fake).length, stage.fake.evacuations.list().length]).toEqual([n, 3, 3]);
+    }
+  });
+});
