@@ -7,17 +7,32 @@ const VMS = "subresources.kubevirt.io/virtualmachines";
 
 export const maintenance = {
   name: "maintenance",
-  about: "carries out NodeEvacuations: cordons nodes, restarts and stops VMs where that is asked for",
+  about:
+    "carries out NodeEvacuations and RollingMaintenances: cordons nodes, restarts and stops VMs where that is asked for",
   gates: [],
   manifests: ["maintenance"],
   permissions: [
+    permission("create", "lifeboat.dev/nodeevacuations", "no node of a RollingMaintenance is emptied"),
     permission("patch", "nodes", "no NodeEvacuation starts: it cannot cordon its node"),
     permission("get", "kubevirt.io/virtualmachines", "no NodeEvacuation goes on: what owners of VMs want is unknown"),
     permission("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
     permission("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),
     permission("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),
   ],
-  events: ["Restarted", "Stopped", "StartRefused", "ShutdownPlanned"],
+  events: [
+    "Restarted",
+    "Stopped",
+    "StartRefused",
+    "ShutdownPlanned",
+    "MaintenanceStarted",
+    "MaintenanceBlocked",
+    "MaintenanceCompleted",
+    "MaintenanceRefused",
+    "MaintenanceExpired",
+    "MaintenanceWithdrawn",
+    "MaintenanceNodeGone",
+    "MaintenanceStopped",
+  ],
   examine,
 } as const satisfies Feature;
 

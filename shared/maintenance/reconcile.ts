@@ -3,14 +3,14 @@ import type { Action } from "../kube/action.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";
 import type { NamespacedName } from "../kube/facts.ts";
-import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { eachOf } from "../evacuation/each-of.ts";
 import { perform, type Performed } from "../evacuation/perform.ts";
 import type { Settings } from "../settings/settings.ts";
-import { secondsSince } from "../settings/time.ts";
 import { refusedEviction, withTimes } from "./blockers.ts";
 import { observeNode } from "./observe.ts";
 import { nextOfNode } from "./rules.ts";
+import { planMaintenanceHistory } from "./history.ts";
 import { nodeEvents } from "./rolling/events.ts";
 import { asPartOf } from "./rolling/world.ts";
 import { nodeStatusAfter } from "./status.ts";
@@ -175,19 +175,13 @@ function concernedBy(action: Action): readonly NamespacedName[] {
   return [{ namespace, name: spec.vmiName }];
 }
 
-/** Of the command's own, those that ended long ago, and that no other one follows. What was applied would be applied again: it is its owner's to delete. */
-export async function forgetNodeEvacuations({
-  cluster,
-  settings,
-  clock,
-  onFailure,
-}: Omit<Maintaining, "isConcerned" | "isThorough">) {
-  const all = await cluster.list("nodeevacuations");
-  const awaited = new Set(all.filter((ne) => !hasEnded(ne)).map(({ spec }) => spec.schedule.after));
-  const old = all.filter((ne) => {
-    const isOver = hasEnded(ne) && !isOpen(ne) && ne.isCommands && !awaited.has(ne.name);
-    return isOver && secondsSince(ne.status.completionTime, clock()) >= settings.evacuation.historySeconds;
-  });
-  const chains = old.map((nodeEvacuation) => [{ verb: "DeleteNodeEvacuation", nodeEvacuation } as const]);
+/** Deletes and trims what ended long ago. */
+export async function forgetMaintenance(deps: Omit<Maintaining, "isConcerned" | "isThorough">): Promise<void> {
+  const { cluster, settings, clock, onFailure } = deps;
+  const [nodeEvacuations, rolling] = await Promise.all([
+    cluster.list("nodeevacuations"),
+    cluster.list("rollingmaintenances"),
+  ]);
+  const chains = planMaintenanceHistory({ nodeEvacuations, rolling, settings, now: clock() });
   await eachOf(chains, (chain) => perform(chain, { cluster, now: clock, onFailure }));
 }

@@ -5,7 +5,7 @@ import { mayBeOver } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
-import { forgetNodeEvacuations } from "../maintenance/reconcile.ts";
+import { forgetMaintenance } from "../maintenance/reconcile.ts";
 import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import {
@@ -230,7 +230,7 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
   const isConcerned = concernedBy(world.evacuations, world.nodes);
   const emptied = await empty(deps, { isConcerned, isThorough: true, isRolling: true });
-  await attempt("removing old NodeEvacuations", deps, () => forgetNodeEvacuations(deps));
+  await attempt("removing old maintenance", deps, () => forgetMaintenance(deps));
   return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), emptied, await reconcileShield(deps)]);
 }
 

@@ -6,7 +6,6 @@ import {
   type FeatureGate,
   type Field,
   type Fields,
-  LONGEST_SECONDS,
   type OwnSettings,
   SCHEMA,
   type Settings,
@@ -15,15 +14,13 @@ import {
 import { type ConfigProblem, problemsIn } from "./problem.ts";
 import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
 
-const SECONDS = `expected seconds, from 0 to ${LONGEST_SECONDS}`;
-
 function schemaOf(field: Field): z.ZodMiniType {
   switch (field.kind) {
-    case "seconds":
-      return z._default(
-        z.number(SECONDS).check(z.nonnegative(SECONDS), z.maximum(LONGEST_SECONDS, SECONDS)),
-        field.fallback,
-      );
+    case "seconds": {
+      const expected = `expected seconds, from 0 to ${field.most}`;
+      const number = z.number(expected).check(z.nonnegative(expected), z.maximum(field.most, expected));
+      return z._default(number, field.fallback);
+    }
     case "count":
       return z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), field.fallback);
     case "oneOf":

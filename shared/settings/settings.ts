@@ -11,10 +11,10 @@ export const FEATURE_GATES = [
 
 export type FeatureGate = (typeof FEATURE_GATES)[number];
 
-export const LONGEST_SECONDS = 7 * 24 * 3600;
+const DAY_SECONDS = 24 * 3600;
 
 export type Field =
-  | { readonly kind: "seconds"; readonly fallback: number }
+  | { readonly kind: "seconds"; readonly fallback: number; readonly most: number }
   | { readonly kind: "count"; readonly fallback: number }
   | { readonly kind: "oneOf"; readonly fallback: string; readonly values: readonly string[] }
   /** `least`: how many there have to be. */
@@ -23,8 +23,8 @@ export type Field =
 
 export type Fields = Readonly<Record<string, Field>>;
 
-function seconds(fallback: number) {
-  return { kind: "seconds", fallback } as const;
+function seconds(fallback: number, most = 7 * DAY_SECONDS) {
+  return { kind: "seconds", fallback, most } as const;
 }
 
 function oneOf<const V extends string>(fallback: NoInfer<V>, values: readonly V[]) {
@@ -84,6 +84,10 @@ export const SCHEMA = {
     maxPodGracePeriodSeconds: seconds(0),
     /** What a guest needs to shut down in order. */
     shutdownSeconds: seconds(90),
+  }),
+  maintenance: section({
+    /** How long what became of each VM is kept after a maintenance has ended. */
+    historySeconds: seconds(30 * DAY_SECONDS, 90 * DAY_SECONDS),
   }),
   /** Seconds from the beginning of a cycle to that of the next; 0: only when asked. */
   descheduling: section({ intervalSeconds: seconds(0) }),

@@ -1,5 +1,5 @@
 /** The fields of a LifeboatConfiguration as a table for administrators. */
-import { type Field, type Fields, LONGEST_SECONDS, SCHEMA } from "../../../shared/settings/settings.ts";
+import { type Field, type Fields, SCHEMA } from "../../../shared/settings/settings.ts";
 import { code, renderTable } from "./policy/tables.ts";
 
 export function settingsTable(): string {
@@ -20,7 +20,7 @@ type Leaf = Exclude<Field, { readonly kind: "section" }>;
 function acceptedBy(field: Leaf): string {
   switch (field.kind) {
     case "seconds":
-      return `0 to ${LONGEST_SECONDS} s`;
+      return `0 to ${field.most} s`;
     case "count":
       return "a whole number from 1 on";
     case "oneOf":

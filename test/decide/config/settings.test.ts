@@ -44,6 +44,7 @@ describe("a wrong value: which key, and what was expected; it has its default, a
     ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 2.5 } },                   "expected a whole number"],
     ["evacuation.backoffSeconds",                 { evacuation: { backoffSeconds: -1 } },                 SECONDS],
     ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],
+    ["maintenance.historySeconds",                { maintenance: { historySeconds: 7_776_001 } },         "expected seconds, from 0 to 7776000"],
     ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
   ])("%s", (field, tweak, message) => {
     expect(parseConfiguration(tweak)).toEqual({

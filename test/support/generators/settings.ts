@@ -52,6 +52,7 @@ const KEYS: Readonly<Record<string, Values>> = {
   ],
   "shield.maxPodGracePeriodSeconds": seconds,
   "shield.shutdownSeconds": seconds,
+  "maintenance.historySeconds": seconds,
   "descheduling.intervalSeconds": seconds,
 };
 

@@ -1,4 +1,5 @@
 /** What Lifeboat does, one deed at a time: together they need every permission that is shipped. */
+import { rolledBefore, rolling } from "./rolling-situations.ts";
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
@@ -189,6 +190,8 @@ export const DEEDS = steps({
       return await reconcile(trial);
     },
   },
+  "empty several nodes": { configuration: ALONE, given: rolling(), done: reconcile },
+  "forget several nodes": { configuration: ALONE, given: rolledBefore, done: reconcile },
   "restart a VM": { configuration: ALONE, given: situations.pinned("Restart"), done: reconcile },
   "stop a VM": { configuration: ALONE, given: situations.pinned("ShutDown"), done: reconcile },
   "start it again, and forget the maintenance": {

@@ -1,4 +1,5 @@
 /** Where a cluster is when a deed of Lifeboat's is due, and what others do in it meanwhile. */
+import { tidyRolling } from "./rolling-situations.ts";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import { createBareNode } from "../installed/bare-node.ts";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
@@ -236,6 +237,7 @@ export async function tidy(cluster: SandboxCluster): Promise<void> {
       .catch(() => undefined);
     await client.delete(nodeEvacuations, metadata);
   }
+  await tidyRolling(cluster);
   const plain = { spec: { taints: null, unschedulable: null }, metadata: { annotations: null } };
   await client.patch(core.nodes, NODE, { type: "merge", body: plain });
   const body = { status: { conditions: null } };

@@ -1,0 +1,40 @@
+/** History of node maintenance: it is kept for some time after the end, then deleted or, where others applied it, trimmed. */
+import type { Action } from "../kube/action.ts";
+import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { hasRollingEnded, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
+import { type Moment, secondsSince } from "../settings/time.ts";
+
+interface Seen extends Moment {
+  readonly nodeEvacuations: readonly NodeEvacuationFacts[];
+  readonly rolling: readonly RollingMaintenanceFacts[];
+}
+
+/** Objects that were applied are their owners' to delete: a GitOps tool would create them again, and the nodes would be emptied again. */
+export function planMaintenanceHistory(seen: Seen): readonly (readonly Action[])[] {
+  const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
+  const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));
+  const several = seen.rolling.filter((rm) => hasRollingEnded(rm) && isOld(rm.status.completionTime, seen));
+  return [...nodes.flatMap(forgotten), ...several.flatMap(forgottenRolling)].map((action) => [action]);
+}
+
+function isOver(ne: NodeEvacuationFacts, moment: Moment): boolean {
+  return hasEnded(ne) && !isOpen(ne) && isOld(ne.status.completionTime, moment);
+}
+
+function isOld(completionTime: string | undefined, { settings, now }: Moment): boolean {
+  return secondsSince(completionTime, now) >= settings.maintenance.historySeconds;
+}
+
+function forgotten(nodeEvacuation: NodeEvacuationFacts): readonly Action[] {
+  const { isCommands, status } = nodeEvacuation;
+  if (isCommands) return [{ verb: "DeleteNodeEvacuation", nodeEvacuation }];
+  if (status.outcomes.length + status.blockers.length === 0) return [];
+  return [{ verb: "WriteNodeStatus", nodeEvacuation, status: { ...status, outcomes: [], blockers: [] } }];
+}
+
+function forgottenRolling(rm: RollingMaintenanceFacts): readonly Action[] {
+  if (rm.isCommands) return [{ verb: "DeleteRollingMaintenance", rm }];
+  if (rm.status.nodes.every(({ message }) => message === undefined)) return [];
+  const nodes = rm.status.nodes.map((row) => ({ ...row, message: undefined }));
+  return [{ verb: "WriteRollingStatus", rm, status: { ...rm.status, nodes } }];
+}
