@@ -3,9 +3,10 @@ import { html } from "hono/html";
 import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
 import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
-import { OUTCOMES, strategyInForce } from "../../shared/eviction/explanation.ts";
+import { called } from "../../shared/evacuation/migration-cause.ts";
+import { movesText, OUTCOMES, strategyInForce } from "../../shared/eviction/explanation.ts";
 import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
-import type { NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
 import { evacuationsOf, migrationsOf } from "../../shared/kube/requests.ts";
@@ -45,6 +46,8 @@ interface VmView {
   /** That the guest runs in. */
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
+  /** One that has not ended. */
+  readonly migration?: MigrationFacts | undefined;
   /** What an eviction of the pod would get now. */
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
@@ -60,7 +63,7 @@ async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
     migrationsOf([key], cluster).catch(unlessUnreadable),
     target.settings(cluster),
   ]);
-  const past = { evacuations, settings };
+  const past = { evacuations, settings, migration: migrations.find((one) => !isFinal(one)) };
   if (vmi === undefined) {
     if (evacuations.length === 0 && migrations.length === 0) throw new RejectionError("VmNotFound");
     return past;
@@ -99,9 +102,10 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
 
 /** The most important, in a sentence or two. */
 function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date): Html | string {
-  const { vmi } = view;
+  const { vmi, migration } = view;
   if (vmi === undefined) return "The VM does not run. What is left is its past.";
   if (isFinal(vmi)) return "The VM has ended. What is left is its past.";
+  if (current === undefined && migration !== undefined) return isolated(sentence(movesText(migration)));
   if (current === undefined) return `The VM stays where it is. ${onEviction(view).outcome}`;
   const { spec, status } = current;
   const refused = secondsUntil(spec.deadline, now);
@@ -152,7 +156,7 @@ interface Place {
   readonly now: Date;
 }
 
-function vmPart({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {
+function vmPart({ settings, pod, migration }: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {
   const { migratable, reason, message } = vmi.liveMigratable;
   const whose = vmi.evictionStrategy === undefined ? "KubeVirt's default" : "its own";
   const took = vmi.movedInSeconds === undefined ? "" : html`; its migration took ${lasting(vmi.movedInSeconds)}`;
@@ -165,6 +169,7 @@ function vmPart({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Plac
       ["Eviction strategy", html`${isolated(strategyInForce(vmi, settings))} <span class="muted">${whose}</span>`],
       ["Can migrate", migratable ? "yes" : html`no: ${isolated([reason, message].filter(Boolean).join(": "))}`],
       ["Last moved", vmi.movedAt === undefined ? "" : html`${ago(vmi.movedAt, now)}${took}`],
+      ["Migration", migration === undefined ? "" : isolated(called(migration))],
       ["Backup", vmi.backup === undefined ? "" : html`${isolated(vmi.backup)} is in progress: no migration begins`],
       ["Pod", isolated(pod?.name)],
     ])}

@@ -3,6 +3,7 @@ import { adviseOnHandler } from "./install/handler-advice.ts";
 import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
+import { migrationsOf } from "../../shared/kube/requests.ts";
 import type { Preflight } from "../../shared/preflight/facts.ts";
 import { preflight } from "../../shared/preflight/verdict.ts";
 import { type Add, EXIT, KIND, nameOf, namesOf, output } from "./command.ts";
@@ -107,7 +108,9 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
           { key, readPod: (from) => from.get("pods", key), request },
           { cluster, settings: connection.settings, now: host.now() },
         );
-        const explanation = explanationOf(review);
+        const { vmi } = review.facts;
+        const migrations = vmi === undefined ? [] : await migrationsOf([vmi], cluster);
+        const explanation = explanationOf({ ...review, facts: { ...review.facts, migrations } });
         if (explanation === undefined) throw new Failed(`pod "${name}" not found in namespace "${key.namespace}"`);
         if (form === undefined) printExplanation(explanation, host);
         else printData(explanation, form, host);
@@ -117,7 +120,7 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
 };
 
 function printExplanation(explanation: NonNullable<ReturnType<typeof explanationOf>>, host: Host): void {
-  const { pod, decision, cooldown, facts } = explanation;
+  const { pod, decision, cooldown, migration, facts } = explanation;
   const paint = paintFor(host.stdout, host);
   const isMoving = decision.reason === "EvacuationTriggered" || decision.reason === "EvacuationInProgress";
   const moves = paint("refused (429) while the VM moves away", "green");
@@ -125,7 +128,7 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   const words = [...("message" in decision ? [decision.message] : []), ...decision.warnings];
   const vm = facts.vmi && `VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`;
   host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);
-  for (const line of [vm, OUTCOMES[decision.reason], ...words, cooldown]) {
+  for (const line of [vm, OUTCOMES[decision.reason], ...words, migration, cooldown]) {
     if (line !== undefined) host.stdout.write(`  ${plain(line)}\n`);
   }
 }

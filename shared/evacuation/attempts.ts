@@ -59,7 +59,7 @@ export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
 }
 
 /** Whether it is one of this evacuation's: created since, or the one that its status names. Both times are the API server's. */
-function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
+export function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
   return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
 }
 

@@ -2,7 +2,7 @@
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
-import { EVACUATION_BOUNDS, type EvacuationStatus } from "../kube/evacuation.ts";
+import { EVACUATION_BOUNDS, type EvacuationStatus, type MigrationCause } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus } from "../kube/node-evacuation.ts";
 import { hash8 } from "../kube/objects.ts";
@@ -10,16 +10,22 @@ import { hash8 } from "../kube/objects.ts";
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
 /** KubeVirt writes migrations all the time: only the UID has to be as observed. */
-export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">) {
-  return { metadata: { uid, annotations: { [names.SKIP_BACKOFF_ANNOTATION]: "" } } };
+export function annotateMigration(action: ActionOf<"SkipBackoff" | "AnnotateMigration">) {
+  const { uid } = action.migration;
+  const annotations =
+    action.verb === "SkipBackoff"
+      ? { [names.SKIP_BACKOFF_ANNOTATION]: "" }
+      : annotationsOf(action.cause, action.evacuation);
+  return { metadata: { uid, annotations } };
+}
+
+function annotationsOf(cause: MigrationCause, evacuation: string) {
+  return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
 /** Without `spec.priority` and KubeVirt's evacuation annotation, which are virt-controller's. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
-  const annotations = {
-    [names.CAUSE_ANNOTATION]: evacuation.spec.cause,
-    [names.EVACUATION_ANNOTATION]: evacuation.name,
-  };
+  const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstanceMigration",

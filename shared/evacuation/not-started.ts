@@ -3,6 +3,7 @@
  * `handleTargetPodCreation`, `createTargetPod`, `handlePendingPodTimeout` of KubeVirt's migration controller.
  */
 import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { called } from "./migration-cause.ts";
 import type { SeenEvent } from "../kube/seen-event.ts";
 import { MIGRATION_JOB_LABEL, OVER_QUOTA } from "../kube/names.ts";
 import { isFinal, isListedBy } from "../kube/objects.ts";
@@ -74,7 +75,7 @@ export function whyNotStarted(m: MigrationFacts, f: StartFacts): NotStarted {
     const found = rule(m, f);
     if (found !== undefined) return found;
   }
-  return { reason: "Queued", message: `KubeVirt has not created the target pod of migration ${m.name} yet` };
+  return { reason: "Queued", message: `KubeVirt has not created the target pod of ${called(m)} yet` };
 }
 
 /** virt-controller gives a new migration its first phase within moments. */
@@ -154,11 +155,11 @@ function starting(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
   if (pod !== undefined)
     return {
       reason: "TargetStarting",
-      message: `target pod ${pod.name} of migration ${m.name} is starting`,
+      message: `target pod ${pod.name} of ${called(m)} is starting`,
       since: sinceOf(m),
     };
   if (m.phase !== "Scheduling") return undefined;
-  return { reason: "TargetStarting", message: `the target pod of migration ${m.name} is starting` };
+  return { reason: "TargetStarting", message: `the target pod of ${called(m)} is starting` };
 }
 
 function switchedOff(_: MigrationFacts, { w }: StartFacts): NotStarted | undefined {
@@ -203,6 +204,6 @@ function queued(m: MigrationFacts, { vmi, w }: StartFacts): NotStarted | undefin
   const { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode } = w.settings.limits;
   const isFull = queue.running >= parallelMigrationsPerCluster || queue.leaving >= parallelOutboundMigrationsPerNode;
   return isFull
-    ? { reason: "Queued", message: `migration ${m.name} waits in KubeVirt's queue: its limits are reached` }
+    ? { reason: "Queued", message: `${called(m)} waits in KubeVirt's queue: its limits are reached` }
     : undefined;
 }

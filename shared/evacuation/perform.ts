@@ -13,9 +13,7 @@ import type { Resource } from "../kube/resources.ts";
 import { actOnNode, isOnNode } from "./act-on-nodes.ts";
 import * as manifests from "./manifests.ts";
 
-/**
- * `Done`, also by another function; `Conflict`: reconcile again; `Refused`: an admission webhook says no, and will again. All else throws.
- */
+/** `Done`, also by another function; `Conflict`: reconcile again; `Refused`: an admission webhook says no, and will again. All else throws. */
 export type ActResult = "Done" | "Conflict" | "Refused";
 
 export interface Performing {
@@ -147,7 +145,8 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "CreateMigration":
       return (await createMigration(action, cluster)).outcome;
     case "SkipBackoff":
-      return await patched(MIGRATIONS, action.migration, manifests.skipBackoff(action));
+    case "AnnotateMigration":
+      return await patched(MIGRATIONS, action.migration, manifests.annotateMigration(action));
     case "DeleteMigration":
       // One that has started since it was seen waiting is not to be aborted.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);

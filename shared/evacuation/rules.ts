@@ -4,10 +4,12 @@ import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
 import { isAlive, isBeingReceived, isHandlerMissing } from "../kube/objects.ts";
-import { withoutFractions } from "../settings/time.ts";
+import { secondsSince, withoutFractions } from "../settings/time.ts";
+import { annotated, withCauses } from "./annotate.ts";
 import * as attempts from "./attempts.ts";
 import * as ends from "./ends.ts";
 import { migrationName } from "./identity.ts";
+import { called } from "./migration-cause.ts";
 import * as marks from "./mark.ts";
 import { nextOfShutdown } from "./asked.ts";
 import { isShutdown } from "./shutdown.ts";
@@ -22,7 +24,7 @@ export const RULES: readonly Rule[] = [
   ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
   ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
   // What a migration shows
-  noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, migrating,
+  noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, aboutToStart, migrating,
   // There is none
   markNotRead, waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
 ];
@@ -33,7 +35,7 @@ export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRea
   if (facts === undefined) return ends.ended("there is no VirtualMachineInstance of this name");
   for (const rule of RULES) {
     const next = rule(facts);
-    if (next !== undefined) return next;
+    if (next !== undefined) return next === "StaleRead" ? next : withCauses(next, facts);
   }
   return "StaleRead";
 }
@@ -108,6 +110,19 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   }
   const actions = [{ verb: "DeleteMigration", migration } as const];
   return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
+}
+
+/** KubeVirt creates a migration for an evacuation when its limits allow it to start. */
+const STARTS_SECONDS = 20;
+
+/** Annotates a migration of KubeVirt's that has just appeared, in place of a status write that would say no more than Pending. */
+function aboutToStart(f: EvacuationCase): Next | undefined {
+  const { e, migration, w } = f;
+  const { phase = "Pending" } = e.status;
+  if (migration?.evacuates === undefined || hasBegun(migration) || phase !== "Pending") return undefined;
+  const isYoung = secondsSince(migration.createdAt, w.now) < STARTS_SECONDS;
+  if (!isYoung || whyNotStarted(migration, f).reason !== "Queued") return undefined;
+  return { ...waitForKubeVirt(), actions: annotated(migration, f) };
 }
 
 function migrating(f: EvacuationCase): Next | undefined {
@@ -215,16 +230,17 @@ function follow(f: EvacuationCase, migration: MigrationFacts) {
 
 function progressOf(migration: MigrationFacts, f: EvacuationCase): Pick<Next, "reason" | "message"> {
   const { name, phase, targetNode } = migration;
+  const subject = called(migration);
   if (phase === "Synchronizing") {
     const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
     return { reason: "Synchronizing", message };
   }
-  if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };
-  if (phase === "Running") return { reason: "Running", message: `migration ${name} moves the VM` };
+  if (phase === "Succeeded") return { reason: "Succeeded", message: `${subject} has moved the VM` };
+  if (phase === "Running") return { reason: "Running", message: `${subject} moves the VM` };
   if (!hasBegun(migration)) {
     const { reason, message } = whyNotStarted(migration, f);
     return { reason, message };
   }
   const where = targetNode === undefined ? "the target" : `node ${targetNode}`;
-  return { reason: "Preparing", message: `migration ${name} prepares ${where}` };
+  return { reason: "Preparing", message: `${subject} prepares ${where}` };
 }

@@ -28,6 +28,8 @@ export interface EvacuationWorld extends Moment {
   readonly events?: readonly SeenEvent[];
   /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
   readonly vmisAreNewer: boolean;
+  /** Whether watches show each change: then a migration is seen when it appears, and annotating it replaces a status write. */
+  readonly isWatched?: boolean | undefined;
 }
 
 /** Facts for a request to KubeVirt to restart, stop or start a VM. Undefined: the object does not exist. */

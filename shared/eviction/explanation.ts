@@ -1,11 +1,13 @@
 /** Why a pod is treated so: what an eviction would get, and the facts that this rests on. */
 import { resolveStrategy } from "../settings/strategy.ts";
 import { warningsOf } from "./messages.ts";
-import type { VmiFacts } from "../kube/facts.ts";
+import { called } from "../evacuation/migration-cause.ts";
+import { hasBegun } from "../evacuation/not-started.ts";
+import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Review } from "./review.ts";
 import { cooldownReason } from "../evacuation/cooldown.ts";
-import { keyOf } from "../kube/objects.ts";
+import { isFinal, keyOf } from "../kube/objects.ts";
 
 /** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
 export const OUTCOMES: Readonly<Record<string, string>> = {
@@ -19,6 +21,7 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
   const { pod, vmi } = facts;
   if (pod === undefined) return undefined;
   const cooldown = vmi === undefined ? undefined : cooldownReason(vmi, facts);
+  const migration = facts.migrations.find((one) => !isFinal(one));
   return {
     pod: keyOf(pod),
     decision: {
@@ -28,15 +31,27 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
       warnings: warningsOf(facts, decision),
     },
     ...(cooldown === undefined ? {} : { cooldown }),
+    ...(migration === undefined ? {} : { migration: movesText(migration) }),
     actions: decision.actions.map((action) => action.verb),
     facts: {
       pod: { phase: pod.phase, nodeName: pod.nodeName, ready: pod.ready, labels: pod.labels },
       ...(vmi === undefined ? {} : { vmi: { ...vmi, strategy: strategyInForce(vmi, facts.settings) } }),
       evacuations: facts.evacuations,
-      ...(facts.migrations === undefined ? {} : { migrations: facts.migrations }),
+      migrations: facts.migrations,
       settings: facts.settings,
     },
   };
+}
+
+/** Says which unfinished migration a VM has. */
+export function movesText(migration: MigrationFacts): string {
+  const does =
+    migration.phase === "Running"
+      ? "moves the VM"
+      : hasBegun(migration)
+        ? "is about to move the VM"
+        : "is to move the VM";
+  return `${called(migration)} ${does}`;
 }
 
 /** As written, where it is none that we know: to call it None would explain the opposite of the decision. */

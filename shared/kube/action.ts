@@ -1,5 +1,5 @@
 /** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
-import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Urgency } from "./evacuation.ts";
+import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, MigrationCause, Urgency } from "./evacuation.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus, VirtualMachineFacts } from "./node-evacuation.ts";
 import type { RollingMaintenanceFacts, RollingMaintenanceStatus } from "./rolling-maintenance.ts";
 import type {
@@ -37,6 +37,13 @@ export type Action =
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
+  /** Annotate a migration of KubeVirt's as Lifeboat's own are. The chain continues without it. */
+  | {
+      readonly verb: "AnnotateMigration";
+      readonly migration: MigrationFacts;
+      readonly cause: MigrationCause;
+      readonly evacuation: string;
+    }
   /** Unless there is one; `missing`: none has been seen. Continues if it is refused for good; `optional`: if it fails for any reason. */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Give it size, selector and owner, if it is ours. The chain continues without it if it is refused for good. */
@@ -126,9 +133,11 @@ export interface Plan {
   readonly again?: boolean;
 }
 
+const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>(["Event", "Label", "AnnotateMigration"]);
+
 /** Whether the chain continues if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
-  return ("optional" in action && action.optional === true) || action.verb === "Event" || action.verb === "Label";
+  return ("optional" in action && action.optional === true) || ALWAYS_OPTIONAL.has(action.verb);
 }
 
 export const EVENT_TYPES = {

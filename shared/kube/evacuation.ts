@@ -17,6 +17,9 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
+/** Why a migration was created: for an evacuation, or by KubeVirt's workload updater, which replaces launchers of an older version. */
+export type MigrationCause = Cause | "WorkloadUpdate";
+
 export type Urgency = "normal" | "urgent";
 
 /**

@@ -134,6 +134,8 @@ export interface MigrationFacts extends NamespacedName {
   readonly tookSeconds?: number;
   /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */
   readonly evacuates?: string;
+  /** Lifeboat's annotation: why the VM has to leave. */
+  readonly cause?: string;
   /** An evacuation or a workload update: KubeVirt's back-off counts its failure, and delays it unless it skips that. */
   readonly automatic?: true;
   readonly skipsBackoff?: true;

@@ -15,6 +15,7 @@ import { heldBy, isLeftOver, leftOverText } from "./held.ts";
 import { quotaFinding } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { ofVmi } from "../evacuation/identity.ts";
+import { called } from "../evacuation/migration-cause.ts";
 import { hasBegun } from "../evacuation/not-started.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy">;
@@ -142,7 +143,7 @@ function refused(
       if (vmi !== undefined && !pod.deleting && isLeftOver(vmi, f)) {
         return is("Blocked", "LeftOver", leftOverText(pod, vmi));
       }
-      return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, message);
+      return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, `${message}${migrationPart(vmi, f)}`);
     case "NotScheduled":
     case "BackingOff":
       return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, message);
@@ -150,6 +151,16 @@ function refused(
     case "EvacuationInProgress":
       return vmi === undefined ? is("Waits", reason, message) : leaving(vmi, reason, f);
   }
+}
+
+/** Names the migration that a target pod belongs to. */
+function migrationPart(vmi: VmiFacts | undefined, f: PreflightFacts): string {
+  const own = vmi && ownMigration(vmi, f);
+  return own === undefined ? "" : `; ${called(own)} brings the VM here`;
+}
+
+function ownMigration({ namespace, name }: VmiFacts, { migrations }: PreflightFacts): MigrationFacts | undefined {
+  return migrations.find((m) => !isFinal(m) && m.namespace === namespace && m.vmiName === name);
 }
 
 const OF_CONTROLLER = is("Blocked", "External", "eviction strategy External: its external controller is to move it");
@@ -171,9 +182,8 @@ function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefi
 
 /** Marked by the eviction, or already. */
 function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
-  const { settings, migrations } = f;
-  if (!MIGRATES[strategyOf(vmi, settings)]) return OF_CONTROLLER;
-  const own = migrations.find((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
+  if (!MIGRATES[strategyOf(vmi, f.settings)]) return OF_CONTROLLER;
+  const own = ownMigration(vmi, f);
   if (own === undefined && mobilityOf(vmi) === "pinned") {
     const message = `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`;
     return is("Blocked", "NotMigratable", message);
@@ -187,7 +197,7 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
     reason,
     own === undefined
       ? "is migrated to another node"
-      : `its migration ${own.name} ${hasBegun(own) ? "is in progress" : "has not started yet"}`,
+      : `its ${called(own)} ${hasBegun(own) ? "is in progress" : "has not started yet"}`,
   );
 }
 
@@ -198,7 +208,7 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
 function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
   if (own?.blockedBy !== undefined) {
     const { type, message = type } = own.blockedBy;
-    return `its migration ${own.name} cannot begin: ${message}`;
+    return `its ${called(own)} cannot begin: ${message}`;
   }
   if (own?.targetPod !== undefined) return undefined;
   if (vmi.backup !== undefined) return `no migration of it begins before its backup ${vmi.backup} has ended`;

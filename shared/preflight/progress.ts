@@ -2,6 +2,7 @@
 import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
+import { isWorkloadUpdate } from "../evacuation/migration-cause.ts";
 import { hasBegun, isTrouble } from "../evacuation/not-started.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
@@ -73,12 +74,12 @@ export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "
 }
 
 /** Where it is on its way to. A migration names its target when it has ended; before, only the VMI does. */
-function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
-  return migration?.targetNode ?? vmi?.targetNode ?? evacuation?.status.targetNode;
+function toTarget({ migration, vmi, evacuation }: Subject): string {
+  const [target] = [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].filter(Boolean);
+  return target === undefined ? "" : ` to ${target}`;
 }
 
 export type Mood = "waiting" | "moving" | "blocked" | "gone";
-
 export interface Row {
   readonly key: string;
   readonly isVm: boolean;
@@ -120,9 +121,8 @@ function migrating(subject: Subject): Pick<Row, "mood" | "words"> | undefined {
   if (migration === undefined) return undefined;
   const waits = hasBegun(migration) ? undefined : waitingOf(migration, subject.evacuation);
   if (waits !== undefined) return at("waiting", waits);
-  const words = migration.phase === "Running" ? "moves" : "is about to move";
-  const target = targetOf(subject);
-  return at("moving", target === undefined ? words : `${words} to ${target}`);
+  const words = `${migration.phase === "Running" ? "moves" : "is about to move"}${toTarget(subject)}`;
+  return at("moving", isWorkloadUpdate(migration) ? `${words} (WorkloadUpdate)` : words);
 }
 
 /** Its Evacuation says what the migration itself does not. */

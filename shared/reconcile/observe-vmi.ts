@@ -34,6 +34,7 @@ export interface Known {
 interface OfVmi extends Observer {
   /** Its reads may be old. */
   readonly cached?: Client | undefined;
+  readonly isWatched?: boolean;
 }
 
 /** As watches show it, where nothing is known, and nothing comes of it that must not be done on old facts. */
@@ -48,7 +49,7 @@ export async function observeVmi(
 }
 
 /** That a VM has moved is done on a live VMI alone: it is newer than its Evacuation, whose version the write tests. */
-async function observeWatched(key: NamespacedName, cached: Client, observer: Observer): Promise<World | undefined> {
+async function observeWatched(key: NamespacedName, cached: Client, observer: OfVmi): Promise<World | undefined> {
   const watching = { ...observer, cluster: cached };
   const seen = await observe(key, watching, {});
   if (isSafe(seen)) return seen;
@@ -58,8 +59,8 @@ async function observeWatched(key: NamespacedName, cached: Client, observer: Obs
   return world !== undefined && isSafe(world, isSafeWithLiveVmi) ? world : undefined;
 }
 
-async function observe(key: NamespacedName, observer: Observer, given: Known): Promise<World> {
-  const { cluster, settings, now } = observer;
+async function observe(key: NamespacedName, observer: OfVmi, given: Known): Promise<World> {
+  const { cluster, settings, now, isWatched } = observer;
   const known = stillKnown(given);
   const evacuations = known.evacuations ?? (await evacuationsOf(key, cluster));
   const active = evacuations.filter(isContinuing);
@@ -76,6 +77,7 @@ async function observe(key: NamespacedName, observer: Observer, given: Known): P
     migrations,
     pods: given.pods ?? [],
     vmisAreNewer: known.vmi === undefined,
+    isWatched,
     areVmisKnown: true,
   };
   const asking = await readAllAsking(evacuations, vmi, observer);

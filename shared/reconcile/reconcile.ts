@@ -45,7 +45,8 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
     for (let i = 0; i < MOST_RECONCILES; i++) {
       // What the caller knows, and what watches show, is old the second time.
       const isFirst = i === 0;
-      const observer = { ...observerOf(deps), cached: isFirst ? deps.cached?.(deps.cluster) : undefined };
+      const isWatched = deps.cached !== undefined;
+      const observer = { ...observerOf(deps), isWatched, cached: isFirst ? deps.cached?.(deps.cluster) : undefined };
       const world = await observeVmi(key, observer, isFirst ? known : { pods: known.pods ?? [] });
       const done = await carryOut(rulesFor(world), world, deps);
       results.push({ ...done, pressed: pressedBy(world), emptied: emptiedBy(world, done) });

@@ -12,6 +12,7 @@ import {
   createVirtualMachineInstance,
   isTrue,
   leases,
+  migrations,
   nodes,
   type Pod,
   pods,
@@ -101,7 +102,7 @@ async function expectMoved(names: readonly string[], node: string): Promise<void
   }
 }
 
-test("a drain of a replica's own node, and all tokens are renewed, and another replica is deleted", async () => {
+test("a drain of a replica's own node, and all tokens are renewed, and another replica is deleted: each migration of KubeVirt's says why", async () => {
   const names = await createVms("drained", "node01", 3);
   const { done } = await startQueued(sandbox.client, names, () => drain("node01"));
   await sandbox.processes.renewTokens();
@@ -110,6 +111,11 @@ test("a drain of a replica's own node, and all tokens are renewed, and another r
   await sandbox.client.delete(pods, (await replicaBy(() => true)).metadata);
   expect(await done).toBe(true);
   await expectMoved(names, "node01");
+  const { items } = await sandbox.client.list(migrations, NAMESPACE);
+  const own = items.filter(({ metadata }) => metadata.annotations?.["kubevirt.io/evacuationMigration"] === "node01");
+  expect(own.map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"])).toEqual(
+    names.map(() => "ApiEviction"),
+  );
   await untilReady();
 }, 120_000);
 

@@ -90,6 +90,7 @@ export const Migration = kind(
       phase,
       createdAt: createdAt(metadata),
       evacuates: metadata.annotations?.[names.EVACUATION_MIGRATION_ANNOTATION],
+      cause: metadata.annotations?.[names.CAUSE_ANNOTATION],
       blockedBy: blockedBy(conditions),
     }),
 );

@@ -47,6 +47,16 @@ describe("on migrations", () => {
     expect(spec).toEqual({ vmiName: "created" });
   });
 
+  test("Annotate: KubeVirt's own gets what Lifeboat's have, and no other one of its name", async () => {
+    const migration = await theirs("annotated", labelled("annotated"));
+    const annotate = { verb: "AnnotateMigration", migration, cause: "ApiEviction", evacuation: "web-1" } as const;
+    expect(await act({ ...annotate, migration: { ...migration, uid: "another" } })).toBe("Conflict");
+    expect(present(await find("of-annotated")).metadata.annotations ?? {}).not.toMatchObject(TOLD);
+    expect([await act(annotate), await act(annotate)]).toEqual(["Done", "Done"]);
+    expect(present(await find("of-annotated")).metadata.annotations).toMatchObject(TOLD);
+    expect((await migrationOf("annotated")).cause).toBe("ApiEviction");
+  });
+
   test("Delete: that one only, and again", async () => {
     const migration = await theirs("deleted", labelled("deleted"));
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");

@@ -91,6 +91,7 @@ describe("a migration", () => {
     ["with nulls",           { metadata: { ...META, annotations: null, labels: null }, status: { migrationState: null, conditions: null } }, {}],
     ["of KubeVirt's own",    { metadata: { ...META, annotations: { "kubevirt.io/evacuationMigration": "node01" } } }, { evacuates: "node01", automatic: true }],
     ["of its workload updater", { metadata: { ...META, annotations: { "kubevirt.io/workloadUpdateMigration": "" } } }, { automatic: true }],
+    ["that says why",        { metadata: { ...META, annotations: { "lifeboat.dev/cause": "Preemption" } } },  { cause: "Preemption" }],
     ["that skips its back-off", { metadata: { ...META, annotations: { "kubevirt.io/func-test-ignore-migration-backoff": "" } } }, { skipsBackoff: true }],
     ["being deleted",        { metadata: { ...META, deletionTimestamp: time(0) } },                           { deleting: true }],
     ["running",              { status: { phase: "Running", migrationState: { sourceNode: "a", targetNode: "b", targetPod: "p" } } }, { phase: "Running", sourceNode: "a", targetNode: "b", targetPod: "p" }],

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { shellLine } from "../../../functions/page/components.ts";
 import { FakeCluster } from "../../support/cluster.ts";
-import { evacuation, EXTERNAL, marked, NODE, PINNED, time, vmi } from "../../support/fixtures.ts";
+import { evacuation, EXTERNAL, marked, migration, NODE, PINNED, time, vmi } from "../../support/fixtures.ts";
 import { plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import { ASKS_NOTHING, clusterOf, ended, of, type Scene, UNDER_WAY } from "./support/scene.ts";
 import { arriveAt, HOSTILE, isEscaped, mainOf, words } from "./support/visitor.ts";
@@ -101,6 +101,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["vm",      "it would be shut down",     { vms: [vmi({ ...VM, evictionStrategy: "None" })] }, "An eviction would be allowed: the guest is shut down."],
   ["vm",      "the answer",                IDLE, "What an eviction would get now Moves: EvacuationTriggered"],
   ["vm",      "what moves it",             { vms: [VM], evacuations: [of("web", { phase: "Migrating" })] }, "The VM moves to another node as soon as KubeVirt lets it. It has to leave its node because of an eviction (kubectl drain)."],
+  ["vm",      "that a workload update moves it", { vms: [VM], migrations: [migration({ automatic: true })] }, "Migration migration (cause WorkloadUpdate) moves the VM."],
   ["vm",      "its deletion is refused",   { vms: [VM], evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Its deletion is refused for 1"],
   ["vm",      "it is gone",                { evacuations: [ABANDONED] }, "The VM does not run. What is left is its past."],
   ["vm",      "what to evacuate it does",  IDLE, "Evacuate. KubeVirt migrates the VM to another node that has room, or its external controller does. The guest continues to run."],

@@ -37,11 +37,11 @@ describe("the end of one whose migration goes on", () => {
 });
 
 test.each([
-  [9, "Queued"],
-  [10, "KubeVirtNotAnswering"],
-])("a migration that KubeVirt has given no phase for %d s: %s", (seconds, reason) => {
+  [9, "Pending", "Pending"],
+  [10, "Migrating", "KubeVirtNotAnswering"],
+])("a migration that KubeVirt has given no phase for %d s: %s %s", (seconds, phase, reason) => {
   const unanswered = { ...pending, phase: "", createdAt: at(-seconds).getTime() };
-  expect(statusAfter(evacuation(), { migrations: [unanswered] })).toMatchObject({ phase: "Migrating", reason });
+  expect(statusAfter(evacuation(), { migrations: [unanswered] })).toMatchObject({ phase, reason });
 });
 
 describe("a migration whose target pod has no node yet", () => {

@@ -48,6 +48,7 @@ function retriedIn(seconds: number): EvacuationFacts {
 
 const running = migration();
 const kubevirts = migration({ phase: "Pending", evacuates: NODE });
+const fresh = { ...kubevirts, createdAt: at(-19).getTime() };
 const pending = migration({ phase: "Pending" });
 const failed = migration({ phase: "Failed" });
 const succeeded = { ...running, phase: "Succeeded", targetNode: "node02" };
@@ -148,6 +149,10 @@ const rows: readonly Row[] = [
   ["a migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
   ["… External: its owner's to try again",     evacuation(), { ...external, migrations: [failed] },                     "WaitingForExternalController External"],
   ["KubeVirt's waits",                         evacuation(), { migrations: [kubevirts] },                               "Migrating Queued"],
+  ["… and has just appeared: annotated, and no status is written", evacuation(), { migrations: [fresh] },              "AnnotateMigration"],
+  ["… but a quota keeps it",                   evacuation(), { migrations: [{ ...fresh, blockedBy: stuck.blockedBy }] }, "Migrating QuotaExceeded"],
+  ["… and has just begun",                     evacuation(), { migrations: [{ ...fresh, phase: "Scheduled" }] },        "Migrating Preparing"],
+  ["… where watches show each change",         evacuation(), { migrations: [kubevirts], isWatched: true },              "AnnotateMigration, Migrating Queued"],
   ["… for which we wait",                      retriedIn(9), { migrations: [{ ...kubevirts, deleting: true }] },        "BackingOff MigrationFailed"],
   ["it runs, and KubeVirt's waits behind it",   evacuation(), { migrations: [kubevirts, migration()] },                  "Migrating Running"],
   ["it exceeds a quota",                       evacuation(), { migrations: [stuck] },                                   "DeleteMigration, BackingOff MigrationStuck, tell"],

@@ -102,6 +102,7 @@ const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: s
   ["its migration is new",                { vmi: MARKED, migration: { phase: "" } },                               "moving",  "is about to move"],
   ["… to a node that only its VMI names", { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
   ["… that it names itself",              { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
+  ["… by KubeVirt's workload updater",    { vmi: MOVING, migration: { phase: "Running", automatic: true, ...to("node03") } }, "moving", "moves to node03 (WorkloadUpdate)"],
   ["KubeVirt delays it after a failure",  { vmi: MARKED, migration: { phase: "Pending" }, reason: "KubeVirtBackoff" }, "waiting", "waits for the end of KubeVirt's back-off"],
   ["… and has begun it since",            { vmi: MOVING, migration: { phase: "Running" }, reason: "KubeVirtBackoff" }, "moving", "moves"],
   ["virt-controller is away",             { vmi: MARKED, migration: { phase: "" }, reason: "KubeVirtNotAnswering" }, "waiting", "waits: KubeVirt's evacuation controller migrates the VM"],

@@ -112,6 +112,18 @@ test("where there is no other node the VM's pod says so", () => {
   expect(preflight(facts({ otherNodes: [] })).pods[0]?.room).toMatchObject(room);
 });
 
+test("a workload update in progress is named, to the node that the VM leaves and to the one that it comes to", () => {
+  const update = migration({ name: "update-x7", automatic: true, targetNode: NODE });
+  const leaving = preflight(vm(MARKED, { migrations: [update] })).pods[0];
+  expect(leaving?.message).toBe("its migration update-x7 (cause WorkloadUpdate) is in progress");
+  const elsewhere = { nodeName: "node02", activePods: { "pod-web": NODE, other: "node02" }, isMigrating: true };
+  const coming = preflight(vm(elsewhere, { migrations: [update] })).pods[0];
+  expect([coming?.outcome, coming?.message]).toEqual([
+    "Waits",
+    expect.stringMatching(/; migration update-x7 \(cause WorkloadUpdate\) brings the VM here$/),
+  ]);
+});
+
 test("what a VM waits for is named before any migration is there", () => {
   const [backedUp, collecting] = [vm({ backup: "b1" }), vm({ hasUtilityVolumes: true })].map(
     (f) => preflight(f).pods[0],

@@ -100,10 +100,11 @@ function migrationStateOf(vmi: VmiFacts): object | undefined {
 }
 
 export function migrationObject(migration: MigrationFacts): JsonObject {
-  const { vmiName, phase, createdAt, failedAt, decentralized, blockedBy, evacuates } = migration;
+  const { vmiName, phase, createdAt, failedAt, decentralized, blockedBy, evacuates, cause } = migration;
   const { sourceNode, targetNode, targetPod, failureReason } = migration;
   const annotations = {
     [names.EVACUATION_MIGRATION_ANNOTATION]: evacuates,
+    [names.CAUSE_ANNOTATION]: cause,
     [names.WORKLOAD_UPDATE_ANNOTATION]: migration.automatic && evacuates === undefined ? "" : undefined,
     [names.SKIP_BACKOFF_ANNOTATION]: migration.skipsBackoff && "",
   };

@@ -1,0 +1,30 @@
+/** Which migrations of an evacuated VM say why it has to leave, and by whose word. */
+import { expect, test } from "vitest";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { at, evacuation, migration, NODE, only } from "../../support/fixtures.ts";
+import { planned, statusAfter } from "../../support/worlds.ts";
+
+// prettier-ignore
+const CAUSES: readonly (readonly [what: string, tweak: Parameters<typeof migration>[0], e: EvacuationFacts, expected: string | undefined])[] = [
+  ["KubeVirt's for the evacuation", { evacuates: NODE, automatic: true },       evacuation({ spec: { cause: "Preemption" } }), "Preemption"],
+  ["… that has the annotation",     { evacuates: NODE, cause: "ApiEviction" },  evacuation(),                                  undefined],
+  ["… that was over at once",       { evacuates: NODE, phase: "Succeeded" },    evacuation(),                                  "ApiEviction"],
+  ["… of an earlier evacuation",    { evacuates: NODE, phase: "Failed", createdAt: at(-61).getTime() }, evacuation(),          undefined],
+  ["… that is being deleted",       { evacuates: NODE, deleting: true },        evacuation(),                                  undefined],
+  ["its workload updater's",        { automatic: true },                        evacuation(),                                  "WorkloadUpdate"],
+  ["a person's",                    {},                                         evacuation(),                                  undefined],
+];
+
+test.each(CAUSES)("%s: its annotation says why the VM has to leave, once", (_, tweak, subject, cause) => {
+  const migrations = [migration(tweak)];
+  const found = only("AnnotateMigration", planned(subject, { migrations, isWatched: true }));
+  const expected = { verb: "AnnotateMigration", migration: migrations[0], cause, evacuation: subject.name };
+  expect(found).toEqual(cause === undefined ? [] : [expected]);
+  expect(only("AnnotateMigration", planned(subject, { migrations }))).toEqual([]);
+});
+
+test("a workload update that moves the VM is named as such", () => {
+  const migrations = [migration({ name: "kubevirt-workload-update-x7", automatic: true })];
+  const { message } = statusAfter(evacuation(), { migrations });
+  expect(message).toBe("migration kubevirt-workload-update-x7 (cause WorkloadUpdate) moves the VM");
+});
