@@ -23,14 +23,14 @@ export type MigrationCause = Cause | "WorkloadUpdate";
 export type Urgency = "normal" | "urgent";
 
 /**
- * `asksToEvict`: a budget can refuse it. `mark`: KubeVirt's webhook reviews the request itself, or is asked by Lifeboat, or marks nothing.
+ * `urgent`: the guest ends if it has not moved in time, so it may rather be paused. `asksToEvict`: a budget can refuse it. `mark`: KubeVirt's webhook reviews the request itself, or is asked by Lifeboat, or marks nothing.
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
   Descheduler: { urgency: "normal", asksToEvict: true, mark: "Asked" },
   Preemption: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
-  NoExecuteTaint: { urgency: "normal", asksToEvict: false, mark: "Asked" },
-  DeviceTaint: { urgency: "normal", asksToEvict: false, mark: "Asked" },
+  NoExecuteTaint: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
+  DeviceTaint: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
   NodePressure: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
   DrainTaint: { urgency: "normal", asksToEvict: true, mark: "NotNeeded" },
   Operator: { urgency: "normal", asksToEvict: true, mark: "Asked" },

@@ -87,6 +87,8 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly liveMigratable: LiveMigratable;
   /** `status.activePods`: pod UID to node, of every pod that KubeVirt counts as this VMI's own, finished ones included. */
   readonly activePods: Readonly<Record<string, string>>;
+  /** By its condition `Paused`: a disk has failed, and the guest stands still. */
+  readonly pausedByIoError?: true;
   readonly evictionSource?: string;
   /** The guest has gone over to the target of its migration, though `nodeName` does not say so yet. */
   readonly guestOnTarget?: boolean;

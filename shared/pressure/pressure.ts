@@ -6,18 +6,22 @@ import type { Labels } from "../kube/scheduled-pod.ts";
 import { markActions } from "../evacuation/mark.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { isToMove } from "../eviction/table.ts";
-import { canMigrate } from "../settings/strategy.ts";
+import { canMigrate, MIGRATES, strategyOf } from "../settings/strategy.ts";
 import type { EvacuationFacts, Phase } from "../kube/evacuation.ts";
 import { type FitNode, obstacleTo, type Room, roomWith, type Spot } from "../preflight/fit.ts";
 import { type LauncherPod, type NextPod, renderTarget } from "../preflight/next-pod.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { Moment } from "../settings/time.ts";
+import { type Moment, secondsSince } from "../settings/time.ts";
 import { carriesDrainTaint, isAlive } from "../kube/objects.ts";
 import { cooldownLeft } from "../evacuation/cooldown.ts";
 
+/** The domain is alive: a crashed one has the phase Failed, and a guest that a user has paused is alive. */
+function isGuestAlive({ phase, deleting, nodeName, pausedByIoError }: VmiFacts): boolean {
+  return phase === "Running" && !deleting && nodeName !== undefined && pausedByIoError !== true;
+}
+
 export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
-  const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
-  return running && isToMove(vmi, settings);
+  return isGuestAlive(vmi) && isToMove(vmi, settings);
 }
 
 /** Marked, or about to be: an Evacuation says so. */
@@ -119,9 +123,10 @@ function selectVictims(
   const hasJustMoved = ({ vmi }: VmOnNode) => cooldownLeft(vmi, w) > 0;
   const candidates = vmsOnNode.filter((vmOnNode) => isCandidate(vmOnNode, w));
   const inTurn = candidates.toSorted((a, b) => Number(hasJustMoved(a)) - Number(hasJustMoved(b)) || byCost(a, b));
+  const why = `node condition ${node.pressures.join(", ")}`;
   let leaving = vmsOnNode.filter((vmOnNode) => takesPlace(vmOnNode, node, w)).length;
-  const chains: (readonly Action[])[] = [];
-  for (const vmOnNode of inTurn) {
+  const chains = externalVictims(inTurn, vmsOnNode, w).map(({ vmi, pod }) => markFor(vmi, why, w, pod));
+  for (const vmOnNode of inTurn.filter(({ vmi }) => canMigrate(vmi, w.settings))) {
     const { vmi, pod } = vmOnNode;
     const places = hasJustMoved(vmOnNode) ? 1 : parallelOutboundMigrationsPerNode;
     const next = renderTarget(pod, vmi, { name: node.name, labels }, w.settings);
@@ -129,14 +134,33 @@ function selectVictims(
     if (candidateNode === undefined) continue;
     candidateNode.room = roomWith(candidateNode.room, { ...next.pod, phase: pod.phase });
     leaving += 1;
-    chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
+    chains.push(markFor(vmi, why, w, pod));
   }
   return chains;
 }
 
+/**
+ * External VMs are only marked: their controllers know where to, and how many at a time is theirs to say. As many as may leave at once have
+ * some minutes, and then others are marked: a controller that does nothing must not keep them.
+ */
+function externalVictims(
+  inTurn: readonly VmOnNode[],
+  vmsOnNode: readonly VmOnNode[],
+  { settings, evacuations, now }: Selecting,
+): readonly VmOnNode[] {
+  const isExternal = ({ vmi }: VmOnNode) => !MIGRATES[strategyOf(vmi, settings)];
+  const hasTime = ({ vmi, pod }: VmOnNode) => {
+    const asked = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid);
+    return asked !== undefined && secondsSince(asked.createdAt, now) < settings.evacuation.stuckSeconds;
+  };
+  const leaving = vmsOnNode.filter((one) => isExternal(one) && (one.vmi.isMigrating || hasTime(one))).length;
+  const places = Math.max(0, settings.limits.parallelOutboundMigrationsPerNode - leaving);
+  return inTurn.filter(isExternal).slice(0, places);
+}
+
 function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, now }: Selecting): boolean {
-  const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting && !vmi.isMigrating;
-  if (!isGuest || !canMigrate(vmi, settings)) return false;
+  const isGuest = vmi.nodeName === pod.nodeName && !pod.deleting && !vmi.isMigrating;
+  if (!isGuest || !shouldEvacuate(vmi, settings)) return false;
   const backingOff = backingOffEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
   return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && backingOff === undefined;
 }

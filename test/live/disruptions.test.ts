@@ -121,6 +121,16 @@ test("memory pressure: the VM leaves while the kubelet still has patience", asyn
   await expectMoved(vm, "NodePressure");
 });
 
+test("memory pressure: an External VM is marked while the kubelet still has patience", async () => {
+  const vm = await createVmOn("external", { memory: "2Gi", evictionStrategy: "External" });
+  stage.sandbox.stats.setAvailable("external", "memory.available", "1Gi");
+  await vm.until("marked", ({ status }) => status?.evacuationNodeName === "external");
+  await expect
+    .poll(vm.evacuations)
+    .toMatchObject([{ spec: { cause: "NodePressure" }, status: { phase: "WaitingForExternalController" } }]);
+  expect((await vm.vmi()).status?.phase).toBe("Running");
+});
+
 /** As the kubelet says when it makes room. */
 async function beginEviction(vm: Vm): Promise<void> {
   const recorder = createKubeletRecorder(asNode(stage.client, vm.node), systemClock, vm.node);

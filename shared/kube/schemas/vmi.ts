@@ -70,25 +70,38 @@ function movedInSeconds(state: Ended): number | undefined {
 }
 
 const LIVE_MIGRATABLE = "LiveMigratable";
+/** Upstream: `calculatePausedCondition` of virt-handler. */
+const PAUSED = "Paused";
+const IO_ERROR = "PausedIOError";
 
 /** Few are read of a VMI's conditions, which are a third of what its status has. */
 const VmiConditions = z.lazy(() =>
   z.pipe(
     z.pipe(
       listOf(z.unknown()),
-      z.transform((all): { readonly migratable?: unknown; readonly hotplugs: unknown } => ({
-        migratable: all.find((one) => isOf(one, LIVE_MIGRATABLE)),
-        hotplugs: HOTPLUGS.filter((type) => all.some((one) => isOf(one, type) && one.status === "True")),
-      })),
+      z.transform(
+        (all): { readonly migratable?: unknown; readonly hotplugs: unknown; readonly pausedByIoError: unknown } => ({
+          migratable: all.find((one) => isOf(one, LIVE_MIGRATABLE)),
+          pausedByIoError:
+            all.some((one) => isOf(one, PAUSED) && one.status === "True" && one.reason === IO_ERROR) || undefined,
+          hotplugs: HOTPLUGS.filter((type) => all.some((one) => isOf(one, type) && one.status === "True")),
+        }),
+      ),
     ),
     z.object({
       migratable: z.optional(z.object({ status: z.string(), reason: Text, message: Text })),
       hotplugs: z.array(z.enum(HOTPLUGS)),
+      pausedByIoError: z.optional(z.literal(true)),
     }),
   ),
 );
 
-function isOf(condition: unknown, type: string): condition is { readonly status?: unknown } {
+interface Condition {
+  readonly status?: unknown;
+  readonly reason?: unknown;
+}
+
+function isOf(condition: unknown, type: string): condition is Condition {
   return typeof condition === "object" && condition !== null && "type" in condition && condition.type === type;
 }
 
@@ -153,6 +166,7 @@ export const Vmi = kind(
       ...identityOf(metadata),
       ...status,
       ...migration,
+      pausedByIoError: conditions.pausedByIoError,
       liveMigratable: present({ migratable: migratable === "True", reason, message }),
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),

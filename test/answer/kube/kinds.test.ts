@@ -145,6 +145,8 @@ describe("a VMI", () => {
     ["… never",                        { status: { changedBlockTracking: { state: "Enabled", backupStatus: null } } }, {}],
     ["with utility volumes",           { spec: { utilityVolumes: [{ name: "u" }] } },               { hasUtilityVolumes: true }],
     ["migratable",                     withCondition("LiveMigratable", "True"),                     { liveMigratable: { migratable: true } }],
+    ["paused by an I/O error",         withCondition("Paused", "True", { reason: "PausedIOError" }), { pausedByIoError: true }],
+    ["paused by a user",               withCondition("Paused", "True", { reason: "PausedByUser" }),  {}],
     ["not migratable",                 withCondition("LiveMigratable", "False", WHY),               { liveMigratable: { migratable: false, ...WHY } }],
     ["ready",                          withCondition("Ready", "True"),                              {}],
     ["with memory plugged in",         withCondition("HotMemoryChange", "True"),                    { hotplugs: ["HotMemoryChange"] }],

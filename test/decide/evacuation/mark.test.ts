@@ -30,8 +30,8 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
   Operator: [true, undefined, true],
   NodeEvacuation: [true, undefined, true],
   Preemption: [false, "urgent", true],
-  NoExecuteTaint: [false, undefined, true],
-  DeviceTaint: [false, undefined, true],
+  NoExecuteTaint: [false, "urgent", true],
+  DeviceTaint: [false, "urgent", true],
   NodePressure: [false, "urgent", true],
   NodeTermination: [false, "urgent", true],
 };

@@ -20,15 +20,16 @@ describe("the watch", () => {
   const terminating = target("Preemption", -3, { deleting: true });
 
   test.each([
-    ["Preemption", [{ verb: "Label", urgency: "urgent" }], 117],
-    ["NoExecuteTaint", [], 297],
-  ] as const)("a terminating pod (%s): its VM is marked, and looked at again", (cause, label, left) => {
+    ["Preemption", 117],
+    ["NoExecuteTaint", 297],
+  ] as const)("a terminating pod (%s): its VM is marked as urgent, and looked at again", (cause, left) => {
+    const label = { verb: "Label", urgency: "urgent" };
     const dying = target(cause, -3, { deleting: true });
     const asked = { requestedBy: dying.disruptionTarget?.reason, deadline: time(left), pod: { uid: dying.uid } };
     const evacuation = { namespace: "apps", spec: { vmiName: "web", cause, ...asked } };
     const event = { verb: "Event", type: "Warning", reason: "DisruptionSeen" };
     expect(disruptionPlan({ pods: [dying] })).toMatchObject({
-      chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "CreateBudget" }, ...label, { verb: "Mark" }, event]],
+      chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "CreateBudget" }, label, { verb: "Mark" }, event]],
       again: true,
     });
   });
@@ -111,7 +112,7 @@ describe("the deadline keeper", () => {
 
   test.each([
     ["of its time", 29, DELETED],
-    ["of another taint since", 31, ["CreateEvacuation", "Event"]],
+    ["of another taint since", 31, ["CreateEvacuation", "Label", "Event"]],
   ] as const)("a drain's Duplicate, and the pod's condition is %s", (_, since, deleted) => {
     const evacuations = [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })];
     const pods = [target("NoExecuteTaint", since)];
@@ -154,17 +155,16 @@ describe("a NoExecute taint", () => {
   const LOST: Taint = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: time(-301) };
   const told = target("NoExecuteTaint");
   const [here, lost] = [node({ taints: [TAINT] }), node({ ready: false, taints: [LOST] })];
-  const EVACUATED = ["CreateEvacuation", "CreateBudget", "Mark", "Event"] as const;
   const cancelled = disrupted("NoExecuteTaint", 60, { status: { phase: "Withdrawn", nextAttemptTime: time(30) } });
   const off = guarded({}, { featureGates: gatesBut("NoExecuteTaint") });
 
   // prettier-ignore
   test.each<[string, Parameters<typeof plannedDisruptions>[0], expected: readonly string[]]>([
-    ["as the condition says",                        { pods: [told] },                                          EVACUATED],
-    ["as the node says, the condition is reset",     { pods: [pod()] },                                         EVACUATED],
-    ["tolerated for as long as it is there",         { pods: [pod(tolerating(60))] },                           EVACUATED],
+    ["as the condition says",                        { pods: [told] },                                          BEGUN],
+    ["as the node says, the condition is reset",     { pods: [pod()] },                                         BEGUN],
+    ["tolerated for as long as it is there",         { pods: [pod(tolerating(60))] },                           BEGUN],
     ["tolerated for longer",                         { pods: [pod(tolerating(61))] },                           []],
-    ["… but the taint manager has come",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   EVACUATED],
+    ["… but the taint manager has come",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   BEGUN],
     ["tolerated for good",                           { pods: [pod(tolerating())] },                             []],
     ["gone by now",                                  { pods: [told], nodes: [node()] },                         []],
     ["of a node that was not read",                  { pods: [told], nodes: [] },                               []],

@@ -39,7 +39,7 @@ describe("the Evacuation", () => {
     ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
     ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
     ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
-    ["a drain's, the mark lost",   [drained()],                     vmi(),    "DeviceTaint",    ["CreateEvacuation", "CreateBudget", "Mark"]],
+    ["a drain's, the mark lost",   [drained()],                     vmi(),    "DeviceTaint",    BEGUN],
     ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
     ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
     ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
@@ -52,16 +52,16 @@ describe("the Evacuation", () => {
   });
 
   test.each([
-    ["Preemption", [{ verb: "Label", vmi: vmi(), urgency: "urgent" }], 100],
-    ["DeviceTaint", [], 280],
-  ] as const)("%s: says who asks, for which pod, until when, and whether it is urgent", (cause, label, seconds) => {
+    ["Preemption", 100],
+    ["DeviceTaint", 280],
+  ] as const)("%s: says who asks, for which pod, until when, and that it is urgent", (cause, seconds) => {
     const requestedBy = REQUESTER[cause];
     const refusal = refused({ pod: target(cause, -20), requester: requestedBy });
     const about = { vmiName: "web", pod: { name: pod().name, uid: POD_UID } };
     const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline: time(seconds) };
     expect(only("CreateEvacuation", refusal.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
     expect([...only("Label", refusal.actions), ...only("Mark", refusal.actions)]).toEqual([
-      ...label,
+      { verb: "Label", vmi: vmi(), urgency: "urgent" },
       { verb: "Mark", vmi: vmi() },
     ]);
     expect(only("Event", refusal.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);

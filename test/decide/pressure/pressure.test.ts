@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EndPhase, Phase } from "../../../shared/kube/evacuation.ts";
-import { canTake, planPressure, type PressureWorld } from "../../../shared/pressure/pressure.ts";
+import { canTake, planPressure, type PressureWorld, type VmOnNode } from "../../../shared/pressure/pressure.ts";
 import { at, EXTERNAL, marked, NODE, only, PINNED, pod, time } from "../../support/fixtures.ts";
 import {
   asking,
@@ -20,6 +20,10 @@ import {
 
 const JUST_MOVED = { movedAt: at(-60).getTime() };
 const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
+
+function external(name: string, tweak: Partial<VmiFacts> = {}): VmOnNode {
+  return vmOnNode(name, {}, { ...EXTERNAL, ...tweak });
+}
 
 function pressing(of: NodeFacts): Partial<PressureWorld> {
   return { pressured: [{ node: of, labels: {}, vmsOnNode: abc, evacuations: [] }] };
@@ -102,6 +106,9 @@ describe("before the kubelet kills", () => {
   // prettier-ignore
   test.each<[string, Partial<VmiFacts>]>([
     ["pinned",                PINNED],
+    ["paused by an I/O error", { pausedByIoError: true }],
+    ["… External",            { pausedByIoError: true, ...EXTERNAL }],
+    ["crashed",               { phase: "Failed" }],
     ["being deleted",         { deleting: true }],
     ["not running yet",       { phase: "Scheduled" }],
     ["elsewhere",             { nodeName: "node02" }],
@@ -133,6 +140,22 @@ describe("before the kubelet kills", () => {
     expect(leaving([vmOnNode("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
     const told = only("Event", planPressure(pressureWorld([last])).chains.flat());
     expect(told.map(({ message }) => message).join()).toContain("although it has just moved");
+  });
+
+  describe("External VMs", () => {
+    const [x, y, z] = [external("x"), external("y"), external("z")];
+    const full = { candidateNodes: [candidateNode("node02", 0)] };
+
+    // prettier-ignore
+    test.each<[string, readonly VmOnNode[], Partial<PressureWorld>, readonly string[]]>([
+      ["are marked, also where no other node has room: their controllers know where to", [x, y], full,          ["x", "y"]],
+      ["cannot migrate: their controllers may stop them",  [external("x", PINNED)],                 {},            ["x"]],
+      ["as many at a time as may leave a node",            [x, y, z],                            {},            ["x", "y"]],
+      ["take no place of VMs that KubeVirt moves",         [x, ...abc],                          {},            ["x", "a", "b"]],
+      ["one that its controller migrates takes a place of theirs", [external("w", { isMigrating: true }), x, y], {}, ["x"]],
+      ["one that was asked a minute ago has time",         [x, y, z],                            { evacuations: [evacuationOf("x")] }, ["y"]],
+      ["… three minutes ago: others are marked, too",      [x, y, z],                            { evacuations: [evacuationOf("x", { createdAt: at(-180).getTime() })] }, ["y", "z"]],
+    ])("%s", (_, vmsOnNode, tweak, expected) => expect(leaving(vmsOnNode, tweak)).toEqual(expected));
   });
 
   test("a terminating pod is left alone", () => {

@@ -86,6 +86,7 @@ describe("while a guest is being ended", () => {
   test.each([
     ["it is marked",                            { vmi: marked() }],
     ["it cannot migrate",                       { vmi: vmi(PINNED) }],
+    ["its guest stands still, paused by an I/O error", { vmi: vmi({ pausedByIoError: true }) }],
     ["the pod is the target of its migration",  { pod: pod({ uid: "target" }), vmi: vmi({ activePods: { [pod().uid]: NODE, target: "node02" } }) }],
   ])("%s: nothing", (_, tweak) => {
     expect(planPressure(pressureWorld([], { ...none, signals: [{ ...signal, ...tweak }] })).chains).toEqual([]);

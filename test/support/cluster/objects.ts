@@ -44,6 +44,7 @@ export function vmiObject(vmi: VmiFacts): JsonObject {
   const { evictionStrategy, graceSeconds, guestMemory, hasUtilityVolumes, backup, liveMigratable } = vmi;
   const { phase, nodeName, evacuationNodeName, activePods } = vmi;
   const { migratable, ...why } = liveMigratable;
+  const paused = vmi.pausedByIoError ? [{ type: "Paused", status: "True", reason: "PausedIOError" }] : [];
   return object({
     kind: "VirtualMachineInstance",
     metadata: { ...identity(vmi), ...mapsOf(vmi) },
@@ -58,7 +59,7 @@ export function vmiObject(vmi: VmiFacts): JsonObject {
       nodeName,
       evacuationNodeName,
       activePods,
-      conditions: [{ type: "LiveMigratable", status: migratable ? "True" : "False", ...why }],
+      conditions: [{ type: "LiveMigratable", status: migratable ? "True" : "False", ...why }, ...paused],
       migrationState: migrationStateOf(vmi),
       ...(backup !== undefined && { changedBlockTracking: { backupStatus: { backupName: backup } } }),
     },

@@ -54,11 +54,15 @@ export function vmOnNode(
 }
 
 /** An Evacuation of the VM of that name, from the pressed node. */
-export function evacuationOf(name: string, { spec, status }: Parameters<typeof evacuation>[0] = {}): EvacuationFacts {
+export function evacuationOf(
+  name: string,
+  { spec, status, ...tweak }: Parameters<typeof evacuation>[0] = {},
+): EvacuationFacts {
   const identity = { virtualMachineInstanceUID: `uid-${name}`, podUID: `pod-${name}` };
   return evacuation({
     name: `${name}-1`,
     uid: `evacuation-${name}`,
+    ...tweak,
     spec: { vmiName: name, cause: "NodePressure", pod: { uid: `pod-${name}` }, ...spec },
     status: { ...identity, ...status },
   });
