@@ -5,7 +5,7 @@
 import type { Action } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";
 import { CAUSE, type Cause, type Urgency } from "../kube/evacuation.ts";
-import type { VmiFacts } from "../kube/facts.ts";
+import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { EvacuationCase } from "./world.ts";
@@ -21,7 +21,12 @@ export function isMarkedTooLate(vmi: VmiFacts): boolean {
 }
 
 /** The label comes before the mark, after which KubeVirt looks for a MigrationPolicy; it marks no VM that has the mark of another node. */
-export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
+export function markActions(
+  vmi: VmiFacts,
+  cause: Cause,
+  settings: Settings,
+  launcher?: Pick<PodFacts, "name">,
+): readonly Action[] {
   const isLate = isMarkedTooLate(vmi);
   const urgency = urgencyOf(vmi, cause);
   const isLabelled = urgency === "normal" || (vmi.evacuationLabel === urgency && !isLate);
@@ -30,7 +35,14 @@ export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): re
   const cleared: readonly Action[] = isLate ? [{ verb: "Unmark", vmi }] : [];
   const mark: readonly Action[] =
     CAUSE[cause].mark === "Asked"
-      ? [{ verb: "Mark", vmi, ...(cause === "Descheduler" && { forDescheduler: true }) }]
+      ? [
+          {
+            verb: "Mark",
+            vmi,
+            ...(launcher && { launcher: launcher.name }),
+            ...(cause === "Descheduler" && { forDescheduler: true }),
+          },
+        ]
       : [];
   // The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one.
   const isAsked = CAUSE[cause].asksToEvict;

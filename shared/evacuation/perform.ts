@@ -3,12 +3,10 @@ import * as z from "zod/mini";
 import { type Action, type ActionOf, isOptional } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Observed, type Said } from "../kube/client.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { VmiFacts } from "../kube/facts.ts";
 import { ClusterError, isLasting } from "../kube/failures.ts";
-import { CONFIGURATION, CREATED_BY_LABEL, DESCHEDULER, REQUESTED_BY_ANNOTATION } from "../kube/names.ts";
-import { isFinal } from "../kube/objects.ts";
+import { CONFIGURATION } from "../kube/names.ts";
 import { createEvacuation } from "./create.ts";
-import { requestEviction } from "../kube/requests.ts";
+import { mark, unmark } from "./ask-kubevirt.ts";
 import type { Resource } from "../kube/resources.ts";
 import { actOnNode, isOnNode } from "./act-on-nodes.ts";
 import * as manifests from "./manifests.ts";
@@ -166,48 +164,6 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
       // One that exists has been sent before.
       return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
   }
-}
-
-/** No pod has this UID: an eviction on this condition is reviewed, and then fails. */
-const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
-
-/** Asks for an eviction that cannot happen: KubeVirt's webhook reviews it and marks the VMI, whose status no other account may change. */
-async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client): Promise<ActResult> {
-  const { namespace, uid, nodeName, hasAnnotations } = vmi;
-  const pods = await cluster.list("pods", { namespace, labels: { [CREATED_BY_LABEL]: uid } });
-  const launcher = pods.find((pod) => pod.nodeName === nodeName && !isFinal(pod));
-  if (launcher === undefined) return "Conflict";
-  // KubeVirt's webhook fails to add the first annotation of a VMI.
-  const annotations = forDescheduler && hasAnnotations ? { [REQUESTED_BY_ANNOTATION]: DESCHEDULER } : {};
-  const asked = requestEviction({ ...launcher, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
-  // 429: the webhook's words. 409: it does not refuse. 500: it cannot be asked, or two budgets select the pod.
-  return await resultOf(asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
-}
-
-/** Takes label and annotation off, and has KubeVirt take the mark back, unless another mark has replaced it. */
-async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
-  const body = manifests.unlabel(vmi);
-  if (body.length > 0) {
-    const result = await resultOf(cluster.patch(VMIS, vmi, body), { ...CHANGED, 404: "Done" });
-    if (result !== "Done") return result;
-  }
-  const { evacuationNodeName } = vmi;
-  return evacuationNodeName === undefined ? "Done" : await cancel(vmi, evacuationNodeName, cluster);
-}
-
-/** By a request of our own (VERSIONS.evacuateCancel): `virtctl evacuate-cancel` fails in some versions. */
-async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client): Promise<ActResult> {
-  const answer = await cluster.update(vmi, "evacuate/cancel", { evacuationNodeName }, { expect: [400, 401, 500] });
-  const { code, request } = answer;
-  // 400: its node carries the drain taint, for which KubeVirt moves it without a mark.
-  if (code < 300 || code === 400) return "Done";
-  const now = await cluster.get(VMIS, vmi);
-  if (now === undefined) return "Done";
-  if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
-  // Of a node that is gone KubeVirt takes no mark back.
-  if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
-  // To virt-api the token is valid: the API server has accepted it.
-  throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
 }
 
 async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster: Client): Promise<ActResult> {

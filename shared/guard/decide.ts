@@ -230,5 +230,5 @@ export function startDisruption(
   const beginning = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
   const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
   const create: Action = { verb: "CreateEvacuation", evacuation, optional: true };
-  return { name: evacuation.name, actions: [create, ...markActions(vmi, cause, settings)] };
+  return { name: evacuation.name, actions: [create, ...markActions(vmi, cause, settings, launcher)] };
 }

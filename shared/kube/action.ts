@@ -15,9 +15,9 @@ import type {
 export type Action =
   /**
    * Have KubeVirt set `status.evacuationNodeName` of a VMI; `forDescheduler`: and its annotation, so that its migration lets drains go
-   * first.
+   * first. `launcher`: the name of its pod. Absent: the pod is looked for.
    */
-  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly forDescheduler?: true }
+  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly launcher?: string; readonly forDescheduler?: true }
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
   /** Set the label that MigrationPolicies select. The chain continues without it. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }

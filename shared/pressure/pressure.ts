@@ -191,7 +191,7 @@ function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts
   const evacuation = newEvacuation(vmi, beginning, { evacuations: ofVmi(evacuations, vmi), now });
   return [
     { verb: "CreateEvacuation", evacuation },
-    ...markActions(vmi, "NodePressure", settings),
+    ...markActions(vmi, "NodePressure", settings, pod),
     recordEvent(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}${moved}`, evacuation.name),
   ];
 }

@@ -48,7 +48,7 @@ export const VERSIONS = {
     since: 7,
     does: "a VMI has the subresource `evacuate/cancel`",
     lifeboat: "needs that to take marks back",
-    usedIn: ["shared/evacuation/perform.ts"],
+    usedIn: ["shared/evacuation/ask-kubevirt.ts"],
   },
   blockedMigrations: {
     of: "kubevirt",

@@ -80,7 +80,7 @@ const VmiConditions = z.lazy(() =>
     z.pipe(
       listOf(z.unknown()),
       z.transform(
-        (all): { readonly migratable?: unknown; readonly hotplugs: unknown; readonly pausedByIoError: unknown } => ({
+        (all): { readonly migratable?: unknown; readonly hotplugs: unknown; readonly pausedByIoError?: unknown } => ({
           migratable: all.find((one) => isOf(one, LIVE_MIGRATABLE)),
           pausedByIoError:
             all.some((one) => isOf(one, PAUSED) && one.status === "True" && one.reason === IO_ERROR) || undefined,

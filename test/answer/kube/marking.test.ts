@@ -58,6 +58,16 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
 const refused = (code: number): Behaviour => status(code, "Whatever");
 const LAUNCHERS = list(POD_OBJECT);
 
+test("given the name of the pod, it is not looked for", async () => {
+  const { cluster, requests } = connectToOneVm({ "create pods/eviction": refused(429) });
+  const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web" });
+  const mark = { verb: "Mark", vmi, launcher: "virt-launcher-web-abcde" } as const;
+  expect(await performAction(mark, { cluster, now: () => NOW })).toBe("Done");
+  expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    "POST /api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction",
+  ]);
+});
+
 async function perform(verb: "Mark" | "Unmark", answers: Answers, tweak: Partial<VmiFacts> = {}) {
   const { cluster, requests } = connectToOneVm(answers);
   const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web", ...tweak });

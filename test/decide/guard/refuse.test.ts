@@ -62,7 +62,7 @@ describe("the Evacuation", () => {
     expect(only("CreateEvacuation", refusal.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
     expect([...only("Label", refusal.actions), ...only("Mark", refusal.actions)]).toEqual([
       { verb: "Label", vmi: vmi(), urgency: "urgent" },
-      { verb: "Mark", vmi: vmi() },
+      { verb: "Mark", vmi: vmi(), launcher: pod().name },
     ]);
     expect(only("Event", refusal.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
     const told = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
