@@ -10,12 +10,14 @@ import { type ConfigProblem, type Parsed, parseConfig, problemsIn } from "../set
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../kube/names.ts";
 import type { DeschedulerPolicy, EnabledPlugin, Profile } from "./cycle/policy.ts";
 import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
+import { antiAffinity } from "./plugins/anti-affinity.ts";
 import { defaultEvictor, EvictorArguments } from "./plugins/default-evictor.ts";
 import { lowNodeUtilization } from "./plugins/low-node-utilization.ts";
 import { nodeAffinity } from "./plugins/node-affinity.ts";
 import { nodeTaints } from "./plugins/node-taints.ts";
 import type { Plugin } from "./plugins/plugin.ts";
 import { podLifeTime } from "./plugins/pod-life-time.ts";
+import { topologySpread } from "./plugins/topology-spread.ts";
 
 /** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
@@ -24,7 +26,7 @@ type Point = (typeof POINTS)[number];
 const NOMINATING = ["deschedule", "balance"] as const;
 const FILTERS = ["filter", "preevictionfilter"] as const;
 
-const PLUGINS = [lowNodeUtilization, nodeTaints, nodeAffinity, podLifeTime];
+const PLUGINS = [lowNodeUtilization, topologySpread, nodeTaints, nodeAffinity, antiAffinity, podLifeTime];
 const DEFAULT_EVICTOR = "DefaultEvictor";
 /** The points at which each may be enabled. */
 const POINTS_OF = new Map<string, readonly Point[]>([
@@ -54,8 +56,10 @@ const PluginConfig = z.lazy(() =>
     "name",
     [
       configured(lowNodeUtilization),
+      configured(topologySpread),
       configured(nodeTaints),
       configured(nodeAffinity),
+      configured(antiAffinity),
       configured(podLifeTime),
       z.strictObject({ name: z.literal(DEFAULT_EVICTOR), args: orNone(EvictorArguments) }),
     ],

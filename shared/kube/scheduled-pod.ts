@@ -35,6 +35,18 @@ export interface PodTerm {
   readonly selector?: LabelSelector;
 }
 
+/** A topology spread constraint: pods that it selects are to be spread over the domains of a node label. */
+export interface SpreadConstraint {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  readonly whenUnsatisfiable: string;
+  readonly selector?: LabelSelector;
+  readonly matchLabelKeys: readonly string[];
+  /** Absent: nodes that the pod does not want do not count, and taints do not matter. */
+  readonly nodeAffinityPolicy?: string;
+  readonly nodeTaintsPolicy?: string;
+}
+
 export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";
 
 export interface ScheduledNode extends NodeFacts {
@@ -51,6 +63,8 @@ export interface ScheduledPod extends PodFacts {
   readonly requests: Resources;
   readonly placement: Placement;
   readonly antiAffinity: readonly PodTerm[];
+  /** Absent: none. */
+  readonly spread?: readonly SpreadConstraint[];
   readonly localStorage: boolean;
   readonly claims: readonly string[];
   readonly hasResourceClaims: boolean;

@@ -134,7 +134,8 @@ export function repelling(pod: WithTerms, there: readonly Neighbour[], nodes: re
 
 type Named = Pick<Neighbour, "namespace" | "labels">;
 
-function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
+/** Whether a term of `owner` selects the other pod; not whether both are in one domain. */
+export function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
   const isThere = namespaces.length === 0 ? other.namespace === owner.namespace : namespaces.includes(other.namespace);
   return (allNamespaces === true || isThere) && matches(selector, other.labels);
 }

@@ -3,9 +3,11 @@ export type PolicyFile = Readonly<Record<string, unknown>>;
 
 const EVICTOR = { name: "DefaultEvictor", args: { podProtections: { defaultDisabled: ["PodsWithLocalStorage"] } } };
 
+const BALANCING = ["LowNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"];
+
 /** One plugin with its arguments, and top-level keys. */
 export function policyOf(plugin: string, args: PolicyFile, keys: PolicyFile = {}): PolicyFile {
-  const point = plugin === "LowNodeUtilization" ? "balance" : "deschedule";
+  const point = BALANCING.includes(plugin) ? "balance" : "deschedule";
   const profile = {
     name: "vms",
     pluginConfig: [EVICTOR, { name: plugin, args }],

@@ -43,7 +43,7 @@ export function* nominationsAmong(
 }
 
 /** An argument that is absent, or an empty list, excludes no pod. */
-function isSelected({ namespaces, labelSelector }: PodSelection, pod: ScheduledPod): boolean {
+export function isSelected({ namespaces, labelSelector }: PodSelection, pod: ScheduledPod): boolean {
   const { include = [], exclude = [] } = namespaces ?? {};
   if (include.length > 0 && !include.includes(pod.namespace)) return false;
   if (exclude.includes(pod.namespace)) return false;

@@ -58,6 +58,23 @@ export const AntiAffinity = z.lazy(() =>
   ),
 );
 
+export const Spread = z.lazy(() =>
+  listOf(
+    z.pipe(
+      z.object({
+        maxSkew: z.number(),
+        topologyKey: z.string(),
+        whenUnsatisfiable: z.string(),
+        labelSelector: z.nullish(Selector),
+        matchLabelKeys: listOf(z.string()),
+        nodeAffinityPolicy: Text,
+        nodeTaintsPolicy: Text,
+      }),
+      z.transform(({ labelSelector, ...rest }) => present({ ...rest, selector: labelSelector ?? undefined })),
+    ),
+  ),
+);
+
 export const Tolerations = z.lazy(() => listOf(Toleration));
 
 type Texts = Readonly<Record<string, string>>;

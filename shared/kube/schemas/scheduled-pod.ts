@@ -5,7 +5,7 @@ import * as names from "../names.ts";
 import { checkSize, checkTexts, LARGEST_FACTS, lengthOf } from "./bounds.ts";
 import { Conditions, knownOf, listOf, ObjectName, ObjectNamespace, Owner, part, Text, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
-import { AntiAffinity, Asked, Computed, resourcesOf, Tolerations } from "./pod-requirements.ts";
+import { AntiAffinity, Asked, Computed, resourcesOf, Spread, Tolerations } from "./pod-requirements.ts";
 
 const KNOWN_ANNOTATIONS = [
   names.DOMAIN_ANNOTATION,
@@ -64,6 +64,7 @@ const ScheduledPodObject = z.lazy(() =>
       initContainers: listOf(z.object({ restartPolicy: Text, resources: Anything })),
       overhead: Anything,
       resources: Anything,
+      topologySpreadConstraints: listOf(Anything),
       volumes: listOf(Volume),
       resourceClaims: listOf(z.unknown()),
     }),
@@ -108,6 +109,7 @@ function newMemory() {
     computed: remembered(Computed, ["spec"]),
     placement: remembered(Asked, ["spec"]),
     antiAffinity: remembered(AntiAffinity, ["spec", "affinity", "podAntiAffinity", REQUIRED]),
+    spread: remembered(Spread, ["spec", "topologySpreadConstraints"]),
     tolerations: remembered(Tolerations, ["spec", "tolerations"]),
     text: rememberedText(),
     labels: boundedLabels(),
@@ -131,7 +133,7 @@ function boundedLabels() {
 }
 
 function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, issues: Issues): ScheduledPod {
-  const { nodeSelector, affinity } = spec;
+  const { nodeSelector, affinity, topologySpreadConstraints: spread } = spec;
   const antiAffinity = affinity?.podAntiAffinity?.[REQUIRED];
   const { requests, qosClass } = memory.computed(computedFrom(spec), issues);
   return {
@@ -152,6 +154,7 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     requests,
     placement: memory.placement({ nodeSelector, nodeAffinity: affinity?.nodeAffinity }, issues),
     antiAffinity: memory.antiAffinity(antiAffinity, issues),
+    ...(spread.length > 0 && { spread: memory.spread(spread, issues) }),
     localStorage: spec.volumes.some(({ emptyDir, hostPath }) => Boolean(emptyDir) || Boolean(hostPath)),
     claims: bounded(claimsOf(spec), issues),
     hasResourceClaims: spec.resourceClaims.length > 0,

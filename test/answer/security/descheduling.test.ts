@@ -80,12 +80,15 @@ const PLUGINS = [
   // plugin                           its arguments                                                              may have go
   ["RemovePodsViolatingNodeTaints",   {},                                                                        [VM_0, "web-0"]],
   ["RemovePodsViolatingNodeAffinity", { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] },  [VM_0, "web-1"]],
+  ["RemovePodsViolatingInterPodAntiAffinity", {},                                                                []],
+  ["RemovePodsViolatingTopologySpreadConstraint", {},                                                            []],
   ["PodLifeTime",                     { maxPodLifeTimeSeconds: 3600 },                                           ALL],
   ["LowNodeUtilization",              { thresholds, targetThresholds: { cpu: 40, memory: 40, pods: 90 } },       [...ALL, "young"]],
 ] as const;
 
 async function policyOf(plugin: string, args: object, nodeFit: boolean): Promise<DeschedulerPolicy> {
-  const point = plugin === "LowNodeUtilization" ? "balance" : "deschedule";
+  const isBalancing = ["LowNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"].includes(plugin);
+  const point = isBalancing ? "balance" : "deschedule";
   const evictor = { minReplicas: 2, noEvictionPolicy: "Mandatory", nodeFit };
   const pluginConfig = [
     { name: "DefaultEvictor", args: evictor },

@@ -19,6 +19,8 @@ const LEAST = {
   RemovePodsViolatingNodeTaints: {},
   RemovePodsViolatingNodeAffinity: { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] },
   PodLifeTime: { maxPodLifeTimeSeconds: 60 },
+  RemovePodsViolatingInterPodAntiAffinity: {},
+  RemovePodsViolatingTopologySpreadConstraint: {},
   DefaultEvictor: {},
 };
 
@@ -92,7 +94,7 @@ const plugins = (point: string, ...enabled: readonly unknown[]) => withPlugins({
 const config = (...pluginConfig: readonly unknown[]) => withPlugins({}, pluginConfig);
 
 const HAS =
-  "LowNodeUtilization, RemovePodsViolatingNodeTaints, RemovePodsViolatingNodeAffinity, PodLifeTime, DefaultEvictor";
+  "LowNodeUtilization, RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingNodeTaints, RemovePodsViolatingNodeAffinity, RemovePodsViolatingInterPodAntiAffinity, PodLifeTime, DefaultEvictor";
 const UNKNOWN = `not supported by Lifeboat: expected one of ${HAS}`;
 
 const args = (name: PluginName, tweak: object) => config({ name, args: { ...LEAST[name], ...tweak } });
@@ -124,6 +126,12 @@ test.each([
   [`${ARGS}.namespaces`,            args("PodLifeTime", { namespaces: { include: ["a"], exclude: ["b"] } }), "expected include or exclude, not both"],
   [`${ARGS}.sorters.0`,             args("PodLifeTime", { sorters: ["Newest"] }),                 "expected one of LowestPriority, LowestQoS, Oldest, Youngest, LeastMemory"],
   [`${ARGS}.inProgressFirst`,       args("LowNodeUtilization", { inProgressFirst: "no" }),        "expected true or false"],
+  [`${ARGS}.namespaces`,            args("RemovePodsViolatingInterPodAntiAffinity", { namespaces: { include: ["a"], exclude: ["b"] } }), "expected include or exclude, not both"],
+  [`${ARGS}.labelSelector.matchLabels.a b`, args("RemovePodsViolatingInterPodAntiAffinity", { labelSelector: { matchLabels: { "a b": "c" } } }), "expected the key of a label"],
+  [`${ARGS}.constraints.0`,         args("RemovePodsViolatingTopologySpreadConstraint", { constraints: ["Always"] }), "expected DoNotSchedule or ScheduleAnyway"],
+  [`${ARGS}.topologyBalanceNodeFit`, args("RemovePodsViolatingTopologySpreadConstraint", { topologyBalanceNodeFit: 1 }), "expected true or false"],
+  [`${ARGS}.includeSoftConstraints`, args("RemovePodsViolatingTopologySpreadConstraint", { includeSoftConstraints: true }), "unknown key"],
+  ["0.plugins.deschedule.enabled.0", plugins("deschedule", "RemovePodsViolatingTopologySpreadConstraint"), "RemovePodsViolatingTopologySpreadConstraint is expected under balance"],
   [`${ARGS}.states`,                args("PodLifeTime", { states: ["Running"] }),                 "unknown key"],
   ["0.pluginConfig.0.name",         config({ name: "RemoveDuplicates" }),                         UNKNOWN],
   ["0.pluginConfig.0.name",         config({}),                                                   UNKNOWN],
