@@ -156,9 +156,9 @@ export async function missingRights(cluster: Client, settings: Settings): Promis
     ...featuresOn(settings).flatMap(({ permissions = [] }) => permissions),
   ];
   const answers = await Promise.all(needed.map((right) => mayI(right, cluster)));
-  return needed.filter((_, at) => answers[at] === false).map(textOf);
+  return needed.filter((_, at) => answers[at] === false).map(rightText);
 }
 
-function textOf({ verb, group, resource, subresource }: Right): string {
+function rightText({ verb, group, resource, subresource }: Right): string {
   return `${verb} ${[group, resource, subresource].filter(Boolean).join("/")}`;
 }

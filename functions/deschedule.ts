@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
 import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
-import { cycleLease, deschedule, type DeschedulingDeps, isDue } from "../shared/descheduling/deschedule.ts";
+import { cycleLease, deschedule, type DeschedulingDeps, isCycleDue } from "../shared/descheduling/deschedule.ts";
 import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-file.ts";
 import { descheduling } from "../shared/descheduling/feature.ts";
 import { isFeatureOn } from "../shared/settings/feature.ts";
@@ -54,7 +54,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const { intervalSeconds } = settings.descheduling;
   if (intervalSeconds <= 0 || !isFeatureOn(descheduling, settings)) return;
   const lease = await cycleLease(cluster);
-  if (!isDue(lease, intervalSeconds, target.platform.now())) return;
+  if (!isCycleDue(lease, intervalSeconds, target.platform.now())) return;
   const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
   await reportPolicy(target, loaded);
   if (!loaded.ok) return;

@@ -98,7 +98,7 @@ export function unlessUnreadable(error: unknown): undefined {
 }
 
 /** What a caller may know about why something failed; a mistake in the configuration is named. */
-export function describeFailure(error: unknown): string {
+export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;
   if (!(error instanceof RejectionError)) return "an unexpected error";
   const { field, message } = renderRejection(error).body.error;

@@ -13,7 +13,7 @@ import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
 import { keepUndecided } from "./conditions.ts";
-import { describeFailure, RejectionError } from "./errors.ts";
+import { describeError, RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
 import * as review from "./review.ts";
 import type { Target } from "./target.ts";
@@ -115,7 +115,7 @@ async function answer(
   } catch (error) {
     // A defect of ours leaves it undecided too.
     target.logFailure("reviewing an eviction", error);
-    if (!dryRun) noteUndecided(c, target, describeFailure(error), error);
+    if (!dryRun) noteUndecided(c, target, describeError(error), error);
     const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
     return say(answerUndecided(posture, uid, key, error));
   }
@@ -145,7 +145,7 @@ function postureAt(error: unknown, pod: PodFacts | undefined, hasFacts: boolean)
 
 function answerUndecided(posture: Posture, uid: string, key: NamespacedName, error: unknown): review.AdmissionReview {
   if (posture === "fail") throw new RejectionError("Undecided");
-  return posture === "allow" ? review.permission(uid) : refuseUndecided(uid, key, describeFailure(error));
+  return posture === "allow" ? review.permission(uid) : refuseUndecided(uid, key, describeError(error));
 }
 
 /** Nothing has been read of it. Without Retry-After: a person at kubectl, or the descheduler, has to see it. */

@@ -35,7 +35,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
   const { settings } = await target.settings(client);
   const [evacuations, problems, nodes, maintenance, vmCounts] = await Promise.all([
     client.list("evacuations"),
-    problemsIn(client),
+    clusterProblems(client),
     client.list("nodes"),
     nodeEvacuationsIn(client),
     countVms(target, { client, settings, recent }),
@@ -106,7 +106,7 @@ const WRONG: Readonly<Record<Known["type"], string>> = {
   GuardHolds: "The guard does not hold while Lifeboat is away",
 };
 
-export async function problemsIn(cluster: Client): Promise<readonly Problem[]> {
+export async function clusterProblems(cluster: Client): Promise<readonly Problem[]> {
   const configuration = await cluster.get("lifeboatconfigurations", named(CONFIGURATION)).catch(unlessUnreadable);
   return problemsOf(configuration?.conditions ?? []);
 }

@@ -93,15 +93,15 @@ export function lasting(seconds: number): Html {
 }
 
 /** `good`: done as wanted. `busy`: continues by itself. `bad`: stays so until a person acts. `quiet`: neither. */
-export type Mood = "good" | "busy" | "warn" | "bad" | "quiet";
-export type Labelled = readonly [word: string, mood: Mood];
+export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
+export type Labelled = readonly [word: string, mood: Tone];
 
-export function badge(word: string, mood: Mood): Html {
+export function badge(word: string, mood: Tone): Html {
   return html`<span class="badge ${mood}">${word}</span>`;
 }
 
 /** `bad` is read out at once by a screen reader. */
-export function notice(mood: Mood, content: Html | string): Html {
+export function notice(mood: Tone, content: Html | string): Html {
   return html`<div class="notice ${mood}" role="${mood === "bad" ? "alert" : "status"}">${content}</div>`;
 }
 

@@ -11,7 +11,7 @@ import {
   type Html,
   isolated,
   lasting,
-  type Mood,
+  type Tone,
   move,
   sentence,
   table,
@@ -19,7 +19,7 @@ import {
 } from "./components.ts";
 
 interface PhaseWords {
-  readonly mood: Mood;
+  readonly mood: Tone;
   /** After "the VM". */
   readonly means: string;
   /** Absent: nothing has to be changed. */
@@ -56,7 +56,7 @@ export function whoCanChange({ status: { phase = "Pending", reason } }: Evacuati
 }
 
 /** Why a VM has to leave, after "because of" or alone. */
-export const CAUSES: Readonly<Record<Cause, string>> = {
+export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
   ApiEviction: "an eviction (kubectl drain)",
   Descheduler: "a descheduler",
   Preemption: "a pod of higher priority",
@@ -81,15 +81,15 @@ export interface Sorted {
 
 /** What was given up needs a person no more once the VM is evacuated anew, or after so many seconds. */
 export function sortEvacuations(evacuations: readonly EvacuationFacts[], now: Date, givenUpSeconds: number): Sorted {
-  const latest = new Map(evacuations.toSorted(byAge).map((one) => [keyOfVm(one), one]));
+  const latest = new Map(evacuations.toSorted(inStoryOrder).map((one) => [keyOfVm(one), one]));
   const isRecent = (one: EvacuationFacts) =>
     latest.get(keyOfVm(one)) === one && now.getTime() - endOf(one) < givenUpSeconds * 1000;
   const needsAttention = (one: EvacuationFacts) => rankOf(one) >= 0 && (isActive(one) || isRecent(one));
   const rest = evacuations.filter((one) => !needsAttention(one));
   return {
-    needAttention: evacuations.filter(needsAttention).toSorted((a, b) => rankOf(a) - rankOf(b) || byAge(a, b)),
-    inProgress: rest.filter(isActive).toSorted(byAge),
-    ended: rest.filter((one) => !isActive(one)).toSorted((a, b) => endOf(b) - endOf(a) || byAge(a, b)),
+    needAttention: evacuations.filter(needsAttention).toSorted((a, b) => rankOf(a) - rankOf(b) || inStoryOrder(a, b)),
+    inProgress: rest.filter(isActive).toSorted(inStoryOrder),
+    ended: rest.filter((one) => !isActive(one)).toSorted((a, b) => endOf(b) - endOf(a) || inStoryOrder(a, b)),
   };
 }
 
@@ -98,7 +98,7 @@ function rankOf({ status: { phase = "Pending" } }: EvacuationFacts): number {
 }
 
 /** Oldest first. */
-export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
+export function inStoryOrder(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || Number(isActive(a)) - Number(isActive(b)) || (keyOf(a) < keyOf(b) ? -1 : 1);
 }
 
@@ -129,7 +129,7 @@ export function evacuationTable(evacuations: readonly EvacuationFacts[], options
     ...(ofOneVm ? [] : [vm]),
     { head: "Phase", cell: ({ status }) => phaseBadge(status.phase) },
     { head: "From → to", cell: ({ status }) => move(cluster, status.sourceNode, status.targetNode) },
-    { head: "Cause", cell: ({ spec }) => html`${CAUSES[spec.cause]}${askedBy(spec.requestedBy)}` },
+    { head: "Cause", cell: ({ spec }) => html`${CAUSE_TEXTS[spec.cause]}${askedBy(spec.requestedBy)}` },
     { head: "Failed attempts", cell: (one) => failedAttempts(one, now) },
     { head: "When", cell: (one) => whenOf(one, now) },
     { head: "Message", cell: messageOf },

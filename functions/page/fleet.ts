@@ -4,7 +4,7 @@ import type { Phase } from "../../shared/kube/evacuation.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { activeEvacuations } from "../../shared/kube/requests.ts";
 import type { Target } from "../target.ts";
-import { type Problem, problemNotices, problemsIn } from "./cluster.ts";
+import { type Problem, problemNotices, clusterProblems } from "./cluster.ts";
 import {
   badge,
   clusterPath,
@@ -12,7 +12,7 @@ import {
   fromTerminal,
   type Html,
   type Labelled,
-  type Mood,
+  type Tone,
   sentence,
   signInPath,
   visible,
@@ -59,7 +59,7 @@ async function readSummary(target: Target): Promise<Summary | string> {
   const cluster = target.connect(CLUSTER_SECONDS);
   try {
     const evacuations = await activeEvacuations(cluster);
-    const problems = await problemsIn(cluster);
+    const problems = await clusterProblems(cluster);
     const byPhase = Map.groupBy(evacuations, ({ status }) => status.phase ?? "Pending");
     return { problems, phases: new Map([...byPhase].map(([phase, { length }]) => [phase, length])) };
   } catch (error) {
@@ -81,7 +81,7 @@ function stateOf({ found }: FleetEntry): Labelled {
   return activeIn(found) > 0 ? ["VMs are moving", "busy"] : ["Nothing to do", "good"];
 }
 
-const ORDER: readonly Mood[] = ["bad", "warn", "busy", "good"];
+const ORDER: readonly Tone[] = ["bad", "warn", "busy", "good"];
 
 /** Those that need a person first. */
 const rank = (entry: FleetEntry) => ORDER.indexOf(stateOf(entry)[1]);

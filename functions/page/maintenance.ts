@@ -24,7 +24,7 @@ import {
   type Html,
   isolated,
   lasting,
-  type Mood,
+  type Tone,
   nodeEvacuationLink,
   nodeLink,
   sentence,
@@ -41,7 +41,7 @@ export async function nodeEvacuationsIn(cluster: Client): Promise<readonly NodeE
   return (await cluster.list("nodeevacuations").catch(unlessUnreadable)) ?? [];
 }
 
-const MOODS: Readonly<Record<NodeEvacuationPhase, Mood>> = {
+const MOODS: Readonly<Record<NodeEvacuationPhase, Tone>> = {
   Blocked: "bad",
   Evacuating: "busy",
   Paused: "warn",

@@ -2,7 +2,7 @@
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import { isActive } from "../../shared/kube/evacuation.ts";
 import type { PodVerdict } from "../../shared/preflight/facts.ts";
-import { failingPhase, isQueued, type Subject, type VmProgress } from "../../shared/preflight/progress.ts";
+import { failingPhase, isInQueue, type Subject, type VmProgress } from "../../shared/preflight/progress.ts";
 import { badge, type Column, type Html, isolated, table, visible, vmLink } from "./components.ts";
 import { failedAttempts, phaseBadge, whoCanChange, withRemedy } from "./evacuations.ts";
 
@@ -25,7 +25,7 @@ export function vmTable(vms: readonly VmProgress[], cluster: string, now: Date):
 /** The phase of its Evacuation where that says more than that it moves or waits. */
 function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   if (row.mood === "moving") return badge("Moving", "busy");
-  if (isQueued(row)) return badge("Waiting", "quiet");
+  if (isInQueue(row)) return badge("Waiting", "quiet");
   if (evacuation !== undefined && isActive(evacuation)) return phaseBadge(evacuation.status.phase);
   if (row.mood === "blocked") return badge("Blocked", "bad");
   return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
@@ -34,7 +34,7 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
 /** No room elsewhere is what a failed attempt comes from: it says more than that. */
 function messageOf({ subject, row }: VmProgress): Html | "" {
   const { verdict, evacuation } = subject;
-  if (row.mood === "moving" || isQueued(row)) return isolated(row.words);
+  if (row.mood === "moving" || isInQueue(row)) return isolated(row.words);
   if (verdict.room?.fits === false) return reasonOf(verdict);
   if (evacuation !== undefined && (isActive(evacuation) || failingPhase(subject) !== undefined)) {
     return withRemedy(evacuation.status.message ?? row.words, whoCanChange(evacuation));

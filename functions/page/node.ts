@@ -36,7 +36,7 @@ import {
   shellLine,
   visible,
 } from "./components.ts";
-import { CAUSES, evacuationTable } from "./evacuations.ts";
+import { CAUSE_TEXTS, evacuationTable } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
 import { podTable, vmTable } from "./node-vms.ts";
 import { currentOf, maintenancePart, nodeEvacuationsIn } from "./maintenance.ts";
@@ -179,7 +179,7 @@ function emptyingPart({ active, gone, here }: NodeProgress, now: Date): Html {
   const since = shown.map(({ createdAt }) => createdAt).toSorted((a, b) => a - b)[0];
   return html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>
     ${factList([
-      ["Because of", distinct(shown.map(({ spec }) => CAUSES[spec.cause]))],
+      ["Because of", distinct(shown.map(({ spec }) => CAUSE_TEXTS[spec.cause]))],
       ["Asked by", isolated(distinct(shown.map(({ spec }) => spec.requestedBy)))],
       ["Since", since === undefined ? "" : ago(since, now)],
     ])}`;

@@ -7,7 +7,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
 import type { Client } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
-import { expiryOf, isAllowed, isOnlyFor, userOf } from "../../shared/kube/reviews.ts";
+import { expiryOf, isAllowed, isOnlyFor, userOfToken } from "../../shared/kube/reviews.ts";
 import type { Right } from "../../shared/kube/right.ts";
 import type { ReviewedUser } from "../../shared/kube/schemas/kubernetes.ts";
 import { RejectionError } from "../errors.ts";
@@ -106,7 +106,7 @@ async function review({ token, cluster, asking }: Presented, surroundings: Surro
     const before = asking.get(cluster) ?? 0;
     if (before >= MOST_REVIEWS) return { code: 429, reason: "TooMany" };
     asking.set(cluster, before + 1);
-    const user = await userOf(token, AUDIENCE, client).finally(() =>
+    const user = await userOfToken(token, AUDIENCE, client).finally(() =>
       asking.set(cluster, (asking.get(cluster) ?? 1) - 1),
     );
     if (user === undefined) return { code: 401, reason: "Unknown" };

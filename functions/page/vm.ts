@@ -25,14 +25,14 @@ import {
   type Html,
   isolated,
   lasting,
-  type Mood,
+  type Tone,
   nodeLink,
   section,
   sentence,
   shellLine,
   visible,
 } from "./components.ts";
-import { byAge, CAUSES, evacuationTable, PHASES } from "./evacuations.ts";
+import { inStoryOrder, CAUSE_TEXTS, evacuationTable, PHASES } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
 import type { Visit } from "./session.ts";
 
@@ -84,14 +84,14 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const cluster = target.name;
   const now = target.platform.now();
   // Of several, the oldest continues: the others are its duplicates in a moment.
-  const current = evacuations.toSorted(byAge).find(isActive);
+  const current = evacuations.toSorted(inStoryOrder).find(isActive);
   const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
     <p class="lead">${verdictOn(view, current, now)}</p>
     ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)}
     ${vmi === undefined ? "" : vmPart(view, vmi, { cluster, now })} ${actsPart(actsOnVm(view, key))}
-    ${section("Evacuations", evacuations.toSorted(byAge).toReversed(), (rows) => evacuationTable(rows, options))}
+    ${section("Evacuations", evacuations.toSorted(inStoryOrder).toReversed(), (rows) => evacuationTable(rows, options))}
     ${fromTerminal(
       ...(pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", pod.name, "-n", namespace)]),
       shellLine("kubectl", "describe", "vmi", name, "-n", namespace),
@@ -110,13 +110,13 @@ function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date
   const { spec, status } = current;
   const refused = secondsUntil(spec.deadline, now);
   return html`The VM ${PHASES[status.phase ?? "Pending"].means}. It has to leave its node because of
-  ${CAUSES[spec.cause]}. ${refused > 0 ? html`Its deletion is refused for ${lasting(refused)}.` : ""}`;
+  ${CAUSE_TEXTS[spec.cause]}. ${refused > 0 ? html`Its deletion is refused for ${lasting(refused)}.` : ""}`;
 }
 
 const MOVES = new Set(["EvacuationTriggered", "EvacuationInProgress", "Migrating"]);
 
 interface OnEviction {
-  readonly mood: Mood;
+  readonly mood: Tone;
   readonly answer: "Allowed" | "Moves" | "Refused" | "Unknown";
   readonly outcome: string;
 }

@@ -64,7 +64,7 @@ export const KIND = {
 } as const;
 
 /** Parses an argument that names an object, with its kind or without. */
-export function nameOf(what: string, kind: RegExp): (text: string) => string {
+export function nameMatching(what: string, kind: RegExp): (text: string) => string {
   return (text) => {
     const name = text.replace(kind, "");
     if (isObjectName(name)) return name;
@@ -74,6 +74,6 @@ export function nameOf(what: string, kind: RegExp): (text: string) => string {
 
 /** Parses one of several names, each once. */
 export function namesOf(what: string, kind: RegExp): (text: string, before: readonly string[]) => readonly string[] {
-  const name = nameOf(what, kind);
+  const name = nameMatching(what, kind);
   return (text, before) => [...new Set([...before, name(text)])];
 }

@@ -1,7 +1,7 @@
 /** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM, followed until it has come about. */
 import { parseAnswer } from "../../shared/kube/read.ts";
 import {
-  type Asking,
+  type Requester,
   type Cancelling,
   cancelEvacuations,
   type Evacuating,
@@ -18,7 +18,7 @@ import {
 } from "../../shared/kube/evacuation.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { type Add, EXIT, KIND, nameOf, output, type ExitCode } from "./command.ts";
+import { type Add, EXIT, KIND, nameMatching, output, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
@@ -29,7 +29,7 @@ import { evacuationsOf } from "../../shared/kube/requests.ts";
 
 /** A command about one VM, which a person names as kubectl takes it. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
-  return program.command(name).description(description).argument("<vm>", "web or vm/web", nameOf("VM", KIND.vm));
+  return program.command(name).description(description).argument("<vm>", "web or vm/web", nameMatching("VM", KIND.vm));
 }
 
 export const evacuate: Add = (program, { host, connect, ends }) => {
@@ -157,12 +157,12 @@ function vmOf(name: string, connect: () => Connection): readonly [Connection, Na
 
 /** A node keeps its kind. */
 function vmOrNode(word: string): string {
-  return NODE_WORD.test(word) ? nodeWord(word) : nameOf("VM", KIND.vm)(word);
+  return NODE_WORD.test(word) ? nodeWord(word) : nameMatching("VM", KIND.vm)(word);
 }
 
 const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string() }) }) });
 
-async function askingOf(connection: Connection, host: Host): Promise<Asking> {
+async function askingOf(connection: Connection, host: Host): Promise<Requester> {
   return { requestedBy: await whoAmI(connection), cluster: connection.cluster(), now: host.now() };
 }
 

@@ -6,7 +6,7 @@ import { keyOf } from "../../shared/kube/objects.ts";
 import { migrationsOf } from "../../shared/kube/requests.ts";
 import type { Preflight } from "../../shared/preflight/facts.ts";
 import { preflight } from "../../shared/preflight/verdict.ts";
-import { type Add, EXIT, KIND, nameOf, namesOf, output } from "./command.ts";
+import { type Add, EXIT, KIND, nameMatching, namesOf, output } from "./command.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import {
@@ -40,7 +40,7 @@ can change it, who has no room elsewhere, and how long it takes. Changes nothing
 
 Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everything could be read, 1 the question could not be answered.`,
     )
-    .argument("<node>", "node-1 or node/node-1", nameOf("node", KIND.node))
+    .argument("<node>", "node-1 or node/node-1", nameMatching("node", KIND.node))
     .option(...FORCE)
     .option(...EMPTY_DIR)
     .addOption(output(["json", "yaml", "wide"], "data, or wide: every pod, with its message"))
@@ -97,7 +97,7 @@ Budgets are the API server's: explain node takes them into account.
 
 Exit code: 0 answered, whatever the answer is; 1 the question could not be answered.`,
     )
-    .argument("<pod>", "NAME or pod/NAME", nameOf("pod", KIND.pod))
+    .argument("<pod>", "NAME or pod/NAME", nameMatching("pod", KIND.pod))
     .addOption(output(["json", "yaml"]))
     .action(
       ends(async (name, { output: form }) => {

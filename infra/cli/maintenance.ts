@@ -1,7 +1,7 @@
 /** `lifeboat pause` and `resume`, and `cancel node/NAME`: changes of a node's NodeEvacuation that has not ended. */
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { type Change, changeNodeEvacuation } from "../../shared/maintenance/api.ts";
-import { type Add, EXIT, type ExitCode, nameOf } from "./command.ts";
+import { type Add, EXIT, type ExitCode, nameMatching } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
@@ -13,7 +13,7 @@ const OBJECT_WORD = /^(?:nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
 
 /** The kind says whether it names the node or the object. */
 export function nodeWord(text: string): string {
-  nameOf("node", NODE_WORD)(text);
+  nameMatching("node", NODE_WORD)(text);
   return text;
 }
 

@@ -1,7 +1,7 @@
 /** One call of `lifeboat`, from its words to its exit code. */
 import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
-import { type Add, EXIT, type ExitCode, nameOf, secondsOf } from "./command.ts";
+import { type Add, EXIT, type ExitCode, nameMatching, secondsOf } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
@@ -93,7 +93,7 @@ function createProgram({ stdout, stderr }: Host) {
     .description("Keeps virtual machines running when Kubernetes wants their pods gone. Also: kubectl lifeboat.")
     .option("--kubeconfig <file>", "(default: $KUBECONFIG, else ~/.kube/config)")
     .option("--context <name>", "a context of the kubeconfig")
-    .option("-n, --namespace <name>", "(default: the context's)", nameOf("namespace", /^(?:ns|namespaces?)\//i))
+    .option("-n, --namespace <name>", "(default: the context's)", nameMatching("namespace", /^(?:ns|namespaces?)\//i))
     .addOption(
       new Option("--request-timeout <time>", "how long the API server may take to answer")
         .argParser(secondsOf)

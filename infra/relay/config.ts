@@ -47,7 +47,7 @@ export function parseVariables<S extends z.ZodMiniType>(schema: S, env: Variable
   return { ok: false, problems: parsed.problems.map((p) => ({ ...p, field: p.field.replace(/^\./, "") })) };
 }
 
-export function parseEnvironment(env: Variables): Parsed<Config> {
+export function parseRelayEnvironment(env: Variables): Parsed<Config> {
   const parsed = parseVariables(Environment, env);
   if (!parsed.ok || parsed.value.kubeconfig !== undefined || env["KUBERNETES_SERVICE_HOST"] !== undefined)
     return parsed;

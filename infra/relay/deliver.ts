@@ -3,7 +3,7 @@ import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-eve
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
 import { halfOf, type Outbox } from "./outbox.ts";
-import type { Deliver, Outcome, Result } from "./send.ts";
+import type { Deliver, Delivered, DeliveryResult } from "./send.ts";
 
 export interface DeliveryOptions {
   readonly outbox: Outbox;
@@ -13,7 +13,7 @@ export interface DeliveryOptions {
   readonly log: Log;
   /** So long it waits for more, where a delivery would not be full: of an object that changes meanwhile, one event is sent. */
   readonly gatherMs?: number;
-  readonly onResult: (result: Result, events: readonly LifeboatEvent[]) => void;
+  readonly onResult: (result: DeliveryResult, events: readonly LifeboatEvent[]) => void;
 }
 
 export interface Delivery {
@@ -58,7 +58,7 @@ export function startDelivery({
     }
   };
 
-  const react = async (events: readonly LifeboatEvent[], outcome: Outcome): Promise<void> => {
+  const react = async (events: readonly LifeboatEvent[], outcome: Delivered): Promise<void> => {
     switch (outcome.result) {
       case "accepted":
         outbox.settle(events);
@@ -74,7 +74,7 @@ export function startDelivery({
   };
 
   /** Halves the batch until the refused event is alone in it: one bad event must not cost 99 good ones. */
-  const refuse = (events: readonly LifeboatEvent[], { status, reason }: Outcome) => {
+  const refuse = (events: readonly LifeboatEvent[], { status, reason }: Delivered) => {
     limit = halfOf(events);
     if (events.length > 1) return log("warn", "Lifeboat refused a batch, sending half of it", { status, reason });
     outbox.settle(events);
@@ -84,7 +84,7 @@ export function startDelivery({
 
   const fail = async (
     events: readonly LifeboatEvent[],
-    { result, status, reason, retryAfterMs = 0 }: Outcome,
+    { result, status, reason, retryAfterMs = 0 }: Delivered,
   ): Promise<void> => {
     failures += 1;
     // The Worker answers, so either the batch is too much for it, or it fails on one of these objects.

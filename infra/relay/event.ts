@@ -1,7 +1,7 @@
 /** From a change to the event that is delivered. */
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import type { EventType } from "../../shared/events/cloud-event.ts";
-import type { Identity, Notice, Seen, WatchedKind } from "./kinds.ts";
+import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts";
 
 /** Two queues: a disruption never waits behind ten thousand VMs after a restart, nor behind a slow answer about them. */
 export const LANES = ["urgent", "routine"] as const;
@@ -19,7 +19,7 @@ export const LANE_OF = {
 } as const satisfies Record<EventType, Lane>;
 
 export interface Noticed {
-  readonly object: Identity;
+  readonly object: ObjectIdentity;
   readonly gone: boolean;
   readonly notice: Notice;
 }
@@ -27,8 +27,8 @@ export interface Noticed {
 /** Returns the notice for a change of an object, if the Worker has to know of it. */
 export function noticeOf<Facts>(
   kind: WatchedKind<Facts, unknown>,
-  now: Seen<Facts, unknown> | undefined,
-  before: Seen<Facts, unknown> | undefined,
+  now: KeptObject<Facts, unknown> | undefined,
+  before: KeptObject<Facts, unknown> | undefined,
 ): Noticed | undefined {
   const seen = now ?? before;
   if (seen === undefined) return undefined;

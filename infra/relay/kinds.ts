@@ -11,7 +11,7 @@ import {
   MANAGED_BY_LABEL,
 } from "../../shared/kube/names.ts";
 
-export interface Identity {
+export interface ObjectIdentity {
   /** Absent on what is not namespaced. */
   readonly namespace?: string;
   readonly name: string;
@@ -20,8 +20,8 @@ export interface Identity {
 }
 
 /** The facts that are kept of an object. */
-export interface Seen<Facts, View = never> {
-  readonly metadata: Identity;
+export interface KeptObject<Facts, View = never> {
+  readonly metadata: ObjectIdentity;
   readonly facts: Facts;
   /** Further facts. */
   readonly view?: View;
@@ -33,7 +33,7 @@ export interface Seen<Facts, View = never> {
 export type Notice = { readonly [T in EventType]: { readonly type: T; readonly data: EventData<T> } }[EventType];
 
 interface Change<Facts> {
-  readonly object: Identity;
+  readonly object: ObjectIdentity;
   readonly facts: Facts;
   /** Undefined: seen for the first time. */
   readonly before: Facts | undefined;
@@ -47,7 +47,7 @@ export interface WatchedKind<Facts, View = never> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Undefined: ignored. Throws what zod throws. */
-  readonly read: (object: unknown) => Seen<Facts, View> | undefined;
+  readonly read: (object: unknown) => KeptObject<Facts, View> | undefined;
   /** Called when an object appears, when any of its facts change, and when it goes. */
   readonly notice: (change: Change<Facts>) => Notice | undefined;
 }
@@ -59,9 +59,9 @@ interface Kind<Fields extends Shape, Facts> extends Omit<WatchedKind<Facts>, "re
   readonly facts: (object: z.output<ReturnType<typeof z.object<Fields>>>, deleting: boolean) => Facts | undefined;
 }
 
-export function kind<Fields extends Shape, Facts>({ fields, facts, ...kept }: Kind<Fields, Facts>) {
+export function watchedKind<Fields extends Shape, Facts>({ fields, facts, ...kept }: Kind<Fields, Facts>) {
   const [Own, Common] = [z.object(fields), z.object({ metadata: Metadata })];
-  const read = (object: unknown): Seen<Facts> | undefined => {
+  const read = (object: unknown): KeptObject<Facts> | undefined => {
     const { deletionTimestamp, ...metadata } = Common.parse(object).metadata;
     const found = facts(Own.parse(object), deletionTimestamp !== undefined);
     return found && { metadata, facts: found };
@@ -79,11 +79,11 @@ const Identified = z.object({
 const Metadata = z.extend(Identified, { deletionTimestamp: Text });
 
 /** Undefined: it is no object of the API. */
-export function identityIn(object: unknown): Identity | undefined {
+export function identityIn(object: unknown): ObjectIdentity | undefined {
   return z.object({ metadata: Identified }).safeParse(object).data?.metadata;
 }
 
-export interface PodFacts {
+export interface WatchedPod {
   readonly node: string | undefined;
   /** `DisruptionTarget` is True: its reason and time. A pod may be disrupted a second time. */
   readonly disruption: string | undefined;
@@ -93,7 +93,7 @@ export interface PodFacts {
 }
 
 /** First sight of a condition that is True, or of the deletion that follows it. Any other deletion is nobody's disruption. */
-function isDisruption({ disruption, deleting }: PodFacts, before: PodFacts | undefined): boolean {
+function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
 }
 
@@ -101,12 +101,12 @@ function isDisruption({ disruption, deleting }: PodFacts, before: PodFacts | und
 const KUBELET = "TerminationByKubelet";
 
 /** Ignores those that ended before the relay started. */
-function isKubelets({ disruption, completed }: PodFacts, before: PodFacts | undefined): boolean {
+function isKubelets({ disruption, completed }: WatchedPod, before: WatchedPod | undefined): boolean {
   const isNew = disruption !== before?.disruption && (before !== undefined || !completed);
   return isNew && disruption?.split(" ")[0] === KUBELET;
 }
 
-export const PODS = kind({
+export const PODS = watchedKind({
   name: "pods",
   path: "/api/v1/pods",
   labelSelector: `${COMPONENT_LABEL} in (${LAUNCHER_COMPONENT}, ${HOTPLUG_COMPONENT})`,
@@ -114,7 +114,7 @@ export const PODS = kind({
     spec: z.object({ nodeName: Text }),
     status: part({ phase: Text, conditions: Conditions }),
   },
-  facts: ({ spec, status }, deleting): PodFacts => {
+  facts: ({ spec, status }, deleting): WatchedPod => {
     const target = status.conditions.find(({ type }) => type === "DisruptionTarget");
     return {
       node: spec.nodeName,
@@ -138,7 +138,7 @@ export const PODS = kind({
 });
 
 /** Lifeboat's own. The app reads them; there is nothing to report. */
-export const BUDGETS = kind({
+export const WATCHED_BUDGETS = watchedKind({
   name: "poddisruptionbudgets",
   path: "/apis/policy/v1/poddisruptionbudgets",
   labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}`,
@@ -148,7 +148,7 @@ export const BUDGETS = kind({
 });
 
 /** The fields on which Lifeboat decides. */
-export const VIRTUAL_MACHINE_INSTANCES = kind({
+export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   name: "virtualmachineinstances",
   path: "/apis/kubevirt.io/v1/virtualmachineinstances",
   fields: {
@@ -168,7 +168,7 @@ export const VIRTUAL_MACHINE_INSTANCES = kind({
 /** From when it leaves KubeVirt's queue: what decides then is time, and how it ends. */
 const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
 
-export const MIGRATIONS = kind({
+export const MIGRATIONS = watchedKind({
   name: "virtualmachineinstancemigrations",
   path: "/apis/kubevirt.io/v1/virtualmachineinstancemigrations",
   fields: { spec: z.object({ vmiName: z.string() }), status: part({ phase: Text }) },
@@ -186,7 +186,7 @@ export const MIGRATIONS = kind({
 });
 
 /** Evacuations that a person creates, cancels or retries. Other changes are Lifeboat's own. */
-export const EVACUATIONS = kind({
+export const EVACUATIONS = watchedKind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
   fields: {
@@ -219,7 +219,7 @@ export const EVACUATIONS = kind({
 const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 
 /** The taints and conditions that make VMs leave. Heartbeats do not. */
-export const NODES = kind({
+export const NODES = watchedKind({
   name: "nodes",
   path: "/api/v1/nodes",
   fields: {

@@ -1,7 +1,7 @@
 /** The kubelet's Events about pods that it ends: which are watched, and which of them the Worker has to know of. */
 import * as z from "zod/mini";
 import { Text } from "../../shared/kube/schemas/fields.ts";
-import { kind, type Notice, type PodFacts, type Seen, type WatchedKind } from "./kinds.ts";
+import { watchedKind, type Notice, type WatchedPod, type KeptObject, type WatchedKind } from "./kinds.ts";
 
 export interface KubeletEventFacts {
   readonly pod: string;
@@ -15,7 +15,7 @@ export interface KubeletEventFacts {
 /** Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. */
 const POD_NAMES = /^(virt-launcher|hp-volume)-/;
 
-type PodOf = (namespace: string, name: string) => Pick<Seen<PodFacts>, "metadata" | "facts"> | undefined;
+type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
  * About pods that a kubelet ends: it does not ask the API server, and sets the pod's condition only afterwards. One watch for each reason:
@@ -23,7 +23,7 @@ type PodOf = (namespace: string, name: string) => Pick<Seen<PodFacts>, "metadata
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
-    kind({
+    watchedKind({
       name: `events-${reason.toLowerCase()}`,
       path: "/api/v1/events",
       fieldSelector: `involvedObject.kind=Pod,reason=${reason}`,
@@ -54,7 +54,7 @@ const STALE_MS = 10 * 60 * 1000;
 /** Undefined for a pod that has been deleted: PODS reports that, or the owner wants it. */
 export function killingOf(
   event: KubeletEventFacts,
-  pod: Pick<Seen<PodFacts>, "metadata" | "facts"> | undefined,
+  pod: Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined,
   now: Date,
 ): Notice | undefined {
   if (pod === undefined || pod.metadata.uid !== event.podUid) return undefined;

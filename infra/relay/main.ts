@@ -1,7 +1,7 @@
 /** The relay as a process: `node infra/relay/main.ts`. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { systemClock } from "./clock.ts";
-import { type Config, parseEnvironment } from "./config.ts";
+import { type Config, parseRelayEnvironment } from "./config.ts";
 import { createLog } from "./log.ts";
 import { startRelay } from "./relay.ts";
 import { overHttp } from "./send.ts";
@@ -16,7 +16,7 @@ function kubeConfigOf({ kubeconfig }: Config): KubeConfig {
   return kubeConfig;
 }
 
-const parsed = parseEnvironment(process.env);
+const parsed = parseRelayEnvironment(process.env);
 if (parsed.ok) {
   const { endpoint, secret, port } = parsed.value;
   const kubeConfig = kubeConfigOf(parsed.value);

@@ -1,10 +1,10 @@
 /** What is watched of node maintenance. */
 import * as z from "zod/mini";
-import { kind } from "./kinds.ts";
+import { watchedKind } from "./kinds.ts";
 
 /** Kinds of maintenance: people ask for it and change it, and Lifeboat writes the status. */
 function maintenance(name: string, type: "nodeevacuation" | "rollingmaintenance") {
-  return kind({
+  return watchedKind({
     name,
     path: `/apis/lifeboat.dev/v1alpha1/${name}`,
     fields: { spec: z.unknown() },

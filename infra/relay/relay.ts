@@ -76,10 +76,13 @@ export function startRelay(options: RelayOptions): Relay {
   const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "isCurrent" | "stop">>();
   const watch = <Facts, View>(
     kind: kinds.WatchedKind<Facts, View>,
-    onSeen?: (now: kinds.Seen<Facts, View>) => void,
+    onSeen?: (now: kinds.KeptObject<Facts, View>) => void,
   ): Watched<Facts, View> => {
     const onFailure = () => counters.failures.add([kind.name]);
-    const onChange = (now: kinds.Seen<Facts, View> | undefined, before: kinds.Seen<Facts, View> | undefined) => {
+    const onChange = (
+      now: kinds.KeptObject<Facts, View> | undefined,
+      before: kinds.KeptObject<Facts, View> | undefined,
+    ) => {
       report(noticeOf(kind, now, before));
       if (now !== undefined && now.metadata.uid !== before?.metadata.uid) onSeen?.(now);
     };
@@ -106,7 +109,7 @@ export function startRelay(options: RelayOptions): Relay {
   const stores = within && {
     pods: storeOf(pods),
     nodes: storeOf(nodes),
-    poddisruptionbudgets: storeOf(watch(keptOf("poddisruptionbudgets", kinds.BUDGETS, keeps))),
+    poddisruptionbudgets: storeOf(watch(keptOf("poddisruptionbudgets", kinds.WATCHED_BUDGETS, keeps))),
     virtualmachineinstances: storeOf(vmis),
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),

@@ -11,10 +11,10 @@ import { reasonOf } from "./log.ts";
  * misconfigured: every delivery is answered so, until an administrator changes the Worker's configuration or ours.
  */
 export const RESULTS = ["accepted", "refused", "unavailable", "misconfigured"] as const;
-export type Result = (typeof RESULTS)[number];
+export type DeliveryResult = (typeof RESULTS)[number];
 
-export interface Outcome {
-  readonly result: Result;
+export interface Delivered {
+  readonly result: DeliveryResult;
   readonly status?: number;
   /** In the Worker's words, or the network's. */
   readonly reason?: string;
@@ -22,22 +22,22 @@ export interface Outcome {
 }
 
 /** Gives a batch to Lifeboat: over HTTP from the relay, by a call where Lifeboat is in the same process. */
-export type Deliver = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Outcome>;
+export type Deliver = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Delivered>;
 
-export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+export type FetchUrl = (url: URL, init: RequestInit) => Promise<Response>;
 
 export interface HttpOptions {
   readonly endpoint: URL;
   readonly secret: string;
   readonly clock: Clock;
-  readonly fetch: Fetch;
+  readonly fetch: FetchUrl;
 }
 
 /** The Worker reads every object of a batch before it answers. */
 const TIMEOUT_MS = 60_000;
 
 /** Any other status below 500 is `misconfigured`: redirects too, and a 200, which is another server's. */
-const RESULT_OF = new Map<number, Result>([
+const RESULT_OF = new Map<number, DeliveryResult>([
   [204, "accepted"],
   [400, "refused"],
   [413, "refused"],
@@ -46,7 +46,7 @@ const RESULT_OF = new Map<number, Result>([
   [429, "unavailable"],
 ]);
 
-export function resultOf(status: number): Result {
+export function resultOf(status: number): DeliveryResult {
   return RESULT_OF.get(status) ?? (status >= 500 ? "unavailable" : "misconfigured");
 }
 
@@ -74,7 +74,7 @@ export function overHttp({ endpoint, secret, clock, fetch }: HttpOptions): Deliv
   };
 }
 
-function outcomeOf({ status, headers }: Response, text: string): Outcome {
+function outcomeOf({ status, headers }: Response, text: string): Delivered {
   const after = headers.get("retry-after") ?? "";
   const reason = reasonIn(text);
   return {

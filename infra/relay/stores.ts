@@ -2,7 +2,7 @@
 import type * as z from "zod/mini";
 import type { CachedResource, Store } from "../../shared/kube/cache.ts";
 import { type FactsOf, SCHEMAS } from "../../shared/kube/resources.ts";
-import type { Identity, WatchedKind } from "./kinds.ts";
+import type { ObjectIdentity, WatchedKind } from "./kinds.ts";
 import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
 
@@ -43,7 +43,7 @@ export function storeOf<Noted, View extends Versioned>(watched: Watched<Noted, V
       return seen === undefined ? watched.isOdd(namespace, name) : isOdd(seen);
     },
     hasOddIn: (namespace) => {
-      const isThere = ({ namespace: its = "" }: Identity) => namespace === undefined || its === namespace;
+      const isThere = ({ namespace: its = "" }: ObjectIdentity) => namespace === undefined || its === namespace;
       return watched.odd().some(isThere) || [...watched.all()].some((seen) => isOdd(seen) && isThere(seen.metadata));
     },
     note: (view) => void written.set(keyOf(view), view),

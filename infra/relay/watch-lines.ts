@@ -1,6 +1,6 @@
 /** Reads the lines of a watch, one event each. A line that is too long is not parsed: only the object's identity is picked out of it. */
 import * as z from "zod/mini";
-import type { Identity } from "./kinds.ts";
+import type { ObjectIdentity } from "./kinds.ts";
 import { TextPicker } from "./text-picker.ts";
 
 /** Annotations are limited to 256 KiB by the API server. Watched objects are a tenth of that. */
@@ -10,7 +10,7 @@ export const LONGEST_LINE_BYTES = 256 * 1024;
 export interface WatchEvent {
   readonly type: string;
   readonly object?: unknown;
-  readonly identity?: Identity;
+  readonly identity?: ObjectIdentity;
 }
 
 const NEWLINE = 0x0a;

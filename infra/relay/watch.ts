@@ -10,7 +10,7 @@ import { readPages } from "../../shared/kube/read.ts";
 import { LARGEST_FACTS } from "../../shared/kube/schemas/bounds.ts";
 import type { ApiServer } from "./api-server.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
-import { type Identity, identityIn, type Seen, type WatchedKind } from "./kinds.ts";
+import { type ObjectIdentity, identityIn, type KeptObject, type WatchedKind } from "./kinds.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { UnreadLine, watchEvents } from "./watch-lines.ts";
 
@@ -19,7 +19,7 @@ export interface WatchOptions<Facts, View = never> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly onChange: (now: Seen<Facts, View> | undefined, before: Seen<Facts, View> | undefined) => void;
+  readonly onChange: (now: KeptObject<Facts, View> | undefined, before: KeptObject<Facts, View> | undefined) => void;
   readonly onFailure: () => void;
 }
 
@@ -29,10 +29,10 @@ export interface Watched<Facts, View = never> {
   isSynced(): boolean;
   /** And changes are shown as they happen: its watch is open. */
   isCurrent(): boolean;
-  get(namespace: string, name: string): Seen<Facts, View> | undefined;
-  all(): Iterable<Seen<Facts, View>>;
+  get(namespace: string, name: string): KeptObject<Facts, View> | undefined;
+  all(): Iterable<KeptObject<Facts, View>>;
   /** Objects that are there, but too large or not as expected: nothing else is known of them. */
-  odd(): readonly Identity[];
+  odd(): readonly ObjectIdentity[];
   isOdd(namespace: string, name: string): boolean;
   stop(): void;
 }
@@ -51,8 +51,8 @@ export function startWatch<Facts, View>(
 ): Watched<Facts, View> {
   const { api, clock, random, onChange, onFailure } = options;
   const log: Log = (level, message, details) => options.log(level, message, { watch: kind.name, ...details });
-  const known = new Map<string, Seen<Facts, View>>();
-  const odd = new Map<string, Identity>();
+  const known = new Map<string, KeptObject<Facts, View>>();
+  const odd = new Map<string, ObjectIdentity>();
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -60,9 +60,9 @@ export function startWatch<Facts, View>(
   /** From where to watch; undefined: from a new list. */
   let version: string | undefined;
 
-  const logOdd = ({ namespace, name }: Identity, reason: string) =>
+  const logOdd = ({ namespace, name }: ObjectIdentity, reason: string) =>
     log("error", "an object is too large or not as expected", { namespace, name, reason });
-  const put = (seen: Seen<Facts, View>) => {
+  const put = (seen: KeptObject<Facts, View>) => {
     const key = keyOf(seen.metadata);
     odd.delete(key);
     const before = known.get(key);
@@ -76,7 +76,7 @@ export function startWatch<Facts, View>(
     odd.delete(key);
     if (known.delete(key)) onChange(undefined, last);
   };
-  const putOdd = (identity: Identity, reason: string) => {
+  const putOdd = (identity: ObjectIdentity, reason: string) => {
     const key = keyOf(identity);
     if (!odd.has(key)) logOdd(identity, reason);
     odd.set(key, identity);
@@ -237,7 +237,7 @@ function keyIn(object: unknown): string {
   return identity === undefined ? "" : keyOf(identity);
 }
 
-function keyOf({ namespace = "", name }: Identity): string {
+function keyOf({ namespace = "", name }: ObjectIdentity): string {
   return `${namespace}/${name}`;
 }
 

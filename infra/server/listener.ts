@@ -12,7 +12,7 @@ export interface Pair {
 }
 
 /** The app, which may continue after its answer. */
-export type Answer = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
+export type AnswerRequest = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
 
 export interface Listener {
   readonly port: number;
@@ -32,7 +32,7 @@ export interface Listener {
  */
 const IDLE_MS = 120_000;
 
-export async function listen(answer: Answer, port: number, first: Pair): Promise<Listener> {
+export async function listen(answer: AnswerRequest, port: number, first: Pair): Promise<Listener> {
   let presented = first;
   const pending = new Set<Promise<unknown>>();
   const context: ExecutionContext = {

@@ -1,5 +1,5 @@
 /** Annotations for a descheduler, as a feature. */
-import { type Feature, permission } from "../settings/feature.ts";
+import { type Feature, grant } from "../settings/feature.ts";
 import { planAnnotations } from "./descheduler-annotations.ts";
 
 export const deschedulerSupport = {
@@ -7,6 +7,6 @@ export const deschedulerSupport = {
   about: "annotates launcher pods for another descheduler",
   gates: ["DeschedulerSupport"],
   manifests: ["descheduler-support"],
-  permissions: [permission("patch", "pods", "pods are not annotated as to be evicted by request only")],
+  permissions: [grant("patch", "pods", "pods are not annotated as to be evicted by request only")],
   plan: planAnnotations,
 } as const satisfies Feature;

@@ -4,7 +4,7 @@ import { ClusterError } from "../kube/failures.ts";
 import { giveLeaseBack, isHeld, readLease, takeLease } from "../kube/lease.ts";
 import type { LeaseFacts } from "../kube/schemas/lease.ts";
 import { NodeWithResources, scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
-import { withdraw } from "../evacuation/api.ts";
+import { withdrawEvacuation } from "../evacuation/api.ts";
 import { act } from "../evacuation/perform.ts";
 import { isLauncher, keyOf } from "../kube/objects.ts";
 import { activeEvacuations, evacuationsOf, requestEviction } from "../kube/requests.ts";
@@ -38,7 +38,7 @@ export function cycleLease(cluster: Client): Promise<LeaseFacts> {
 }
 
 /** Whether a cycle is due by its Lease. A last cycle far ahead was not one of Lifeboat's. */
-export function isDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
+export function isCycleDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return intervalSeconds > 0 && !(Math.abs(age) < intervalSeconds * 1000);
 }
@@ -97,7 +97,8 @@ function requestsOf(deps: DeschedulingDeps): Requests {
   return {
     now,
     act: async (action) => (dryRun ? "Done" : await attempt(act(action, { cluster, now }), "Failed", deps)),
-    withdraw: async (evacuation) => (dryRun ? "Done" : await attempt(withdraw(evacuation, cluster), "Failed", deps)),
+    withdraw: async (evacuation) =>
+      dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
     evacuationsOf: (key) => attempt(evacuationsOf(key, cluster), undefined, deps),
     async evict({ pod, profile, plugin, reason = "" }) {
       // In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.

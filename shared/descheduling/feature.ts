@@ -1,6 +1,6 @@
 /** Lifeboat's own descheduling, as a feature. */
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULING, LIFEBOAT_NAMESPACE as namespace } from "../kube/names.ts";
-import { applying, type Feature, permission, type Seen } from "../settings/feature.ts";
+import { applying, type Feature, grant, type Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
 
 const LEASES = "coordination.k8s.io/leases";
@@ -13,10 +13,10 @@ export const descheduling = {
   gates,
   manifests: ["descheduling"],
   permissions: [
-    permission("get", "configmaps", "there is no policy: no cycle", { namespace, name: DESCHEDULER_CONFIG_MAP }),
-    permission("get", LEASES, "whether another cycle runs is unknown: no cycle", LEASE),
-    permission("patch", LEASES, "one cycle in five minutes", LEASE),
-    permission("create", LEASES, "no cycle as long as there is no Lease", { namespace }),
+    grant("get", "configmaps", "there is no policy: no cycle", { namespace, name: DESCHEDULER_CONFIG_MAP }),
+    grant("get", LEASES, "whether another cycle runs is unknown: no cycle", LEASE),
+    grant("patch", LEASES, "one cycle in five minutes", LEASE),
+    grant("create", LEASES, "no cycle as long as there is no Lease", { namespace }),
   ],
   events: ["Descheduled", "EvictionFailed"],
   notes: ({ descheduling: { intervalSeconds }, featureGates }) =>
@@ -30,7 +30,7 @@ export const descheduling = {
 } as const satisfies Feature;
 
 /** Checks the policy of Lifeboat's own descheduling. Without a policy, Lifeboat evicts nothing. */
-async function examine({ settings, policy }: Seen): Promise<readonly Finding[]> {
+async function examine({ settings, policy }: Examined): Promise<readonly Finding[]> {
   if (!settings.featureGates.includes(gates[0])) return [];
   const loaded = await policy();
   if (loaded.ok && loaded.problems.length === 0) return [ok("the descheduling policy is valid")];

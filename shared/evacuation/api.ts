@@ -9,7 +9,7 @@ import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 import { observeNamed } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
-export interface Asking {
+export interface Requester {
   readonly requestedBy: string;
   readonly cluster: Client;
   readonly now: Date;
@@ -21,7 +21,7 @@ export type Evacuating =
   | { readonly result: "TryAgain" };
 
 /** One that a drain or another person has started is joined. */
-export async function evacuateVm(key: NamespacedName, asking: Asking): Promise<Evacuating> {
+export async function evacuateVm(key: NamespacedName, asking: Requester): Promise<Evacuating> {
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
@@ -34,7 +34,7 @@ export async function evacuateVm(key: NamespacedName, asking: Asking): Promise<E
 /** `NothingFailed`: nothing of it backs off or was given up. */
 export async function retryVm(
   key: NamespacedName,
-  asking: Asking,
+  asking: Requester,
 ): Promise<Evacuating | { readonly result: "NothingFailed" }> {
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
@@ -49,7 +49,7 @@ export async function retryVm(
 async function start(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
-  { requestedBy, cluster, now }: Asking,
+  { requestedBy, cluster, now }: Requester,
 ): Promise<Evacuating> {
   const beginning = { cause: "Operator", requestedBy } as const;
   const created = await createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }), cluster);
@@ -72,7 +72,7 @@ export async function cancelEvacuations(key: NamespacedName, observer: Observer)
   // The person who cancels may be any user, and who has the VM evicted is not known.
   const started = active.length > 0 ? undefined : await start(vmi, evacuations, { ...observer, requestedBy: "" });
   const withdrawn = started?.result === "Started" ? [started.evacuation] : active;
-  for (const evacuation of withdrawn) await withdraw(evacuation, observer.cluster);
+  for (const evacuation of withdrawn) await withdrawEvacuation(evacuation, observer.cluster);
   return { result: "Withdrawn", evacuations: withdrawn };
 }
 
@@ -82,7 +82,7 @@ async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Obse
 }
 
 /** Asks for an `Evacuation` to be cancelled. Conflict: it is gone. */
-export async function withdraw(evacuation: EvacuationFacts, cluster: Client): Promise<"Done" | "Conflict"> {
+export async function withdrawEvacuation(evacuation: EvacuationFacts, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
   return meaningOf(answer, { 404: "Conflict" } as const);
 }

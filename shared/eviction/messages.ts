@@ -11,7 +11,7 @@ import type { DenyReason, EvictionDecision, EvictionFacts } from "./decide.ts";
 
 export const DRY_RUN_WORDS = "Lifeboat answers: ";
 
-export function quoted(vmi: VmiFacts): string {
+export function quotedVmi(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }
 
@@ -29,30 +29,30 @@ const MOST_OF_DISK = 80;
 
 export const MESSAGE = {
   /** Substring looked for by the descheduler (pkg/descheduler/evictions); same text as KubeVirt's own webhook. */
-  EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quoted(vmi)}`,
+  EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quotedVmi(vmi)}`,
   /** `ended`: the last evacuation ended so, and KubeVirt has marked the VM again since. */
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
-    `Evacuation in progress: Eviction triggered evacuation of ${quoted(vmi)}` +
+    `Evacuation in progress: Eviction triggered evacuation of ${quotedVmi(vmi)}` +
     (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
   NotMigratable: (vmi: VmiFacts, strategy: string) =>
-    `${quoted(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
+    `${quotedVmi(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
   UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>
-    `${quoted(vmi)}: ${field} is "${value.slice(0, 64)}", expected None, LiveMigrate, LiveMigrateIfPossible or External`,
+    `${quotedVmi(vmi)}: ${field} is "${value.slice(0, 64)}", expected None, LiveMigrate, LiveMigrateIfPossible or External`,
   MigrationTarget: (vmi: VmiFacts) =>
-    `Eviction request for target Pod: ${quoted(vmi)} ` +
+    `Eviction request for target Pod: ${quotedVmi(vmi)} ` +
     (isBeingReceived(vmi) ? "is being received from another namespace or cluster" : `is on node "${vmi.nodeName}"`),
   /** Shutting it down now would end what is about to save it. */
   Migrating: (vmi: VmiFacts) =>
-    `${quoted(vmi)} is being migrated, although it is not live-migratable: try again afterwards`,
-  NotScheduled: (vmi: VmiFacts) => `${quoted(vmi)} is not on a node yet`,
+    `${quotedVmi(vmi)} is being migrated, although it is not live-migratable: try again afterwards`,
+  NotScheduled: (vmi: VmiFacts) => `${quotedVmi(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
-    `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quoted(vmi)}`,
+    `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quotedVmi(vmi)}`,
   /** KubeVirt's own webhook reviews the same request, and marks the VM, whichever answer is given here. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
-    `the last evacuation of ${quoted(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
+    `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
     `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
-    `${quoted(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
+    `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
 } as const;
 
 /** Of an External VM: how far its external controller is, as the last reconcile has found it. */
@@ -134,12 +134,12 @@ const REMEDIES: Partial<Record<DenyReason, string>> = {
 function ofEvacuations({ vmi, pod, evacuations, now, settings }: EvictionFacts): readonly string[] {
   if (vmi === undefined || pod === undefined) return [];
   const podUID = pod.uid;
-  const given = { vmi: quoted(vmi), nodeName: pod.nodeName ?? "", maxAttempts: settings.evacuation.maxAttempts };
+  const given = { vmi: quotedVmi(vmi), nodeName: pod.nodeName ?? "", maxAttempts: settings.evacuation.maxAttempts };
   const abandoned = evacuations
     .filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi, podUID))
     .toSorted(byAge);
   const ended = [abandoned.at(-1), backingOffEvacuation(vmi, evacuations, { now, podUID })];
-  const texts = [...new Set(ended), activeEvacuation(vmi, evacuations, podUID)].map((e) => e && textOf(e, given));
+  const texts = [...new Set(ended), activeEvacuation(vmi, evacuations, podUID)].map((e) => e && progressText(e, given));
   return texts.filter((text) => text !== undefined);
 }
 
@@ -149,7 +149,7 @@ interface Given {
   readonly maxAttempts: number;
 }
 
-function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Given): string | undefined {
+function progressText({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Given): string | undefined {
   const { phase, reason = "", message = "", attempts } = status;
   const until = withoutFractions(status.nextAttemptTime ?? "");
   switch (phase) {

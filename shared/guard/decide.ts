@@ -25,7 +25,7 @@ import {
   knownDisruptions,
 } from "./disruption-cause.ts";
 
-export interface Refusal {
+export interface DeletionRefusal {
   readonly verdict: "Refuse";
   /** When the requester's own client asks again, as client-go does, ten times. Absent: it is to stop, for it spins otherwise. */
   readonly retryAfterSeconds?: number;
@@ -50,11 +50,11 @@ export const ALLOW_REASONS = [
   "HandlerNeedsRoom",
 ] as const;
 
-export type AllowReason = (typeof ALLOW_REASONS)[number];
+export type DeletionAllowReason = (typeof ALLOW_REASONS)[number];
 
 interface Allowal {
   readonly verdict: "Allow";
-  readonly reason: AllowReason;
+  readonly reason: DeletionAllowReason;
   /** Done before the answer, which brings SIGTERM; all are optional. */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
@@ -62,7 +62,7 @@ interface Allowal {
   readonly isByLifeboat?: true;
 }
 
-export type DeletionDecision = Allowal | Refusal;
+export type DeletionDecision = Allowal | DeletionRefusal;
 
 export interface DeletionFacts extends Moment, DeletionTerms {
   readonly pod: PodFacts;
@@ -76,7 +76,7 @@ export interface DeletionFacts extends Moment, DeletionTerms {
 }
 
 export function allow(
-  reason: AllowReason,
+  reason: DeletionAllowReason,
   events: readonly Action[] = [],
   actions: readonly Action[] = [],
 ): DeletionDecision {
@@ -175,7 +175,7 @@ const FIRST_RETRY_SECONDS = 10;
 /** Of a VM that waits in KubeVirt's queue. Eleven requests cover a preemption's deadline so, in one round of the scheduler. */
 const QUEUED_RETRY_SECONDS = 15;
 
-export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): Refusal {
+export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionRefusal {
   const { pod, launcher = pod } = f;
   const { cause, deadline } = disruption;
   const known = knownDisruptions({ ...f, vmi, podUID: launcher.uid }, f.now);

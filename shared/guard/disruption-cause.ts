@@ -24,7 +24,7 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
   return { cause, deadline: (began <= now ? began : now) + m.settings.guard.deadlineSeconds[cause] * 1000 };
 }
 
-export interface Subject {
+export interface DisruptionSubject {
   /** That is to be deleted: the VM's launcher, or a pod that goes with it. */
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
@@ -36,7 +36,10 @@ export interface Subject {
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /** Disruptions that Evacuations record, the oldest first: until their end or that of their back-off; and those of their Duplicates. */
-export function knownDisruptions({ pod, vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
+export function knownDisruptions(
+  { pod, vmi, evacuations, podUID }: DisruptionSubject,
+  now: Date,
+): readonly KnownDisruption[] {
   const about = vmi === undefined ? [] : evacuations.filter((e) => isAbout(e, vmi, podUID));
   const inForce = about.filter((e) => isActive(e) || Date.parse(e.status.nextAttemptTime ?? "") > now.getTime());
   const isInForce = (e: EvacuationFacts) => {
@@ -73,7 +76,7 @@ export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause
 }
 
 /** An Evacuation for it may name an earlier deadline, which counts. */
-export function disruptionOf(subject: Subject, terms: Terms, m: Moment): Disruption | undefined {
+export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
   // It ends already: only sooner now.

@@ -1,10 +1,10 @@
 /** The doctor's check of the guard: whether it is on, and whether the API server's policies act while Lifeboat is away. */
-import type { Seen } from "../settings/feature.ts";
+import type { Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
 import { GUARD_CAUSES, isGateOn } from "../settings/guarded.ts";
 import { holdVerdict } from "../settings/holds.ts";
 
-export async function examineGuard(seen: Seen): Promise<readonly Finding[]> {
+export async function examineGuard(seen: Examined): Promise<readonly Finding[]> {
   const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, seen.settings));
   const isInstalled = (await seen.guardWebhook()) !== undefined;
   const holds = await holdsOf(seen);
@@ -18,7 +18,7 @@ export async function examineGuard(seen: Seen): Promise<readonly Finding[]> {
 }
 
 /** Checks the API server's policies that act while Lifeboat is away, and whether VMs can leave a tainted node at all. */
-async function holdsOf({ holdPolicies, settings }: Seen): Promise<readonly Finding[]> {
+async function holdsOf({ holdPolicies, settings }: Examined): Promise<readonly Finding[]> {
   const verdict = holdVerdict(await holdPolicies(), settings);
   if (verdict === undefined) return [];
   const { reason, message, fix = "" } = verdict;

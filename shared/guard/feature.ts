@@ -1,5 +1,5 @@
 /** The guard, as a feature. */
-import { type Feature, permission } from "../settings/feature.ts";
+import { type Feature, grant } from "../settings/feature.ts";
 import { examineGuard } from "./examine.ts";
 import { planDisruptions } from "./disruption.ts";
 
@@ -12,7 +12,7 @@ export const guard = {
     "NodeTerminationEvictionLiveMigration",
   ],
   manifests: ["launchers", "hold-preemption", "hold-taints", "hold-node-end", "guard"],
-  permissions: [permission("delete", "pods", "a pod that the taint manager gave up on stays past its deadline")],
+  permissions: [grant("delete", "pods", "a pod that the taint manager gave up on stays past its deadline")],
   withoutRelay: "the guard is on: deletions that the API server does not ask it about go unnoticed",
   events: ["DeletionRefused", "DeletionAllowed", "DisruptionSeen", "DeadlineKept"],
   plan: planDisruptions,

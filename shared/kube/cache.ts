@@ -2,7 +2,7 @@
  * Reads from watches, where a process has them: facts of objects as a watch last showed them. They may be old: facts/safe-actions.ts says
  * what may be done on them. A watch that has not read its first list, or is not connected, is not asked.
  */
-import type { Answer, Client, Listing, Reading, WriteOptions } from "./client.ts";
+import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { NamespacedName } from "./facts.ts";
 import { COMPONENT_LABEL, CREATED_BY_LABEL, NODE_NAME_LABEL, VMI_NAME_LABEL } from "./names.ts";
 import type { FactsOf, Resource } from "./resources.ts";
@@ -66,8 +66,8 @@ export function shownList(
 
 /** The client; what it changes the stores show at once: else the next reconcile would decide on what has just been changed. */
 export function notedIn(stores: Stores, client: Client): Client {
-  function patch<R extends Resource>(resource: R, ...change: Change): Promise<Answer<FactsOf<R>>>;
-  async function patch(resource: Resource, ...change: Change): Promise<Answer> {
+  function patch<R extends Resource>(resource: R, ...change: Change): Promise<WriteAnswer<FactsOf<R>>>;
+  async function patch(resource: Resource, ...change: Change): Promise<WriteAnswer> {
     if (resource === "evacuations") return noted(stores[resource], await client.patch(resource, ...change));
     if (resource === "virtualmachineinstancemigrations")
       return noted(stores[resource], await client.patch(resource, ...change));
@@ -78,7 +78,7 @@ export function notedIn(stores: Stores, client: Client): Client {
 
 type Change = [key: NamespacedName, patch: object, how?: WriteOptions];
 
-function noted<T>(store: Store<T>, answer: Answer<T>): Answer<T> {
+function noted<T>(store: Store<T>, answer: WriteAnswer<T>): WriteAnswer<T> {
   if (answer.code < 300) store.note(answer.facts());
   return answer;
 }

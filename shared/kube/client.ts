@@ -10,7 +10,7 @@ import {
   type OnOddItem,
   parseAnswer,
   readAll,
-  readObject,
+  getObject,
   unlessNotServed,
   type WithSubresources,
 } from "./read.ts";
@@ -45,13 +45,13 @@ export interface Said {
   readonly request: string;
 }
 
-export interface Answer<T = unknown> extends Said {
+export interface WriteAnswer<T = unknown> extends Said {
   readonly message: string;
   /** As it is now. Throws where it was refused. */
   readonly facts: () => T;
 }
 
-export interface Manifest {
+export interface NewObject {
   readonly kind: string;
   readonly metadata?: { readonly namespace?: string; readonly name?: string };
 }
@@ -84,18 +84,18 @@ export interface Client {
   list<R extends Resource, T = FactsOf<R>>(resource: R, listing?: Listing & As<T>): Promise<readonly NoInfer<T>[]>;
   /** How many there are in all; undefined: the API server does not count them. */
   count(resource: Resource): Promise<number | undefined>;
-  create<R extends Resource>(resource: R, manifest: Manifest, how?: WriteOptions): Promise<Answer<FactsOf<R>>>;
+  create<R extends Resource>(resource: R, manifest: NewObject, how?: WriteOptions): Promise<WriteAnswer<FactsOf<R>>>;
   /** A JSON patch if it is a list, else a merge patch. */
   patch<R extends Resource>(
     resource: R,
     key: NamespacedName,
     patch: object,
     how?: WriteOptions,
-  ): Promise<Answer<FactsOf<R>>>;
+  ): Promise<WriteAnswer<FactsOf<R>>>;
   /** Of a subresource of virt-api's. Only the code is an answer: its refusals are texts, or a Status in another one. */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
   /** That one only; with a resourceVersion, only if nothing of it has changed. */
-  delete(resource: Resource, seen: Observed): Promise<Answer>;
+  delete(resource: Resource, seen: Observed): Promise<WriteAnswer>;
 }
 
 export interface ClientOptions {
@@ -117,7 +117,7 @@ export function createClient(options: ClientOptions): Client {
     how?: Reading<T>,
   ): Promise<NoInfer<T> | undefined>;
   async function get(resource: Resource, key: NamespacedName, how: Reading<unknown> = {}) {
-    const reading = readObject(send, { resource, key, schema: how.as ?? SCHEMAS[resource].facts, expect: how.expect });
+    const reading = getObject(send, { resource, key, schema: how.as ?? SCHEMAS[resource].facts, expect: how.expect });
     return await (resource === "lifeboatconfigurations" ? unlessNotServed(send, resource, reading) : reading);
   }
 
@@ -158,7 +158,7 @@ function writes(send: Send): Pick<Client, "create" | "patch" | "update" | "delet
     resource: R,
     request: Pick<ApiRequest, "method" | "path" | "body">,
     { dryRun = false, expect = [] }: WriteOptions = {},
-  ): Promise<Answer<FactsOf<R>>> => {
+  ): Promise<WriteAnswer<FactsOf<R>>> => {
     const query = dryRun ? { dryRun: "All" } : {};
     const answer = await send({ ...request, query, expect: [...ANSWERS, ...expect] });
     const label = `${request.method} ${request.path}`;

@@ -43,7 +43,7 @@ export interface GuestFacts {
 }
 
 /** Facts of a VirtualMachine that decide the launcher pod of its next start. */
-export interface StartFacts {
+export interface NextStart {
   readonly template?: GuestAsks | undefined;
   readonly hasInstancetype: boolean;
   readonly restartRequired: boolean;

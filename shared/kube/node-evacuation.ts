@@ -1,5 +1,5 @@
 /** A `NodeEvacuation`: a node has to be empty, at that time, in this way. */
-import type { StartFacts } from "./guest.ts";
+import type { NextStart } from "./guest.ts";
 import type { NamespacedName } from "./facts.ts";
 
 export const NODE_ACTIVE_PHASES = ["Scheduled", "Evacuating", "Paused", "Blocked"] as const;
@@ -21,7 +21,7 @@ export interface VirtualMachineFacts extends NamespacedName {
   /** RFC 3339. */
   readonly notBefore?: string | undefined;
   readonly whenBlocked?: WhenBlocked | undefined;
-  readonly start?: StartFacts | undefined;
+  readonly start?: NextStart | undefined;
 }
 
 /** Times are RFC 3339. */

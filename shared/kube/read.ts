@@ -40,7 +40,7 @@ interface Sought<S extends z.ZodMiniType> {
   readonly expect?: readonly number[] | undefined;
 }
 
-export async function readObject<S extends z.ZodMiniType>(
+export async function getObject<S extends z.ZodMiniType>(
   send: Send,
   { resource, key, schema, expect = [] }: Sought<S>,
 ): Promise<z.output<S> | undefined> {

@@ -1,5 +1,5 @@
 /** Requests that more than one decision makes: lists, a pod with its VMI and Evacuations, and an eviction. */
-import type { Answer, Client } from "./client.ts";
+import type { WriteAnswer, Client } from "./client.ts";
 import { END_PHASES, type EvacuationFacts, isUnfinished } from "./evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
@@ -67,7 +67,7 @@ export async function migrationsOf(
   return lists.flat().filter(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));
 }
 
-export interface Subject {
+export interface NamedVmi {
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
   /** Every Evacuation that names the VMI, read at the same time as it. */
@@ -82,7 +82,7 @@ export async function observeSubject(
   reading: Promise<PodFacts | undefined>,
   cluster: Client,
   listing?: Listing,
-): Promise<Subject & { readonly pod?: PodFacts }> {
+): Promise<NamedVmi & { readonly pod?: PodFacts }> {
   const guess = guessVmiName(key.name);
   const guessed = observeIfNamed({ namespace: key.namespace, name: guess }, cluster, listing);
   // It counts only if the pod turns out to be that VMI's.
@@ -93,7 +93,7 @@ export async function observeSubject(
   return { pod, ...(await (isGuessed ? guessed : observeSubjectOf(pod, cluster, listing))) };
 }
 
-export async function observeSubjectOf(pod: PodFacts, cluster: Client, listing?: Listing): Promise<Subject> {
+export async function observeSubjectOf(pod: PodFacts, cluster: Client, listing?: Listing): Promise<NamedVmi> {
   const owner = launcherOfHotplug(pod);
   if (owner === undefined) {
     return await observeIfNamed({ namespace: pod.namespace, name: vmiNameIn(pod) }, cluster, listing);
@@ -116,7 +116,7 @@ export async function observeNamed(
   key: NamespacedName,
   cluster: Client,
   listing: Listing = evacuationsOf,
-): Promise<Subject> {
+): Promise<NamedVmi> {
   const [vmi, evacuations] = await Promise.all([cluster.get("virtualmachineinstances", key), listing(key, cluster)]);
   return { ...(vmi && { vmi }), evacuations };
 }
@@ -125,7 +125,7 @@ async function observeIfNamed(
   { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
   cluster: Client,
   listing?: Listing,
-): Promise<Subject> {
+): Promise<NamedVmi> {
   return name === undefined ? { evacuations: [] } : await observeNamed({ namespace, name }, cluster, listing);
 }
 
@@ -148,7 +148,7 @@ export async function requestEviction(
   { namespace, name, uid }: NamespacedName & { readonly uid: string },
   { annotations = {}, gracePeriodSeconds, dryRun = false }: EvictionOptions,
   cluster: Client,
-): Promise<Answer> {
+): Promise<WriteAnswer> {
   const eviction = {
     apiVersion: "policy/v1",
     kind: "Eviction",

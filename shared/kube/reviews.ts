@@ -5,7 +5,7 @@ import type { ReviewedUser } from "./schemas/kubernetes.ts";
 import type { Right } from "./right.ts";
 
 /** Undefined: of no user, or not for this audience. An authenticator that knows no audiences names none. */
-export async function userOf(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {
+export async function userOfToken(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {
   const spec = { token, audiences: [audience] };
   const manifest = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec };
   const { authenticated, audiences, user } = (await cluster.create("tokenreviews", manifest)).facts();

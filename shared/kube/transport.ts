@@ -88,7 +88,7 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
       redirect: "manual",
       signal,
     });
-    return { status: response.status, ...(await textOf(response, held)) };
+    return { status: response.status, ...(await readBody(response, held)) };
   };
   try {
     return await attempt().catch((error: unknown) => {
@@ -105,7 +105,7 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 const CHUNK_BYTES = 32 * 1024;
 
 /** No text if it is too large. Chunks share their memory; by default workerd hands out 4 KiB at a time, at 3 × the CPU. */
-async function textOf({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
+async function readBody({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
   if (body === null) return { text: "", bytes: 0 };
   const reader = body.getReader({ mode: "byob" });
   const decoder = new TextDecoder();

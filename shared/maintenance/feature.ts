@@ -1,6 +1,6 @@
 /** Maintenance of nodes, as a feature: without its permissions no NodeEvacuation starts. */
 import { hasEnded } from "../kube/node-evacuation.ts";
-import { type Feature, permission, type Seen } from "../settings/feature.ts";
+import { type Feature, grant, type Examined } from "../settings/feature.ts";
 import { type Finding, ok, warning } from "../settings/finding.ts";
 
 const VMS = "subresources.kubevirt.io/virtualmachines";
@@ -12,12 +12,12 @@ export const maintenance = {
   gates: [],
   manifests: ["maintenance"],
   permissions: [
-    permission("create", "lifeboat.dev/nodeevacuations", "no node of a RollingMaintenance is emptied"),
-    permission("patch", "nodes", "no NodeEvacuation starts: it cannot cordon its node"),
-    permission("get", "kubevirt.io/virtualmachines", "no NodeEvacuation goes on: what owners of VMs want is unknown"),
-    permission("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
-    permission("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),
-    permission("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),
+    grant("create", "lifeboat.dev/nodeevacuations", "no node of a RollingMaintenance is emptied"),
+    grant("patch", "nodes", "no NodeEvacuation starts: it cannot cordon its node"),
+    grant("get", "kubevirt.io/virtualmachines", "no NodeEvacuation goes on: what owners of VMs want is unknown"),
+    grant("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
+    grant("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),
+    grant("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),
   ],
   events: [
     "Restarted",
@@ -37,7 +37,7 @@ export const maintenance = {
 } as const satisfies Feature;
 
 /** Checks NodeEvacuations that have not ended: what they need, and what keeps them. */
-async function examine(seen: Seen): Promise<readonly Finding[]> {
+async function examine(seen: Examined): Promise<readonly Finding[]> {
   const open = (await seen.nodeEvacuations()).filter((ne) => !hasEnded(ne));
   const permissions = await seen.permissions();
   if (open.length === 0) {

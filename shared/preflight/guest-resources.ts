@@ -28,7 +28,7 @@ const GUEST_PER_OVERHEAD = 512;
 const OVERHEAD_PER_VCPU = 8 * MIB;
 
 /** The present pod's, and what the guest asks for more or less: the rest of KubeVirt's overhead stays the same. */
-export function resourcesOf(pod: Sized, { asks, had, rendering }: From): Rendered {
+export function renderResources(pod: Sized, { asks, had, rendering }: From): Rendered {
   const cpu = cpuOf(asks, rendering) - cpuOf(had, rendering);
   const memory = memoryOf(asks, rendering) - memoryOf(had, rendering);
   const overhead = (overheadOf(asks) - overheadOf(had)) * rendering.overheadRatio;

@@ -11,7 +11,7 @@ import { offBecause } from "../settings/limits.ts";
 import { isBefore, VERSIONS } from "../settings/versions.ts";
 import type { PreflightFacts } from "./facts.ts";
 import type { FitNode } from "./fit.ts";
-import { targetOf } from "./place.ts";
+import { targetPodIn } from "./place.ts";
 
 export interface HeldReason {
   readonly reason: string;
@@ -24,7 +24,7 @@ const RULES: readonly Rule[] = [migrationsOff, nameTooLong, leftOver, evacuation
 
 /** Undefined: nothing is known that keeps it. A migration that has a target pod is past all of this. */
 export function heldBy(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
-  if (vmi.isMigrating || targetOf(vmi, f) !== undefined) return undefined;
+  if (vmi.isMigrating || targetPodIn(vmi, f) !== undefined) return undefined;
   for (const rule of RULES) {
     const found = rule(vmi, f);
     if (found !== undefined) return found;
@@ -125,6 +125,6 @@ function failedBefore(last: EvacuationFacts | undefined): readonly string[] {
 /** Its target pod has no node yet, whatever the pod waits for. */
 function notPlaced(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const own = f.migrations.find((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
-  if (own?.phase !== "Scheduling" || targetOf(vmi, f) !== undefined) return [];
+  if (own?.phase !== "Scheduling" || targetPodIn(vmi, f) !== undefined) return [];
   return [`the target pod of its migration ${own.name} has no node yet`];
 }

@@ -8,11 +8,11 @@
  * `prepareNodeSelectorForHostCpuModel` of the migration controller.
  */
 import type { PodFacts, Toleration, VmiFacts } from "../kube/facts.ts";
-import type { GuestAsks, StartFacts } from "../kube/guest.ts";
+import type { GuestAsks, NextStart } from "../kube/guest.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, ScheduledNode } from "../kube/scheduled-pod.ts";
 import type { Rendering, Settings } from "../settings/settings.ts";
-import { resourcesOf } from "./guest-resources.ts";
+import { renderResources } from "./guest-resources.ts";
 import { cpuOnMigration, FEATURE, HOST_MODEL, MIGRATION_MODEL, MODEL, VENDOR } from "./host-cpu.ts";
 
 /** Fields of a launcher pod that KubeVirt renders anew. */
@@ -77,7 +77,7 @@ function isDifferent(has: number | undefined, wanted: number | undefined): boole
 export function renderStart<P extends LauncherPod>(
   pod: P,
   vmi: Source,
-  vm: StartFacts | undefined,
+  vm: NextStart | undefined,
   { rendering }: Pick<Settings, "rendering">,
 ): NextPod<P> {
   const isFromVmi = vm?.template === undefined || vm.hasInstancetype;
@@ -140,7 +140,7 @@ interface Part {
 }
 
 function rendered<P extends LauncherPod>(pod: P, from: From): Omit<NextPod<P>, "cpu"> {
-  const parts = [placementOf, tolerationsOf, antiAffinityOf, resourcesOf].map((part) => part(pod, from));
+  const parts = [placementOf, tolerationsOf, antiAffinityOf, renderResources].map((part) => part(pod, from));
   const own = { unchecked: [...new Set([...from.asks.unchecked, ...keptOf(pod)])] };
   const most = withAll(pod, [own, ...parts.map((part) => part.most)]);
   const fields = parts.flatMap(({ field }) => field ?? []);

@@ -62,14 +62,14 @@ function targetsOf(
   return pods.map((pod): Wanted => {
     const vmi = known.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
     if (vmi === undefined) return asItIs(pod);
-    return { ...renderTarget(pod, vmi, node, settings), there: targetOf(vmi, { migrations, otherPods })?.nodeName };
+    return { ...renderTarget(pod, vmi, node, settings), there: targetPodIn(vmi, { migrations, otherPods })?.nodeName };
   });
 }
 
 type UnderWay = Pick<PreflightFacts, "migrations" | "otherPods">;
 
 /** The target pod of its migration under way, if the pod is on another node already. */
-export function targetOf(vmi: VmiFacts, { migrations, otherPods }: UnderWay): NeighbourPod | undefined {
+export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay): NeighbourPod | undefined {
   const isOf = (m: { readonly namespace: string; readonly vmiName: string }) =>
     m.namespace === vmi.namespace && m.vmiName === vmi.name;
   const jobs = new Set(migrations.filter((m) => isOf(m) && !isFinal(m)).map(({ uid }) => uid));

@@ -80,22 +80,23 @@ function toTarget({ migration, vmi, evacuation }: Subject): string {
 }
 
 export type Mood = "waiting" | "moving" | "blocked" | "gone";
-export interface Row {
+
+export interface ProgressRow {
   readonly key: string;
   readonly isVm: boolean;
   readonly mood: Mood;
   readonly words: string;
 }
 
-export function rowOf(subject: Subject): Row {
+export function rowOf(subject: Subject): ProgressRow {
   return { key: subject.key, isVm: subject.verdict.vmi !== undefined, ...placeOf(subject) };
 }
 
-function at(mood: Mood, words: string): Pick<Row, "mood" | "words"> {
+function at(mood: Mood, words: string): Pick<ProgressRow, "mood" | "words"> {
   return { mood, words };
 }
 
-function placeOf(subject: Subject): Pick<Row, "mood" | "words"> {
+function placeOf(subject: Subject): Pick<ProgressRow, "mood" | "words"> {
   const { pod, verdict, vmi } = subject;
   switch (verdict.outcome) {
     case "Blocked":
@@ -116,7 +117,7 @@ function placeOf(subject: Subject): Pick<Row, "mood" | "words"> {
 
 const QUEUED = "waits for KubeVirt to start its migration";
 
-function migrating(subject: Subject): Pick<Row, "mood" | "words"> | undefined {
+function migrating(subject: Subject): Pick<ProgressRow, "mood" | "words"> | undefined {
   const { migration } = subject;
   if (migration === undefined) return undefined;
   const waits = hasBegun(migration) ? undefined : waitingOf(migration, subject.evacuation);
@@ -134,7 +135,7 @@ function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | unde
 }
 
 /** For others, not for anything that is the matter with it. */
-export function isQueued({ words }: Row): boolean {
+export function isInQueue({ words }: ProgressRow): boolean {
   return words === QUEUED;
 }
 
@@ -146,7 +147,7 @@ export type NodeState = "Emptying" | "Emptied" | "Cordoned" | "InUse";
 
 export interface VmProgress {
   readonly subject: Subject;
-  readonly row: Row;
+  readonly row: ProgressRow;
 }
 
 /** Who leaves a node, and who has left it. */

@@ -10,7 +10,7 @@ import { asItIs, placeInTurn } from "./place.ts";
 import { raisedBy } from "./quota-controllers.ts";
 
 /** A pod that its budget keeps on the node for good. */
-export interface Held {
+export interface HeldByBudget {
   /** Name of its budget. */
   readonly budget: string;
   /** Of the replacement that it waits for; absent: no controller makes one. */
@@ -19,7 +19,7 @@ export interface Held {
 
 interface Replacing {
   /** Those that never go, by UID. */
-  readonly held: ReadonlyMap<string, Held>;
+  readonly held: ReadonlyMap<string, HeldByBudget>;
   /** Those of a budget that does not let all go at once: what their replacements ask for matters. */
   readonly replaced: readonly PreflightPod[];
 }
@@ -51,7 +51,7 @@ export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFact
   return { held: new Map(held), replaced: groups.flatMap(({ pods }) => pods) };
 }
 
-function heldBy(budget: string, room: RoomFound | undefined): Held {
+function heldBy(budget: string, room: RoomFound | undefined): HeldByBudget {
   if (room === undefined) return { budget };
   const waits = `PodDisruptionBudget ${budget} waits for a replacement of another pod`;
   return { budget, room: { ...room, message: `${waits}: ${room.message}` } };

@@ -5,7 +5,7 @@ import { durationOf } from "./duration.ts";
 import { placeAll, targetsOn } from "./place.ts";
 import { doubtsAbout } from "./held.ts";
 import { hangingIn, verdictOfPod } from "./pod-verdict.ts";
-import { type Held, heldByBudgets, quotaFinding } from "./refusals.ts";
+import { type HeldByBudget, heldByBudgets, quotaFinding } from "./refusals.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 
 interface Judged {
@@ -136,7 +136,11 @@ export function waitingForControllers(pods: readonly PodVerdict[]): readonly str
 }
 
 /** Pods that may never go, though nothing says so. */
-function mayStay(judged: readonly Judged[], held: ReadonlyMap<string, Held>, f: PreflightFacts): readonly string[] {
+function mayStay(
+  judged: readonly Judged[],
+  held: ReadonlyMap<string, HeldByBudget>,
+  f: PreflightFacts,
+): readonly string[] {
   const unreplaced = judged.flatMap(({ pod }) => {
     const { budget, room } = held.get(pod.uid) ?? {};
     if (budget === undefined || room !== undefined) return [];

@@ -131,10 +131,10 @@ interface Rules {
 
 /** Features mark first what is urgent. */
 export const FEATURE_RULES: readonly Rules[] = FEATURES.flatMap((one) => ("plan" in one ? [one] : []));
-export const BUDGETS: Rules = { name: "budget", plan: planBudgets };
-const EVACUATIONS: Rules = { name: "evacuation", plan: planEvacuations };
-export const BEGINNINGS: Rules = { name: "beginnings", plan: planBeginnings };
-export const HISTORY: Rules = { name: "history", plan: planHistory };
+export const BUDGET_RULES: Rules = { name: "budget", plan: planBudgets };
+const EVACUATION_RULES: Rules = { name: "evacuation", plan: planEvacuations };
+export const BEGINNING_RULES: Rules = { name: "beginnings", plan: planBeginnings };
+export const HISTORY_RULES: Rules = { name: "history", plan: planHistory };
 
 export async function carryOut(rules: readonly Rules[], world: World, deps: Deps): Promise<Result> {
   const results: Result[] = [];
@@ -156,7 +156,7 @@ export async function carryOut(rules: readonly Rules[], world: World, deps: Deps
 
 /** Rules for one VMI. Budgets are created before migrations. */
 export function rulesFor({ evacuations }: World): readonly Rules[] {
-  return [...FEATURE_RULES, ...(isBudgetDue(evacuations) ? [BUDGETS] : []), EVACUATIONS];
+  return [...FEATURE_RULES, ...(isBudgetDue(evacuations) ? [BUDGET_RULES] : []), EVACUATION_RULES];
 }
 
 /** So long a watch may be behind: a mark that it shows may be that of the Evacuation before, and not the present one's. */

@@ -4,7 +4,7 @@ import { ClusterError, isForbidden } from "../kube/failures.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
-import { isDue, type Refusal, type Shielded } from "../shield/shield.ts";
+import { isLookDue, type RefusedShutdown, type Shielded } from "../shield/shield.ts";
 import { eachOf } from "../evacuation/each-of.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import { migrationsOf } from "../kube/requests.ts";
@@ -19,7 +19,7 @@ export async function observeShield(evacuations: readonly EvacuationFacts[], obs
   const read = await eachOf(names, (name) => cluster.get("nodes", named(name)));
   const nodes = new Map(read.results.map((node) => [node?.name, node]));
   const { results: shielded } = await eachOf(vmis, async (vmi): Promise<Shielded> => {
-    const more = isDue(vmi, observer) ? await observeRefusal(vmi, observer) : { migrations: [] };
+    const more = isLookDue(vmi, observer) ? await observeRefusal(vmi, observer) : { migrations: [] };
     return { vmi, node: nodes.get(vmi.nodeName), ...more };
   });
   return { ...world, shielded };
@@ -44,7 +44,7 @@ const SAMPLE = 50;
 export async function readRefusal(
   { namespace, uid }: VmiFacts,
   cluster: Client,
-): Promise<Refusal | "Unknown" | undefined> {
+): Promise<RefusedShutdown | "Unknown" | undefined> {
   const fields = { "involvedObject.uid": uid, reason: "SyncFailed" };
   try {
     const events = await cluster.list("events", { namespace, fields, limit: SAMPLE });

@@ -10,12 +10,12 @@ import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import {
   attempt,
-  BEGINNINGS,
-  BUDGETS,
+  BEGINNING_RULES,
+  BUDGET_RULES,
   carryOut,
   type Deps,
   FEATURE_RULES,
-  HISTORY,
+  HISTORY_RULES,
   isTime,
   NOTHING,
   rulesFor,
@@ -201,7 +201,7 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
 async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const world = await observeNodes(around, observerOf(deps));
-  const started = await carryOut([...FEATURE_RULES, BEGINNINGS], world, deps);
+  const started = await carryOut([...FEATURE_RULES, BEGINNING_RULES], world, deps);
   const forTaints = world.evacuations.filter((e) => isActive(e) && e.spec.cause === "NoExecuteTaint");
   return sum([started, await requeue(world, started, deps), await reconcileVmisOf(forTaints, liveOf(deps))]);
 }
@@ -224,8 +224,8 @@ async function requeue(before: World, started: Result, deps: Deps): Promise<Resu
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { world, unread } = await observeAll(observerOf(deps));
   const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
-  const others = [...FEATURE_RULES, BEGINNINGS, HISTORY].map((rules) => carryOut([rules], world, deps));
-  const scans = [carryOut([BUDGETS], budgeted, deps), ...others];
+  const others = [...FEATURE_RULES, BEGINNING_RULES, HISTORY_RULES].map((rules) => carryOut([rules], world, deps));
+  const scans = [carryOut([BUDGET_RULES], budgeted, deps), ...others];
   const scanned = await Promise.all(scans);
   const unfinished = world.evacuations.filter(isUnfinished);
   const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);

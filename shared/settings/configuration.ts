@@ -56,14 +56,14 @@ interface Gates {
   readonly featureGates: Partial<Record<FeatureGate, boolean>>;
 }
 
-export type LifeboatConfiguration = OwnSettings & Gates;
+export type ConfigurationSpec = OwnSettings & Gates;
 
-export function defaultConfiguration(): LifeboatConfiguration {
+export function defaultConfiguration(): ConfigurationSpec {
   return Spec.parse({});
 }
 
 export interface ParsedConfiguration {
-  readonly value: LifeboatConfiguration;
+  readonly value: ConfigurationSpec;
   /** Fields that this version does not know, or whose values it does not know. */
   readonly problems: readonly ConfigProblem[];
 }
@@ -96,7 +96,7 @@ function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknow
 
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: "", featureGates: [] };
 
-export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
+export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: ConfigurationSpec): Settings {
   const {
     featureGates,
     evictionStrategy,

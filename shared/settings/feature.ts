@@ -30,7 +30,7 @@ export interface Feature {
   /** Returns what the configuration sets and what has no effect, or less than expected. */
   readonly notes?: (settings: Settings) => readonly string[];
   /** Its check of `lifeboat doctor`. */
-  readonly examine?: (seen: Seen) => Promise<readonly Finding[]>;
+  readonly examine?: (seen: Examined) => Promise<readonly Finding[]>;
 }
 
 interface Permission extends Right {
@@ -38,13 +38,13 @@ interface Permission extends Right {
 }
 
 /** `of`: GROUP/RESOURCE, or RESOURCE of the core group. `without`: what no longer works. */
-export function permission(verb: string, of: string, without: string, more: Partial<Right> = {}): Permission {
+export function grant(verb: string, of: string, without: string, more: Partial<Right> = {}): Permission {
   const [resource = "", group = ""] = of.split("/").toReversed();
   return { verb, group, resource, ...more, without };
 }
 
 /** What a check may read. A read that fails throws, and the doctor says so. */
-export interface Seen {
+export interface Examined {
   readonly settings: Settings;
   readonly permissions: () => Promise<Finding>;
   readonly nodeEvacuations: () => Promise<readonly NodeEvacuationFacts[]>;

@@ -7,7 +7,7 @@ import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
 import { areEvictionsCovered, isGateOn } from "./guarded.ts";
 import { CONFIGURATION, GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isShieldWanted, type Settings } from "./settings.ts";
-import { type LifeboatConfiguration, mergeSettings, parseConfiguration } from "./configuration.ts";
+import { type ConfigurationSpec, mergeSettings, parseConfiguration } from "./configuration.ts";
 import { kubeVirt } from "../kube/requests.ts";
 
 /** With what a cluster is observed. */
@@ -96,7 +96,7 @@ async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefine
 }
 
 /** A condition says what is wrong with a field, and a metric that some field is. */
-async function readConfiguration(cluster: Client): Promise<LifeboatConfiguration> {
+async function readConfiguration(cluster: Client): Promise<ConfigurationSpec> {
   const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
   return parseConfiguration(facts?.spec ?? {}).value;
 }

@@ -61,7 +61,7 @@ function installedState(installed: InstalledWebhooks, e: WebhookExpectation): We
 }
 
 function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, tokens }: WebhookExpectation): string[] {
-  const parts = partsOf(url);
+  const parts = partsOfUrl(url);
   if (parts?.endpoint !== endpoint || parts.cluster !== cluster) {
     return [`its path is not /clusters/${cluster}/admission/${endpoint} with a webhookToken of this cluster`];
   }
@@ -73,7 +73,7 @@ function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, token
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
 
 /** Undefined: it leads to no endpoint of Lifeboat's. Holds the token. */
-export function partsOf(url: string) {
+export function partsOfUrl(url: string) {
   const [found, base = "", cluster = "", endpoint = "", token] = PATH.exec(url) ?? [];
   if (found === undefined) return undefined;
   return { base, cluster: decoded(cluster), endpoint, token: token === undefined ? undefined : decoded(token) };

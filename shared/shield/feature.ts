@@ -1,6 +1,6 @@
 /** The shield, as a feature. */
 import { PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
-import { applying, type Feature, permission } from "../settings/feature.ts";
+import { applying, type Feature, grant } from "../settings/feature.ts";
 import { isShieldWanted } from "../settings/settings.ts";
 import { VERSIONS, versionText } from "../settings/versions.ts";
 import { planShield } from "./shield.ts";
@@ -14,8 +14,8 @@ export const shield = {
   isOn: isShieldWanted,
   manifests: ["shield"],
   permissions: [
-    permission("list", "events", "a VM that the shield covers is let go although its shutdown was not refused"),
-    permission("get", "plugin.kubevirt.io/plugins", "the shield covers no VM", { name: SHIELD_PLUGIN }),
+    grant("list", "events", "a VM that the shield covers is let go although its shutdown was not refused"),
+    grant("get", "plugin.kubevirt.io/plugins", "the shield covers no VM", { name: SHIELD_PLUGIN }),
   ],
   needs,
   kubevirtGate: PLUGINS_GATE,

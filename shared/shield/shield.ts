@@ -25,7 +25,7 @@ const LATE_SECONDS = 75;
 export const OVER = "over";
 
 /** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
-export interface Refusal {
+export interface RefusedShutdown {
   readonly first: number;
   readonly last: number;
 }
@@ -35,7 +35,7 @@ export interface Shielded {
   readonly vmi: VmiFacts;
   readonly node?: NodeFacts | undefined;
   /** `Unknown`: they could not be read. Absent: none, or not looked for, because the label says that it is not time yet. */
-  readonly refusal?: Refusal | "Unknown" | undefined;
+  readonly refusal?: RefusedShutdown | "Unknown" | undefined;
   /** Read where it may be time to end. */
   readonly migrations: readonly MigrationFacts[];
 }
@@ -72,7 +72,7 @@ function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
 }
 
 /** Whether it is time to look for refusals. */
-export function isDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
+export function isLookDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
   const until = untilOf(vmi);
   return vmi.shield !== OVER && (until <= now.getTime() || until > longest(vmi, settings, now) + 1000);
 }
@@ -109,7 +109,7 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   const { vmi, node, refusal, migrations } = one;
   const { settings, now, evacuations } = w;
   if (!isShieldable(vmi, settings) || !isInDanger(vmi, node, evacuations)) return [[takeOff(vmi)]];
-  if (!isDue(vmi, w)) return [];
+  if (!isLookDue(vmi, w)) return [];
   const hold = holdSeconds(vmi, settings) * 1000;
   const since = refusedSince(vmi, refusal, hold);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];

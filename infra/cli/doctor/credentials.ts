@@ -4,13 +4,13 @@ import { failed, type Finding, ok, warning } from "../../../shared/settings/find
 import { readable } from "./check.ts";
 import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./installation.ts";
-import { isInCluster, type Reads } from "./reads.ts";
+import { isInCluster, type DoctorReads } from "./reads.ts";
 
 /** A token that has no end is replaced by hand; once a year is what most rules ask for. */
 const OLD_SECONDS = 365 * 86_400;
 const ROTATE = "infra/kubernetes/README.md#rotate says how to give the Worker another token";
 
-export async function tokens(reads: Reads): Promise<readonly Finding[]> {
+export async function tokens(reads: DoctorReads): Promise<readonly Finding[]> {
   const all = await reads.tokens();
   const used = all.filter(({ isUsed }) => isUsed).length;
   if (await isInCluster(reads)) {
@@ -27,7 +27,7 @@ export async function tokens(reads: Reads): Promise<readonly Finding[]> {
   return [...all.map((token) => ofSecret(token, used > 0, reads.now)), ...(used > 1 ? [several] : [])];
 }
 
-type TokenSecret = Awaited<ReturnType<Reads["tokens"]>>[number];
+type TokenSecret = Awaited<ReturnType<DoctorReads["tokens"]>>[number];
 
 function ofSecret({ name, createdAt, isUsed }: TokenSecret, isAnyUsed: boolean, now: Date): Finding {
   const seconds = (now.getTime() - Date.parse(createdAt)) / 1000;
@@ -43,7 +43,7 @@ function deleting(name: string): string {
 }
 
 /** A bound token has its end in itself, and no Secret; one whose Secret was deleted is revoked. Only the trial tells them apart. */
-async function withoutSecret({ trial }: Reads): Promise<Finding> {
+async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";
   const answered = isAnswered(await readable(trial));
   if (answered === true) return ok(`${said}: the Worker's ends by itself`);
@@ -52,6 +52,6 @@ async function withoutSecret({ trial }: Reads): Promise<Finding> {
 }
 
 /** Where it cannot be read, another check says so. */
-export async function credentialsValid(reads: Reads): Promise<readonly Finding[]> {
+export async function credentialsValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CredentialsValid", reads) : [];
 }

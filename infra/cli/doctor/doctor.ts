@@ -13,9 +13,9 @@ import * as kubevirt from "./kubevirt.ts";
 import * as installation from "./installation.ts";
 import { grantsOf, permissions, permissionsOf } from "./permissions.ts";
 import { launchers, policies } from "./policies.ts";
-import { type Reads, readsOf, settingsOf } from "./reads.ts";
+import { type DoctorReads, readsOf, settingsOf } from "./reads.ts";
 
-type Check = (reads: Reads) => Promise<readonly Finding[] | Finding>;
+type Check = (reads: DoctorReads) => Promise<readonly Finding[] | Finding>;
 
 const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   Kubernetes: [kubevirt.apiServerAnswers, kubevirt.apiServerVersion],
@@ -23,7 +23,7 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   Lifeboat: [
     installation.installed,
     installation.lifeboatServed,
-    installation.conditions,
+    installation.reportedConditions,
     permissions,
     ...FEATURES.map(examinationOf),
     policies,
@@ -79,7 +79,7 @@ interface Said extends Finding {
   readonly group: string;
 }
 
-export async function examine(reads: Reads): Promise<readonly Said[]> {
+export async function examine(reads: DoctorReads): Promise<readonly Said[]> {
   const said: Said[] = [];
   const all = Object.entries(CHECKS).flatMap(([group, checks]) => checks.map((check) => [group, check] as const));
   for (const [group, check] of all) {

@@ -3,7 +3,7 @@ import { saysUndecided } from "../../../shared/settings/failure-posture.ts";
 import { DRY_RUN_WORDS } from "../../../shared/eviction/messages.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { LOGS, readable } from "./check.ts";
-import { isInCluster, type Reads } from "./reads.ts";
+import { isInCluster, type DoctorReads } from "./reads.ts";
 import { type EvictionTrial, GONE } from "./trial.ts";
 
 const NAME = "evictions.lifeboat.dev";
@@ -13,7 +13,7 @@ const TOKEN = "the API server does not accept the Worker's token (see Credential
 /** What an endpoint says of what is not its own. */
 const OTHER_ENDPOINT = "not a review of";
 
-export async function evictionAnswered(reads: Reads): Promise<Finding> {
+export async function evictionAnswered(reads: DoctorReads): Promise<Finding> {
   const trial = await reads.trial();
   if (trial.pod === undefined) {
     const { causes, fix, isMissing } = await explanationOf("", reads);
@@ -52,7 +52,7 @@ function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: s
 }
 
 /** Why Lifeboat may not have answered, and what fixes that. */
-async function explanationOf(message: string, reads: Reads) {
+async function explanationOf(message: string, reads: DoctorReads) {
   const inside = await isInCluster(reads);
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");
   const install = `lifeboat install${inside ? "" : " --worker URL"}`;

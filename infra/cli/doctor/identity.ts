@@ -7,12 +7,12 @@ import { isOwn } from "../install/trusted.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
 import { conditionOf } from "./installation.ts";
-import { isInCluster, type Reads } from "./reads.ts";
+import { isInCluster, type DoctorReads } from "./reads.ts";
 
 const SECRET = "Secret lifeboat-server";
 const UNSERVED = "a replica that starts serves nothing, and those that run keep what they have read before";
 
-export async function identity(reads: Reads): Promise<readonly Finding[]> {
+export async function identity(reads: DoctorReads): Promise<readonly Finding[]> {
   if (!(await isInCluster(reads))) return [];
   const { secret, cluster, webhooks } = await reads.identity();
   if (secret === undefined) return [failed(`there is no ${SECRET}`, UNSERVED, "lifeboat install")];
@@ -49,6 +49,6 @@ function fixOf({ isCertManagers, data }: ServerSecret): string {
 }
 
 /** Skips the check if the LifeboatConfiguration cannot be read: another check reports that failure. */
-export async function certificateValid(reads: Reads): Promise<readonly Finding[]> {
+export async function certificateValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CertificateValid", reads) : [];
 }

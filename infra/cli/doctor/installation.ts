@@ -5,7 +5,7 @@ import { durationText } from "../../../shared/settings/time.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { LOGS, readable } from "./check.ts";
 import { RELAY_INSTALL } from "./permissions.ts";
-import { isInCluster, type Reads, settingsOf } from "./reads.ts";
+import { isInCluster, type DoctorReads, settingsOf } from "./reads.ts";
 
 const EDIT = "kubectl edit lifeboatconfiguration lifeboat";
 
@@ -14,7 +14,7 @@ export async function installed({
   evictionWebhook,
   context,
   server,
-}: Reads): Promise<readonly Finding[]> {
+}: DoctorReads): Promise<readonly Finding[]> {
   const [kinds, webhook] = [await lifeboatKinds(), await evictionWebhook()];
   if (kinds.length > 0 || webhook !== undefined) return [];
   const where = `there are neither its kinds nor its webhook: context "${context}", ${server}`;
@@ -22,7 +22,7 @@ export async function installed({
   return [failed("Lifeboat is not installed in this cluster", where, fix)];
 }
 
-export async function lifeboatServed({ lifeboatKinds }: Reads): Promise<Finding> {
+export async function lifeboatServed({ lifeboatKinds }: DoctorReads): Promise<Finding> {
   const served = await lifeboatKinds();
   const missing = ["evacuations", "nodeevacuations", "lifeboatconfigurations"].filter((kind) => !served.includes(kind));
   if (missing.length === 0) return ok("lifeboat.dev/v1alpha1 is served");
@@ -34,7 +34,7 @@ const RECONCILE = 'curl -X POST -H "Authorization: Bearer $WEBHOOK_TOKEN" $LIFEB
 const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
 
 /** What Lifeboat's full scans have written about themselves into the LifeboatConfiguration. */
-export async function conditions(reads: Reads): Promise<readonly Finding[]> {
+export async function reportedConditions(reads: DoctorReads): Promise<readonly Finding[]> {
   const found = await reads.configuration();
   if (found === undefined) {
     const reason = "so no conditions say how Lifeboat is: kubectl explain lifeboatconfiguration";
@@ -61,7 +61,7 @@ const FIXES = {
 } as const satisfies Record<Condition["type"], readonly [string, string]>;
 
 /** None where no full scan has reported it. */
-export async function conditionOf(type: Condition["type"], reads: Reads): Promise<readonly Finding[]> {
+export async function conditionOf(type: Condition["type"], reads: DoctorReads): Promise<readonly Finding[]> {
   const [found, inside] = [await reads.configuration(), await isInCluster(reads)];
   const condition = found?.conditions.find((one) => one.type === type);
   if (found === undefined || condition === undefined) return [];
@@ -81,7 +81,7 @@ export async function conditionOf(type: Condition["type"], reads: Reads): Promis
 }
 
 /** Whether it is there where it is needed, and ready, which it is once each of its watches has had a list. */
-export async function relay(reads: Reads): Promise<Finding> {
+export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);
   if (inside !== undefined) {
     return replicas("Lifeboat in the cluster, which is also the relay", "lifeboat-server", inside);
@@ -93,7 +93,7 @@ export async function relay(reads: Reads): Promise<Finding> {
   return failed("there is no relay", reasons, RELAY_INSTALL);
 }
 
-type Deployment = NonNullable<Awaited<ReturnType<Reads["relay"]>>>;
+type Deployment = NonNullable<Awaited<ReturnType<DoctorReads["relay"]>>>;
 
 function replicas(what: string, name: string, { wanted, available, message }: Deployment): Finding {
   const said = `${what}: ${available} of ${wanted} replicas are available`;
@@ -104,7 +104,7 @@ function replicas(what: string, name: string, { wanted, available, message }: De
 }
 
 /** Its ConfigMap may still be the one of site.yaml. */
-export async function relaySite(reads: Reads): Promise<readonly Finding[]> {
+export async function relaySite(reads: DoctorReads): Promise<readonly Finding[]> {
   const data = (await readable(reads.relay)) && (await reads.site());
   const isShipped = Object.values(data ?? {}).some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text));
   if (!isShipped) return [];

@@ -4,12 +4,12 @@ import { KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { isOld, OLDEST } from "../../../shared/settings/versions.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { Unread } from "./check.ts";
-import { KUBEVIRT_WEBHOOK, type Reads } from "./reads.ts";
+import { KUBEVIRT_WEBHOOK, type DoctorReads } from "./reads.ts";
 
 const OLD = "Lifeboat is neither made for older versions nor tested with them";
 const INSTALL = "https://kubevirt.io/user-guide/cluster_admin/installation/";
 
-export async function apiServerAnswers({ version, context, server }: Reads): Promise<readonly Finding[]> {
+export async function apiServerAnswers({ version, context, server }: DoctorReads): Promise<readonly Finding[]> {
   try {
     await version();
     return [];
@@ -22,7 +22,7 @@ export async function apiServerAnswers({ version, context, server }: Reads): Pro
   }
 }
 
-export async function apiServerVersion({ version }: Reads): Promise<Finding> {
+export async function apiServerVersion({ version }: DoctorReads): Promise<Finding> {
   const { text, minor } = await version();
   const needs = `(needs 1.${OLDEST.kubernetes})`;
   if (minor === undefined) return warning(`the API server is ${text} ${needs}`, "it does not say its minor version");
@@ -31,7 +31,7 @@ export async function apiServerVersion({ version }: Reads): Promise<Finding> {
   return failed(`the API server is ${text}, too old ${needs}`, OLD, fix);
 }
 
-export async function kubevirtServed({ kubevirtKinds, context, server }: Reads): Promise<Finding> {
+export async function kubevirtServed({ kubevirtKinds, context, server }: DoctorReads): Promise<Finding> {
   const served = await kubevirtKinds();
   if (served.length === 0) {
     const reason = `KubeVirt is not installed, or this is the wrong cluster: context "${context}", ${server}`;
@@ -41,9 +41,9 @@ export async function kubevirtServed({ kubevirtKinds, context, server }: Reads):
   return ok("kubevirt.io/v1 is served");
 }
 
-type KubeVirtSeen = NonNullable<Awaited<ReturnType<Reads["kubevirt"]>>>;
+type KubeVirtSeen = NonNullable<Awaited<ReturnType<DoctorReads["kubevirt"]>>>;
 
-export async function kubevirtObject({ kubevirt }: Reads): Promise<readonly Finding[]> {
+export async function kubevirtObject({ kubevirt }: DoctorReads): Promise<readonly Finding[]> {
   const found = await kubevirt();
   if (found !== undefined) return [version(found), strategy(found), ...rollout(found)];
   return [failed("there is no KubeVirt object", "KubeVirt's operator installs nothing without one", INSTALL)];
@@ -84,7 +84,7 @@ function patchOf({ facts: { namespace }, name }: KubeVirtSeen, configuration: ob
   return `kubectl -n ${namespace} patch kubevirt ${name} --type merge -p '${body}'`;
 }
 
-export async function kubevirtWebhook({ reviewers }: Reads): Promise<Finding> {
+export async function kubevirtWebhook({ reviewers }: DoctorReads): Promise<Finding> {
   const webhooks = await reviewers();
   if (webhooks?.some(failsClosed) === true) return ok(`${KUBEVIRT_WEBHOOK} fails closed`);
   const what = `${KUBEVIRT_WEBHOOK} ${webhooks === undefined ? "is missing" : "does not fail closed"}`;

@@ -3,10 +3,10 @@ import { featuresOn } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { failed, type Finding, ok } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
-import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
+import { isInCluster, type Permission, type DoctorReads, settingsOf } from "./reads.ts";
 
 /** By the part that grants them. */
-export async function permissions(reads: Reads): Promise<readonly Finding[]> {
+export async function permissions(reads: DoctorReads): Promise<readonly Finding[]> {
   const server = (await isInCluster(reads)) ? ["server/kubernetes/component/rbac.yaml"] : [];
   const relay = (await readable(reads.relay)) === undefined ? [] : ["relay/kubernetes/rbac.yaml"];
   const granting = featuresOn(await settingsOf(reads)).filter(({ permissions }) => permissions !== undefined);
@@ -19,7 +19,7 @@ export function grantsOf({ name }: Feature): string {
   return `kubernetes/optional/${name}/${name}.yaml`;
 }
 
-export async function permissionsOf(file: string, reads: Reads): Promise<Finding> {
+export async function permissionsOf(file: string, reads: DoctorReads): Promise<Finding> {
   const missing = (await reads.granted()).filter((one) => !one.allowed && one.file === file);
   return lacking(file, missing);
 }

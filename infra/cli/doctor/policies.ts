@@ -7,7 +7,7 @@ import type { HoldPolicy } from "../../../shared/settings/holds.ts";
 import { fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "../install/guard.ts";
 import { filesOf, type Manifest, manifestsIn } from "../install/manifests.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
-import type { Reads } from "./reads.ts";
+import type { DoctorReads } from "./reads.ts";
 
 const FIX = "lifeboat install --with guard";
 
@@ -22,7 +22,7 @@ export function idOf({ kind, metadata: { name } }: Manifest): string {
 }
 
 /** Usernames, KubeVirt's account, Lease and hold, and all else that is shipped. What is missing, and what has no gate, another check says. */
-export async function policies({ holdPolicies, guardSite, policyObjects }: Reads): Promise<readonly Finding[]> {
+export async function policies({ holdPolicies, guardSite, policyObjects }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
   if (there.size === 0) return [];
   const [site, objects] = [await guardSite(), await policyObjects()];
@@ -60,7 +60,7 @@ export function differencesOf(wanted: unknown, found: unknown, path: string): re
   if (list === undefined && fields !== undefined && others !== undefined) {
     return Object.entries(fields).flatMap(([key, value]) => differencesOf(value, others[key], `${path}.${key}`));
   }
-  const [is, shouldBe] = [textOf(found), textOf(wanted)];
+  const [is, shouldBe] = [oneLine(found), oneLine(wanted)];
   return is === shouldBe ? [] : [`${path} is ${is}, and should be ${shouldBe}`];
 }
 
@@ -69,7 +69,7 @@ function nameIn(value: unknown): string | undefined {
 }
 
 /** Expressions may be broken into lines in another way. */
-function textOf(value: unknown): string {
+function oneLine(value: unknown): string {
   return typeof value === "string" ? value.replaceAll(/\s+/g, " ").trim() : (JSON.stringify(value) ?? "absent");
 }
 
@@ -78,7 +78,7 @@ const MOST = 10;
 const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
 
 /** A pod with the labels of a launcher that KubeVirt has not made: it would survive taints. */
-export async function launchers({ holdPolicies, launcherPods }: Reads): Promise<readonly Finding[]> {
+export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
   if (!HOLDING.some((policy) => there.has(policy))) return [];
   const { pods, vmis } = await launcherPods();

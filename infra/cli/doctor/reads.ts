@@ -12,7 +12,7 @@ import { loadPolicy } from "../../../shared/descheduling/policy-file.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { Settings } from "../../../shared/settings/settings.ts";
 import {
-  partsOf,
+  partsOfUrl,
   WEBHOOK_OBJECTS,
   WEBHOOK_RESOURCES,
   type WebhookEndpoint,
@@ -35,7 +35,7 @@ const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
 const RELAY = { ...INSIDE, name: "lifeboat-relay" };
 const SERVER = { ...INSIDE, name: "lifeboat-server" };
 
-export type Reads = ReturnType<typeof readsOf>;
+export type DoctorReads = ReturnType<typeof readsOf>;
 
 export const KUBEVIRT_WEBHOOK = `KubeVirt's own eviction webhook (${names.KUBEVIRT_WEBHOOKS})`;
 const SERVED = "what the API server serves";
@@ -122,13 +122,13 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
 }
 
 /** Those in force, as far as they could be read: shared/settings decides, as in the Worker. */
-export async function settingsOf({ kubevirt, configuration }: Reads): Promise<Settings> {
+export async function settingsOf({ kubevirt, configuration }: DoctorReads): Promise<Settings> {
   const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, value);
 }
 
 /** While one form replaces the other, it is the one that the API server asks. */
-export async function isInCluster({ inside, evictionWebhook }: Reads): Promise<boolean> {
+export async function isInCluster({ inside, evictionWebhook }: DoctorReads): Promise<boolean> {
   const isThere = (await readable(inside)) !== undefined;
   return isThere && (await readable(evictionWebhook))?.base === undefined;
 }
@@ -178,7 +178,7 @@ async function readKubeVirt(cluster: Client) {
 async function readAddress(to: Client, endpoint: WebhookEndpoint) {
   const found = await to.get(WEBHOOK_RESOURCES[endpoint], named(WEBHOOK_OBJECTS[endpoint]));
   if (found === undefined) return undefined;
-  return { base: partsOf(found.webhooks[0]?.url ?? "")?.base || undefined };
+  return { base: partsOfUrl(found.webhooks[0]?.url ?? "")?.base || undefined };
 }
 
 const Variable = z.object({ name: z.string(), value: z.optional(z.string()) });

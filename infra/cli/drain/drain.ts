@@ -1,6 +1,6 @@
 /** `lifeboat drain`: asks for nodes to be emptied, one after the other, by NodeEvacuations, and follows them. */
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { type Manifest, meaningOf } from "../../../shared/kube/client.ts";
+import { type NewObject, meaningOf } from "../../../shared/kube/client.ts";
 import {
   hasEnded,
   type NodeEvacuationFacts,
@@ -129,7 +129,7 @@ interface Plan {
   readonly node: string;
   /** One that has not ended is joined. */
   readonly known: NodeEvacuationFacts | undefined;
-  readonly manifest: Manifest;
+  readonly manifest: NewObject;
 }
 
 /** Each waits for the one before it. */
@@ -177,7 +177,7 @@ function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacua
 }
 
 /** As the API server would give it back. */
-function factsOf(manifest: Manifest): NodeEvacuationFacts {
+function factsOf(manifest: NewObject): NodeEvacuationFacts {
   const metadata = { ...manifest.metadata, uid: "", resourceVersion: "", creationTimestamp: "1970-01-01T00:00:00Z" };
   return SCHEMAS.nodeevacuations.facts.parse({ ...manifest, metadata });
 }
@@ -230,7 +230,7 @@ async function ask(plans: readonly Plan[], { connection, host }: With): Promise<
   return asked;
 }
 
-async function created(manifest: Manifest, connection: Connection): Promise<NodeEvacuationFacts> {
+async function created(manifest: NewObject, connection: Connection): Promise<NodeEvacuationFacts> {
   const answer = await connection.cluster().create("nodeevacuations", manifest);
   meaningOf(answer, {});
   return answer.facts();

@@ -30,7 +30,7 @@ export interface Following {
 }
 
 /** One, and the Evacuations of its VMs, as far as the person may see them. */
-export interface Seen {
+export interface Followed {
   readonly ne: NodeEvacuationFacts;
   readonly evacuations: readonly EvacuationFacts[];
 }
@@ -45,7 +45,7 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   const began = host.now().getTime();
   const look = steadily(() => read(asked, following), following);
   const say = createNews(host);
-  let seen: readonly Seen[] = asked.map((ne) => ({ ne, evacuations: [] }));
+  let seen: readonly Followed[] = asked.map((ne) => ({ ne, evacuations: [] }));
   for (;;) {
     seen = (await look()) ?? seen;
     const seconds = (host.now().getTime() - began) / 1000;
@@ -57,16 +57,16 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
 }
 
 /** Lifeboat has not looked at the first of them yet. */
-function isSilent([first]: readonly Seen[], seconds: number): boolean {
+function isSilent([first]: readonly Followed[], seconds: number): boolean {
   return first?.ne.status.phase === undefined && seconds > SILENT_SECONDS;
 }
 
-function isForLater(seen: readonly Seen[], { host }: Following): boolean {
+function isForLater(seen: readonly Followed[], { host }: Following): boolean {
   return seen.every(({ ne }) => !isDue(ne, host.now()));
 }
 
 /** Undefined: there is more to follow. */
-function codeOf(seen: readonly Seen[], seconds: number, following: Following): ExitCode | undefined {
+function codeOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   if (following.host.interrupted.aborted) return EXIT.interrupted;
   const code = endOf(seen, seconds, following);
   if (code !== undefined) return code;
@@ -81,7 +81,7 @@ function codeOf(seen: readonly Seen[], seconds: number, following: Following): E
 const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The NodeEvacuation stays: Lifeboat takes it up when it runs.`;
 
 /** What begins later is not waited for, also where Lifeboat looks later. */
-function endOf(seen: readonly Seen[], seconds: number, following: Following): ExitCode | undefined {
+function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   const { host, waitForBlocked, at } = following;
   const all = seen.map(({ ne }) => ne);
   if (all.some((ne) => hasEnded(ne) && ne.status.phase !== "Evacuated")) return EXIT.no;
@@ -92,7 +92,7 @@ function endOf(seen: readonly Seen[], seconds: number, following: Following): Ex
   return open.length === 0 || (at !== undefined && open.every(isLater)) ? EXIT.done : undefined;
 }
 
-async function read(asked: readonly NodeEvacuationFacts[], { connection }: Following): Promise<readonly Seen[]> {
+async function read(asked: readonly NodeEvacuationFacts[], { connection }: Following): Promise<readonly Followed[]> {
   const cluster = connection.cluster();
   const all = await cluster.list("nodeevacuations");
   return await Promise.all(
@@ -147,7 +147,7 @@ function createNews(host: Host): (lines: readonly string[]) => void {
 }
 
 /** What has become of VMs, what cannot leave and who can change that, how far the node is. */
-function linesOf({ ne: { spec, status }, evacuations }: Seen): readonly string[] {
+function linesOf({ ne: { spec, status }, evacuations }: Followed): readonly string[] {
   const ended = evacuations.filter((one) => one.status.completionTime !== undefined);
   return [
     ...ended.map(({ namespace, spec: of, status: is }) => plain(`VM ${namespace}/${of.vmiName}: ${is.message ?? ""}`)),

@@ -6,7 +6,7 @@ import { isDue } from "../../../shared/maintenance/world.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import { paintFor, plain, printData, printTable } from "../print.ts";
-import type { Following, Seen } from "./follow.ts";
+import type { Following, Followed } from "./follow.ts";
 
 interface NodeReport {
   readonly node: string;
@@ -33,7 +33,7 @@ interface VmReport {
   readonly tookSeconds: number;
 }
 
-export function printReport(seen: readonly Seen[], code: ExitCode, { host, output }: Following): ExitCode {
+export function printReport(seen: readonly Followed[], code: ExitCode, { host, output }: Following): ExitCode {
   const reports = seen.map((one) => reportOf(one, host.now()));
   if (output === "json") {
     printData({ nodes: reports }, "json", host);
@@ -65,7 +65,7 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
   Expired: ["×", "red"],
 };
 
-function reportOf({ ne, evacuations }: Seen, now: Date): NodeReport {
+function reportOf({ ne, evacuations }: Followed, now: Date): NodeReport {
   const {
     phase = "Scheduled",
     message = isDue(ne, now) ? "Lifeboat has not looked at it yet" : startText(ne.spec),
@@ -114,7 +114,7 @@ function rowOf(node: string, vm: VmReport): readonly string[] {
 }
 
 /** What there is to do now. */
-function stepsOf(seen: readonly Seen[], code: ExitCode): readonly (readonly [string, string])[] {
+function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly [string, string])[] {
   const open = seen.filter(({ ne }) => !hasEnded(ne)).map(({ ne }) => ne.spec.nodeName);
   const [first] = open;
   if (first === undefined) {

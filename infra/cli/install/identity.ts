@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
-import { partsOf as partsOfUrl } from "../../../shared/settings/webhooks.ts";
+import { partsOfUrl as partsOfUrl } from "../../../shared/settings/webhooks.ts";
 import type { Pair } from "../../server/listener.ts";
 import { HOST } from "../../server/names.ts";
 import { partsOf, SECRET, ServerSecret, tokensIn } from "../../server/secret.ts";
@@ -19,7 +19,7 @@ import { ifThere, readObject, until } from "./apply.ts";
 import { makeCertificate, validityFrom } from "./make-certificate.ts";
 import type { Manifest } from "./manifests.ts";
 import { type Inside, SERVICE } from "./plan.ts";
-import { bundlesAround, decide, encoded, type Present, README, WHERE } from "./trusted.ts";
+import { bundlesAround, decideTrust, encoded, type Present, README, WHERE } from "./trusted.ts";
 
 export interface Giving {
   readonly send: () => Send;
@@ -51,7 +51,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<Given>
   const now = host.now();
   const present = await readPresent(home, giving);
   const { secret } = present;
-  const decision = decide({ ...present, ca, isCertManagers: isCertManagers(home, secret), now });
+  const decision = decideTrust({ ...present, ca, isCertManagers: isCertManagers(home, secret), now });
   if (decision.action === "Refuse") throw new Failed(decision.why);
   const pair = decision.action === "Make" ? await makeCertificate(HOST, validityFrom(now)) : undefined;
   const { webhookToken, change } = changeOf(present, pair);

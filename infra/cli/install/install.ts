@@ -15,7 +15,7 @@ import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts,
 import { giveIdentity, type Given, type Giving, settle } from "./identity.ts";
 import { isAccepted } from "./token.ts";
 import { encoded } from "./trusted.ts";
-import { scanAll, untilReady, type Worker } from "./worker.ts";
+import { askForScan, untilReady, type Worker } from "./worker.ts";
 import { giveEntry, newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
 
 interface Installing extends Applying {
@@ -242,5 +242,5 @@ async function untilWorking({ worker, entry: { file, cluster }, host, seconds }:
 }
 
 async function scan({ worker, host, seconds }: Installing): Promise<void> {
-  if (worker !== undefined) await scanAll(worker, { host, seconds });
+  if (worker !== undefined) await askForScan(worker, { host, seconds });
 }

@@ -27,10 +27,10 @@ export function manifestsIn(path: string): readonly Manifest[] {
 
 /** Of a file whose objects the API server is to name. */
 export function documentsIn(path: string): readonly unknown[] {
-  return loadAll(textOf(path));
+  return loadAll(shippedText(path));
 }
 
-function textOf(path: string): string {
+function shippedText(path: string): string {
   if (typeof BUNDLED_MANIFESTS === "undefined") return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const text = BUNDLED_MANIFESTS[path];
   if (text === undefined) throw new Error(`${path} is not in the bundle`);

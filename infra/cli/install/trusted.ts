@@ -19,13 +19,13 @@ export interface Situation extends Present {
   readonly now: Date;
 }
 
-export type Decision =
+export type TrustDecision =
   | { readonly action: "Make" }
   /** `trusted`: PEM while something changes, and afterwards; absent: cert-manager writes the caBundle. */
   | { readonly action: "Keep"; readonly trusted?: readonly [string, string] }
   | { readonly action: "Refuse"; readonly why: string };
 
-type Rule = (situation: Situation, pair: Pair | undefined) => Decision | undefined;
+type Rule = (situation: Situation, pair: Pair | undefined) => TrustDecision | undefined;
 
 export const WHERE = `Secret ${SECRET.name} in namespace ${SECRET.namespace}`;
 export const README = "infra/server/README.md says how to make one";
@@ -91,7 +91,7 @@ const RULES: readonly Rule[] = [unusable, shortToken, broughtAlong, certManagers
 const RENEWED_BEFORE_MS = 365 * 86_400_000;
 
 /** The first rule that applies decides. */
-export function decide(situation: Situation): Decision {
+export function decideTrust(situation: Situation): TrustDecision {
   const { pair } = partsOf(situation.secret);
   for (const rule of RULES) {
     const decision = rule(situation, pair);

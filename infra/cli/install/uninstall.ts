@@ -13,7 +13,7 @@ import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/requests.ts";
-import { withdraw } from "../../../shared/evacuation/api.ts";
+import { withdrawEvacuation } from "../../../shared/evacuation/api.ts";
 
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [
@@ -115,7 +115,7 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
     for (const evacuation of left.filter(isActive)) {
       if (asked.has(evacuation.uid)) continue;
       asked.add(evacuation.uid);
-      await withdraw(evacuation, connection.cluster());
+      await withdrawEvacuation(evacuation, connection.cluster());
       host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace} withdrawn\n`);
     }
     if (host.now().getTime() > until) {

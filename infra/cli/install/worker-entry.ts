@@ -35,7 +35,7 @@ export async function newEntry(file: string, { server, send, host }: From): Prom
   const { name, token } = await createToken(send, host);
   const entry = { webhookToken: randomBytes(32).toString("hex"), operatorToken: randomBytes(32).toString("hex") };
   try {
-    await createSecretFile(file, textOf({ server, token, ...entry }));
+    await createSecretFile(file, entryText({ server, token, ...entry }));
   } catch (error) {
     await deleteToken(send(), name, host);
     throw error;
@@ -43,7 +43,7 @@ export async function newEntry(file: string, { server, send, host }: From): Prom
   return { file, server, token, ...entry };
 }
 
-function textOf(entry: object): string {
+function entryText(entry: object): string {
   return `${JSON.stringify(entry, null, 2)}\n`;
 }
 

@@ -60,7 +60,7 @@ async function whyNotReady(worker: Worker, host: Host): Promise<string | undefin
 }
 
 /** The first full scan, in as many requests as it takes, each of which may take as long as there is time. */
-export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promise<void> {
+export async function askForScan(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const last = host.now().getTime() + seconds * 1000;
   await until("the first full scan has not ended", { host, seconds }, async () => {
     const ms = Math.max(1, last - host.now().getTime());

@@ -20,7 +20,7 @@ function textIn(input: unknown, issues: Issues): string | undefined {
 }
 
 export const Count = z._default(z.number(), 0);
-export const Phase = z._default(z.string(), "");
+export const PhaseText = z._default(z.string(), "");
 
 type Texts = Readonly<Record<string, string>>;
 type Issues = z.core.ParsePayload["issues"];

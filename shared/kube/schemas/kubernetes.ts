@@ -14,7 +14,7 @@ import {
   listOf,
   Meta,
   part,
-  Phase,
+  PhaseText,
   PodMeta,
   present,
   Quantities,
@@ -37,7 +37,7 @@ export const Pod = kind(
       tolerations: listOf(Toleration),
       schedulingGates: listOf(z.object({ name: z.string() })),
     }),
-    status: part({ phase: Phase, conditions: Conditions }),
+    status: part({ phase: PhaseText, conditions: Conditions }),
   }),
   ({ metadata, spec, status: { phase, conditions } }): PodFacts => {
     const { resourceVersion: _, ...identity } = identityOf(metadata);
@@ -76,7 +76,7 @@ const DESCHEDULING = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PRO
 
 /** A launcher pod, as far as annotating it goes: much smaller than a pod's own facts. */
 export const Launcher = kind(
-  () => ({ metadata: PodMeta, spec: z.object({ nodeName: Text }), status: part({ phase: Phase }) }),
+  () => ({ metadata: PodMeta, spec: z.object({ nodeName: Text }), status: part({ phase: PhaseText }) }),
   ({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
     const { labels, annotations } = metadata;
     return present({

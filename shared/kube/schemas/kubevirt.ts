@@ -10,7 +10,7 @@ import {
   listOf,
   Meta,
   part,
-  Phase,
+  PhaseText,
   present,
   quantity,
   Quantity,
@@ -73,7 +73,7 @@ export const Migration = kind(
     metadata: Meta,
     spec: z.object({ vmiName: z.string(), sendTo: End, receive: End }),
     status: part({
-      phase: Phase,
+      phase: PhaseText,
       migrationState: part({ sourceNode: Text, targetNode: Text, targetPod: Text, failureReason: Text }),
       conditions: Conditions,
       phaseTransitionTimestamps: Phases,

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { VmiFacts } from "../facts.ts";
 import { HOTPLUGS } from "../guest.ts";
 import * as names from "../names.ts";
-import { identityOf, kind, listOf, Meta, part, Phase, present, Text, TextsOrNone } from "./fields.ts";
+import { identityOf, kind, listOf, Meta, part, PhaseText, present, Text, TextsOrNone } from "./fields.ts";
 import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
 
 /** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */
@@ -141,7 +141,7 @@ export const Vmi = kind(
       ...guestShape(),
     }),
     status: part({
-      phase: Phase,
+      phase: PhaseText,
       nodeName: Text,
       evacuationNodeName: Text,
       activePods: TextsOrNone,

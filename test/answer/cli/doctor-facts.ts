@@ -1,7 +1,7 @@
 /** What `lifeboat doctor` finds in a cluster in order: a table's rows change one thing of it. */
 import { Unread } from "../../../infra/cli/doctor/check.ts";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
-import { GRANTED, type Reads } from "../../../infra/cli/doctor/reads.ts";
+import { GRANTED, type DoctorReads } from "../../../infra/cli/doctor/reads.ts";
 import { makeCertificate, validityFrom } from "../../../infra/cli/install/make-certificate.ts";
 import { fitPolicy, type GuardSite } from "../../../infra/cli/install/guard.ts";
 import { idOf, type Installed, SHIPPED } from "../../../infra/cli/doctor/policies.ts";
@@ -13,14 +13,12 @@ import type { TokenSecret } from "../../../infra/cli/install/token.ts";
 /** Of each read, what it finds; or why nothing. */
 type Found<T> = { readonly value: T } | { readonly unread: string };
 type Facts = {
-  readonly [K in keyof Reads as Reads[K] extends () => Promise<unknown> ? K : never]: Reads[K] extends () => Promise<
-    infer T
-  >
-    ? Found<T>
-    : never;
+  readonly [
+    K in keyof DoctorReads as DoctorReads[K] extends () => Promise<unknown> ? K : never
+  ]: DoctorReads[K] extends () => Promise<infer T> ? Found<T> : never;
 };
 export type Tweak = Partial<Facts>;
-type KubeVirtSeen = NonNullable<Awaited<ReturnType<Reads["kubevirt"]>>>;
+type KubeVirtSeen = NonNullable<Awaited<ReturnType<DoctorReads["kubevirt"]>>>;
 
 export const NOW = new Date("2026-11-23T12:00:00Z");
 export const UNREAD = { unread: "it is forbidden" } as const;
@@ -32,7 +30,7 @@ export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): { rea
 
 const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid", "CertificateValid"];
 
-type Identity = Awaited<ReturnType<Reads["identity"]>>;
+type Identity = Awaited<ReturnType<DoctorReads["identity"]>>;
 export const CERTIFICATE = await makeCertificate(HOST, validityFrom(NOW));
 export const base64 = (text: string) => Buffer.from(text).toString("base64");
 
@@ -113,7 +111,7 @@ const NOTHING = { value: undefined };
 const TRIAL = { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' };
 
 /** Each read of a cluster in order, but for the tweak. */
-export function reads(tweak: Tweak = {}): Reads {
+export function reads(tweak: Tweak = {}): DoctorReads {
   return {
     now: NOW,
     context: "jane@prod",

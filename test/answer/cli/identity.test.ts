@@ -11,7 +11,7 @@ import { inClusterManifests, SERVER } from "../../../infra/lab/stage/in-cluster.
 import { createAuthority, secrets, type Sandbox } from "../../../infra/sandbox/index.ts";
 import { trustIn } from "../../../infra/server/certificate.ts";
 import { HOST } from "../../../infra/server/names.ts";
-import { partsOf } from "../../../shared/settings/webhooks.ts";
+import { partsOfUrl } from "../../../shared/settings/webhooks.ts";
 import { startInstalled } from "../../support/installed/in-cluster.ts";
 import { type Installing, installIn, look as lookAt, OPTIONAL, WEBHOOKS } from "./identity-stage.ts";
 
@@ -166,7 +166,10 @@ test("a placeholder in the path is never taken for a token; a token with a slash
   expect((await install()).end.webhookToken).toMatch(/^[0-9a-f]{64}$/);
   await write({ webhookToken: base64("of/ours?0123456789abcdef") });
   const { paths } = (await install()).end;
-  expect(paths.map((path) => partsOf(path)?.token)).toEqual(["of/ours?0123456789abcdef", "of/ours?0123456789abcdef"]);
+  expect(paths.map((path) => partsOfUrl(path)?.token)).toEqual([
+    "of/ours?0123456789abcdef",
+    "of/ours?0123456789abcdef",
+  ]);
 });
 
 test("two at once make one certificate", async () => {

@@ -14,7 +14,7 @@ import {
 } from "../../../shared/kube/requests.ts";
 import { createEvacuation } from "../../../shared/evacuation/create.ts";
 import { act } from "../../../shared/evacuation/perform.ts";
-import { withdraw } from "../../../shared/evacuation/api.ts";
+import { withdrawEvacuation } from "../../../shared/evacuation/api.ts";
 
 const evacuations: core.Resource = {
   apiVersion: "lifeboat.dev/v1alpha1",
@@ -129,9 +129,12 @@ describe("write", () => {
 
 test("withdraw: asked for once or twice, while it goes on or has ended; not of one that is gone", async () => {
   const evacuation = await begun("cancelled");
-  expect([await withdraw(evacuation, cluster), await withdraw(evacuation, cluster)]).toEqual(["Done", "Done"]);
+  expect([await withdrawEvacuation(evacuation, cluster), await withdrawEvacuation(evacuation, cluster)]).toEqual([
+    "Done",
+    "Done",
+  ]);
   expect((await look("cancelled")).spec).toEqual({ ...evacuation.spec, intent: "Withdrawn" });
-  expect(await withdraw({ ...evacuation, name: "nobodys" }, cluster)).toBe("Conflict");
+  expect(await withdrawEvacuation({ ...evacuation, name: "nobodys" }, cluster)).toBe("Conflict");
 });
 
 test("delete: that one only, and again; also one that has not ended", async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";
-import { parseEnvironment } from "../../../infra/relay/config.ts";
+import { parseRelayEnvironment } from "../../../infra/relay/config.ts";
 import { SECRET } from "./fake-worker.ts";
 
 const VALID = {
@@ -16,7 +16,7 @@ const SITE = new URL("../../../infra/relay/kubernetes/site.yaml", import.meta.ur
 
 test("the site's values, as shipped, are the relay's environment, and the placeholder of the secret is refused", () => {
   const [map, secret] = loadAll(readFileSync(SITE, "utf8")).map((one) => Object(one));
-  const parsed = parseEnvironment({ KUBERNETES_SERVICE_HOST: "10.96.0.1", ...map.data, ...secret.stringData });
+  const parsed = parseRelayEnvironment({ KUBERNETES_SERVICE_HOST: "10.96.0.1", ...map.data, ...secret.stringData });
   expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual(["LIFEBOAT_RELAY_SECRET"]);
 });
 
@@ -27,7 +27,7 @@ describe("the environment", () => {
       secret: SECRET,
       port: 8080,
     };
-    expect(parseEnvironment({ ...VALID, PATH: "/usr/bin", KUBECONFIG: undefined })).toEqual({ ok: true, value });
+    expect(parseRelayEnvironment({ ...VALID, PATH: "/usr/bin", KUBECONFIG: undefined })).toEqual({ ok: true, value });
   });
 
   test.each([
@@ -39,7 +39,7 @@ describe("the environment", () => {
     ["KUBERNETES_SERVICE_HOST", undefined, "expected the path of one kubeconfig: this is no pod"],
     ["PORT", "70000", "expected a port"],
   ])("%s = %j is refused", (field, value, message) => {
-    const parsed = parseEnvironment({ ...VALID, [field]: value });
+    const parsed = parseRelayEnvironment({ ...VALID, [field]: value });
     const named = field === "KUBERNETES_SERVICE_HOST" ? "KUBECONFIG" : field;
     expect(parsed).toEqual({ ok: false, problems: [{ field: named, message }] });
   });

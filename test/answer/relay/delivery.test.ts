@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";
 import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
-import { overHttp, type Result, resultOf } from "../../../infra/relay/send.ts";
+import { overHttp, type DeliveryResult, resultOf } from "../../../infra/relay/send.ts";
 import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { answered, ENDPOINT, FakeWorker, SECRET, vmiEvent } from "./fake-worker.ts";
 
@@ -68,7 +68,7 @@ const ids = (count: number, version = 1) => Array.from({ length: count }, (_, i)
 const takenIds = () => worker.taken.map(({ id }) => id);
 
 // prettier-ignore
-test.each<[number, Result]>([
+test.each<[number, DeliveryResult]>([
   [204, "accepted"],
   [400, "refused"],      [413, "refused"],      [422, "refused"],
   [408, "unavailable"],  [429, "unavailable"],  [500, "unavailable"], [502, "unavailable"], [503, "unavailable"],

@@ -1,6 +1,6 @@
 /** The Worker's endpoint for events as the relay meets it: behind `fetch`, verifying all that the contract asks for. */
 import { Webhook } from "standardwebhooks";
-import type { Fetch } from "../../../infra/relay/send.ts";
+import type { FetchUrl } from "../../../infra/relay/send.ts";
 import {
   BATCH_CONTENT_TYPE,
   EventBatch,
@@ -34,7 +34,7 @@ export class FakeWorker {
     return this.attempts.filter(({ code }) => code === 204).flatMap(({ events }) => events);
   }
 
-  readonly fetch: Fetch = async (_, init) => {
+  readonly fetch: FetchUrl = async (_, init) => {
     const { signal, body } = init;
     if (typeof body !== "string") throw new TypeError("a delivery is a text");
     const aborted = new Promise<never>((_resolve, reject) => {

@@ -5,7 +5,7 @@ import { Agent, request } from "node:https";
 import { connect } from "node:tls";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../infra/cli/install/make-certificate.ts";
-import { type Answer, listen, type Pair } from "../../../infra/server/listener.ts";
+import { type AnswerRequest, listen, type Pair } from "../../../infra/server/listener.ts";
 import { systemClock } from "../../../infra/relay/clock.ts";
 import { createSteppedClock } from "../../../infra/sandbox/index.ts";
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   pair = await makeCertificate("lifeboat.test", WHEN);
 });
 
-async function open(answer: Answer) {
+async function open(answer: AnswerRequest) {
   const listener = await listen(answer, 0, pair);
   const agent = new Agent({ keepAlive: true });
   onTestFinished(async () => {
@@ -34,7 +34,7 @@ async function open(answer: Answer) {
   return { listener, ask };
 }
 
-const ok: Answer = () => new Response("ok");
+const ok: AnswerRequest = () => new Response("ok");
 
 test("an idle connection outlives kube-apiserver's 90 s, so that no review meets one that is being closed", async () => {
   const { ask } = await open(ok);

@@ -5,7 +5,7 @@ import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import {
   defaultConfiguration,
   parseConfiguration,
-  type LifeboatConfiguration,
+  type ConfigurationSpec,
   mergeSettings,
 } from "../../../shared/settings/configuration.ts";
 import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
@@ -88,7 +88,7 @@ describe("a wrong value: which key, and what was expected; it has its default, a
 
 const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };
 
-function merged(kubevirt: Partial<KubeVirtFacts>, own: Partial<LifeboatConfiguration> = {}) {
+function merged(kubevirt: Partial<KubeVirtFacts>, own: Partial<ConfigurationSpec> = {}) {
   return mergeSettings({ ...KUBEVIRT, ...kubevirt }, { ...defaultConfiguration(), ...own });
 }
 

@@ -1,6 +1,11 @@
 /** Deletions that do not ask: which are refused, strategy × migratable × cause, and why each of the others is let go. */
 import { describe, expect, test } from "vitest";
-import { decideDeletion, type DeletionFacts, ALLOW_REASONS, type AllowReason } from "../../../shared/guard/decide.ts";
+import {
+  decideDeletion,
+  type DeletionFacts,
+  ALLOW_REASONS,
+  type DeletionAllowReason,
+} from "../../../shared/guard/decide.ts";
 import { GUARD_CAUSES, isReviewed } from "../../../shared/settings/guarded.ts";
 import { releaseTable } from "../../../infra/tools/docs/policy/guard.ts";
 import {
@@ -76,7 +81,7 @@ function conditioned(tweak: Parameters<typeof condition>[1]) {
 const elsewhere = { uid: "other", nodeName: "node02" };
 
 // prettier-ignore
-const released: readonly (readonly [string, Partial<DeletionFacts>, AllowReason, told: boolean])[] = [
+const released: readonly (readonly [string, Partial<DeletionFacts>, DeletionAllowReason, told: boolean])[] = [
   ["a user deletes a pod with a stale condition", { requester: "admin" },                                      "OtherRequester",    false],
   ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
   ["a condition that is False",                   conditioned({ active: false }),                              "NotADisruption",    false],
@@ -194,7 +199,7 @@ describe("a hotplug pod follows its VM", () => {
   });
 
   // prettier-ignore
-  test.each<[string, Partial<DeletionFacts>, AllowReason]>([
+  test.each<[string, Partial<DeletionFacts>, DeletionAllowReason]>([
     ["whose launcher pod is gone",            {},                                                 "VmiGone"],
     ["of a pod that KubeVirt does not list",  { launcher: pod(elsewhere), pod: other },           "NotListed"],
   ])("%s: %s", (_, tweak, expected) => expect(answerTo({ pod: volume, ...tweak })).toBe(expected));

@@ -1,7 +1,7 @@
 /** Tests which nodes can run the next pod of a VM. KubeVirt's migration controller selects the nodes, mainly by CPU. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { type GuestAsks, PLAIN, type StartFacts } from "../../../shared/kube/guest.ts";
+import { type GuestAsks, PLAIN, type NextStart } from "../../../shared/kube/guest.ts";
 import { restartObstacle } from "../../../shared/maintenance/forecast.ts";
 import type { NodeVerdict, PreflightPod } from "../../../shared/preflight/facts.ts";
 import type { FitNode } from "../../../shared/preflight/fit.ts";
@@ -153,7 +153,7 @@ describe("the next pod", () => {
   });
 
   // prettier-ignore
-  test.each<[string, Partial<StartFacts>, obstacle: string | undefined, VmiFacts["hotplugs"]?]>([
+  test.each<[string, Partial<NextStart>, obstacle: string | undefined, VmiFacts["hotplugs"]?]>([
     ["from a template that has not changed",               { template: asks({ guestMemory: 2 * GIB }) },                         undefined],
     ["with more memory than a node has",                   { template: asks({ guestMemory: 300 * GIB }) },                       "Resources"],
     ["with less memory",                                   { template: asks({ guestMemory: GIB }) },                             undefined],

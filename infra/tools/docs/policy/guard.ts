@@ -1,6 +1,6 @@
 /** The guard and node pressure as tables for administrators, rendered as Markdown. */
 import { GUARD_CAUSES, GUARDED } from "../../../../shared/settings/guarded.ts";
-import type { AllowReason } from "../../../../shared/guard/decide.ts";
+import type { DeletionAllowReason } from "../../../../shared/guard/decide.ts";
 import { code, renderTable } from "./tables.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
 import { DEAD_NODE_TAINTS } from "../../../../shared/kube/objects.ts";
@@ -29,9 +29,9 @@ export const RELEASE_WORDS = {
   UnknownStrategy: "the strategy is none that KubeVirt knows",
   DeadlinePassed: "it has not moved in time, or its node ends before it could",
   HandlerNeedsRoom: "the scheduler makes room for virt-handler, without which no VM of that node can move",
-} as const satisfies Record<AllowReason, string>;
+} as const satisfies Record<DeletionAllowReason, string>;
 
-const TOLD: readonly AllowReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed", "HandlerNeedsRoom"];
+const TOLD: readonly DeletionAllowReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed", "HandlerNeedsRoom"];
 
 export function releaseTable(): string {
   const rows = Object.entries(RELEASE_WORDS).map(([reason, because]) => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";
-import { isDue, LEASE_SECONDS } from "../../../../shared/descheduling/deschedule.ts";
+import { isCycleDue, LEASE_SECONDS } from "../../../../shared/descheduling/deschedule.ts";
 import { failing } from "../../../support/cluster.ts";
 import { at, NOW, time } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, holdLease, leaving, nth } from "./cycles.ts";
@@ -19,7 +19,7 @@ test.each<[acquiredAt: string | undefined, interval: number, due: boolean]>([
   [time(30),   60, false],
   ["never",    60, true ],
 ])("last cycle %s, interval %s s: due=%s", (acquiredAt, interval, due) => {
-  expect(isDue({ acquiredAt }, interval, NOW)).toBe(due);
+  expect(isCycleDue({ acquiredAt }, interval, NOW)).toBe(due);
 });
 
 // prettier-ignore
