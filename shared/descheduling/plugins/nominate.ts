@@ -19,7 +19,7 @@ export interface PodSelection extends Sorting {
   readonly labelSelector?: LabelSelector;
 }
 
-export interface Rule {
+export interface NodeRule {
   readonly args: PodSelection;
   readonly world: PluginWorld;
   /** Undefined: the pod may stay. */
@@ -29,7 +29,7 @@ export interface Rule {
 /** The pods that should leave and may be evicted, in order. */
 export function* nominationsAmong(
   pods: readonly ScheduledPod[],
-  { args, world, nominationOf }: Rule,
+  { args, world, nominationOf }: NodeRule,
   ...order: readonly Order<ScheduledPod>[]
 ): Generator<Nomination> {
   const leaving = pods.flatMap((pod) => {

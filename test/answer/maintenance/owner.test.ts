@@ -46,7 +46,10 @@ const twenty = (runStrategy: string) =>
   Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy }));
 
 test("of a node full of VMs that cannot be restarted, one that can is", async () => {
-  const fake = created({ ...RESTART, forceShutdowns: true }, [...twenty("Halted"), { name: "web", vmi: PINNED, runStrategy: "Always" }]);
+  const fake = created({ ...RESTART, forceShutdowns: true }, [
+    ...twenty("Halted"),
+    { name: "web", vmi: PINNED, runStrategy: "Always" },
+  ]);
   await look(fake, openApp(fake), 3);
   expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", "Restart"]]);
 });
