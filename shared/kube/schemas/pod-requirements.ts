@@ -62,8 +62,8 @@ export const Spread = z.lazy(() =>
   listOf(
     z.pipe(
       z.object({
-        maxSkew: z.number(),
-        topologyKey: z.string(),
+        maxSkew: z._default(z.number(), 1),
+        topologyKey: z._default(z.string(), ""),
         whenUnsatisfiable: z.string(),
         labelSelector: z.nullish(Selector),
         matchLabelKeys: listOf(z.string()),
