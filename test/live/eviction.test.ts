@@ -27,19 +27,64 @@ async function budgetSizeOf(vmiUID: string) {
   return budget?.spec?.minAvailable;
 }
 
-const PINNED =
-  'VMI "vms/first-livemigrate" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable (non-shared HostDisk)';
+type Word = "allowed" | "shut down" | "refused" | "evacuated" | "in progress";
+
+interface Asked {
+  readonly name: string;
+  readonly strategy: string;
+}
+
+const ANSWERS: Readonly<Record<Word, (of: Asked) => { readonly code: number; readonly message: string }>> = {
+  allowed: () => ({ code: 201, message: "" }),
+  "shut down": () => ({ code: 201, message: "" }),
+  refused: ({ name, strategy }) => {
+    const why = "is not live-migratable: DisksNotLiveMigratable (non-shared HostDisk)";
+    return {
+      code: 429,
+      message: `${DENIED}VMI "vms/${name}" is configured with eviction strategy ${strategy} but ${why}`,
+    };
+  },
+  evacuated: ({ name }) => ({ code: 429, message: `${DENIED}${TRIGGERED} "vms/${name}"` }),
+  "in progress": ({ name, strategy }) => {
+    const who = strategy === "External" ? "; eviction strategy External: its external controller has to move it" : "";
+    return { code: 429, message: `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/${name}"${who}` };
+  },
+};
 
 // prettier-ignore
-test.each([
-  ["None",        201, "",                    "Succeeded"],
-  ["LiveMigrate", 429, `${DENIED}${PINNED}`,  "Running"],
-] as const)("a VM of strategy %s that cannot migrate: %d %s", async (evictionStrategy, code, message, phase) => {
-  const name = `first-${evictionStrategy.toLowerCase()}`;
-  const vm = await createVm(stage, name, { evictionStrategy, migratable: false });
-  expect(await vm.evict()).toMatchObject({ code, message });
-  await vm.until(phase, ({ status }) => status?.phase === phase);
-  expect((await vm.vmi()).status?.evacuationNodeName).toBeUndefined();
+const CELLS: readonly (readonly [strategy: string, migratable: boolean, first: Word, repeated: Word | undefined])[] = [
+  // strategy               can migrate  first         repeated
+  ["None",                  true,        "allowed",    undefined],
+  ["None",                  false,       "allowed",    undefined],
+  ["LiveMigrate",           true,        "evacuated",  "in progress"],
+  ["LiveMigrate",           false,       "refused",    "refused"],
+  ["LiveMigrateIfPossible", true,        "evacuated",  "in progress"],
+  ["LiveMigrateIfPossible", false,       "shut down",  undefined],
+  ["External",              true,        "evacuated",  "in progress"],
+  ["External",              false,       "evacuated",  "in progress"],
+];
+
+test.each(CELLS)("strategy %s, can migrate %s: the first eviction is %s, a repeated one %s", async (...cell) => {
+  const [evictionStrategy, migratable, first, repeated] = cell;
+  stage.sandbox.migrations.configure({ seconds: 600 });
+  const name = `${evictionStrategy}-${migratable}`.toLowerCase();
+  const asked = { name, strategy: evictionStrategy };
+  const vm = await createVm(stage, name, { evictionStrategy, migratable });
+  const answer = await vm.evict();
+  expect(answer).toMatchObject(ANSWERS[first](asked));
+  expect(answer.warnings.includes("will be shut down")).toBe(first === "shut down");
+  if (repeated === undefined) {
+    await vm.until("Succeeded", ({ status }) => status?.phase === "Succeeded");
+    return expect((await vm.vmi()).status?.evacuationNodeName).toBeUndefined();
+  }
+  if (first === "evacuated") await mark(vm);
+  // The Evacuation says in a moment whose turn it is.
+  await expect.poll(async () => await vm.evict()).toMatchObject(ANSWERS[repeated](asked));
+  const { status } = await vm.vmi();
+  const marked = first === "evacuated" ? vm.node : undefined;
+  expect([status?.phase, status?.nodeName, status?.evacuationNodeName]).toEqual(["Running", vm.node, marked]);
+  // Its migration would take a place for ten minutes.
+  await stage.client.delete(virtualMachineInstances, { namespace: NAMESPACE, name });
 });
 
 test("from the eviction to the end: mark, budget, migration, story; nothing is left", async () => {
@@ -80,9 +125,13 @@ test("while Lifeboat is down, the budgets stop a drain; back again, Lifeboat mig
   expect(watched.most()).toBe(2);
 });
 
-/** KubeVirt's webhook would have marked the VM, too. */
 async function evictAndMark(vm: Vm): Promise<void> {
   await vm.evict();
+  await mark(vm);
+}
+
+/** KubeVirt's webhook would have marked the VM, too. */
+async function mark(vm: Vm): Promise<void> {
   const kubeVirt = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
   const body = [{ op: "add", path: "/status/evacuationNodeName", value: vm.node }];
   await kubeVirt.patch(virtualMachineInstances, { namespace: NAMESPACE, name: vm.name }, { type: "json", body });
