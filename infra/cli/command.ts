@@ -2,6 +2,7 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { isObjectName } from "../../shared/kube/schemas/fields.ts";
 import type { Connection } from "./connection.ts";
+import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 
 /** How a command ends, for scripts: documented in `lifeboat --help`. */
@@ -26,8 +27,10 @@ export interface Call {
   readonly host: Host;
   /** What the person typed. */
   readonly line: string;
-  /** To the cluster that the options name. */
+  /** To the cluster that the options name, for a command that only reads. */
   readonly connect: () => Connection;
+  /** The same, for a command that changes something: names context and server on stderr first. */
+  readonly connectToChange: () => Connection;
   /** Takes the exit code of what a command does. */
   readonly ends: <A extends readonly unknown[]>(
     act: (...args: A) => Promise<ExitCode>,
@@ -36,6 +39,21 @@ export interface Call {
 
 /** Adds a command to `lifeboat`, or to one of its commands. */
 export type Add = (to: CommandUnknownOpts, call: Call) => void;
+
+/** For scripts. */
+export const YES = ["-y, --yes", "ask nothing"] as const;
+
+/** Asks before a change. Fails if the person says no, and where there is nobody to ask. */
+export async function agree(question: string, { yes }: { readonly yes?: true | undefined }, host: Host): Promise<void> {
+  if (yes === true) return;
+  const answer = await host.ask(`${question} [y/N] `);
+  if (answer === undefined) throw new Failed("there is no terminal to ask on: say --yes. Nothing has been changed");
+  if (!isYes(answer)) throw new Failed("nothing has been changed");
+}
+
+export function isYes(answer: string): boolean {
+  return /^y(es)?$/i.test(answer.trim());
+}
 
 /** Forms of the output beside that for people. */
 export function output<const T extends readonly string[]>(forms: T, about = "print data") {

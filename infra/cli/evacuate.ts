@@ -24,6 +24,7 @@ import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { cancelNode, NODE_WORD, nodeWord, SILENT_SECONDS, WAITING } from "./maintenance.ts";
 import { plain } from "./print.ts";
+import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
 import { evacuationsOf } from "../../shared/kube/requests.ts";
 
@@ -32,7 +33,7 @@ function ofVm(program: CommandUnknownOpts, name: string, description: string) {
   return program.command(name).description(description).argument("<vm>", "web or vm/web", nameMatching("VM", KIND.vm));
 }
 
-export const evacuate: Add = (program, { host, connect, ends }) => {
+export const evacuate: Add = (program, { host, connectToChange, ends }) => {
   ofVm(
     program,
     "evacuate",
@@ -45,7 +46,7 @@ Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM can
     .addOption(output(["name"], "print the Evacuation's name, and wait for nothing but what --wait says"))
     .action(
       ends(async (word, { wait, output: form }) => {
-        const [connection, key] = vmOf(word, connect);
+        const [connection, key] = vmOf(word, connectToChange);
         const evacuation = await startedOf(await evacuateVm(key, await askingOf(connection, host)), key, connection);
         host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
         if (form === "name" && !wait) return EXIT.done;
@@ -56,7 +57,7 @@ Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM can
     );
 };
 
-export const retry: Add = (program, { host, connect, ends }) => {
+export const retry: Add = (program, { host, connectToChange, ends }) => {
   ofVm(
     program,
     "retry",
@@ -67,7 +68,7 @@ has created. An abandoned evacuation begins anew, and counts its attempts from o
 Exit code: 0 tried again, 1 not, for example because nothing has failed.`,
   ).action(
     ends(async (word) => {
-      const [connection, key] = vmOf(word, connect);
+      const [connection, key] = vmOf(word, connectToChange);
       const evacuation = await startedOf(await retryVm(key, await askingOf(connection, host)), key, connection);
       host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
       return await follow(evacuation, { connection, host, isReached: isTried });
@@ -83,7 +84,7 @@ async function startedOf(
   const vm = `VM "${key.name}" in namespace "${key.namespace}"`;
   switch (evacuating.result) {
     case "NotRunning":
-      throw new Failed(`VM "${key.name}" does not run in namespace "${key.namespace}"`);
+      throw new Failed(`VM "${key.name}" does not run in namespace "${key.namespace}"${await orVm(key, connection)}`);
     case "NothingFailed":
       throw new Failed(`no evacuation of ${vm} backs off or was abandoned${await newestOf(key, connection)}`);
     case "TryAgain":
@@ -105,7 +106,7 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-export const cancel: Add = (program, { host, connect, ends }) => {
+export const cancel: Add = (program, { host, connectToChange, ends }) => {
   program
     .command("cancel")
     .description(
@@ -118,8 +119,8 @@ Exit code: 0 withdrawn, 1 not.`,
     .argument("<what>", "web, vm/web or node/node-1", vmOrNode)
     .action(
       ends(async (word) => {
-        if (NODE_WORD.test(word)) return await cancelNode(word, { connection: connect(), host });
-        const [connection, key] = vmOf(word, connect);
+        if (NODE_WORD.test(word)) return await cancelNode(word, { connection: connectToChange(), host });
+        const [connection, key] = vmOf(word, connectToChange);
         const settings = await connection.settings();
         const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
         if (cancelling.result === "NotEvacuating") {

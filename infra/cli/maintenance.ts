@@ -5,6 +5,7 @@ import { type Add, EXIT, type ExitCode, nameMatching } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { meant, similar } from "./suggest.ts";
 
 /** As kubectl names them. */
 export const NODE_WORD = /^(?:nodes?|no|nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
@@ -17,20 +18,20 @@ export function nodeWord(text: string): string {
   return text;
 }
 
-export const pause: Add = (program, { host, connect, ends }) => {
+export const pause: Add = (program, { host, connectToChange, ends }) => {
   program
     .command("pause")
     .description("Nothing new begins on the node: what moves continues, and the node stays cordoned.")
     .argument("<node>", "its name, or nodeevacuation/NAME", nodeWord)
-    .action(ends((word) => changeAll(word, "pause", { connection: connect(), host })));
+    .action(ends((word) => changeAll(word, "pause", { connection: connectToChange(), host })));
 };
 
-export const resume: Add = (program, { host, connect, ends }) => {
+export const resume: Add = (program, { host, connectToChange, ends }) => {
   program
     .command("resume")
     .description("The maintenance of the node that was paused continues.")
     .argument("<node>", "its name, or nodeevacuation/NAME", nodeWord)
-    .action(ends((word) => changeAll(word, "resume", { connection: connect(), host })));
+    .action(ends((word) => changeAll(word, "resume", { connection: connectToChange(), host })));
 };
 
 interface With {
@@ -57,7 +58,8 @@ async function unfinishedOf(word: string, connection: Connection): Promise<reado
   if (found.length > 0) return found;
   if (isObjects) throw new Failed(`no NodeEvacuation "${name}" is scheduled or under way`);
   const isName = all.some((one) => one.name === name && !hasEnded(one));
-  const hint = isName ? `; the object of that name is nodeevacuation/${name}` : "";
+  const open = all.filter((one) => !hasEnded(one)).map(({ spec }) => spec.nodeName);
+  const hint = isName ? `; the object of that name is nodeevacuation/${name}` : meant(similar(name, open));
   throw new Failed(`no maintenance of node "${name}" is scheduled or under way${hint}`);
 }
 

@@ -18,6 +18,7 @@ import type { Connection } from "./connection.ts";
 import { Failed, UsageError } from "./failed.ts";
 import type { Host, Stream } from "./host.ts";
 import { type Paint, paintFor, plain, printTable } from "./print.ts";
+import { orNode } from "./suggest.ts";
 
 export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
 export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods with an emptyDir go, too"] as const;
@@ -63,8 +64,12 @@ export async function observeNode(
 ): Promise<PreflightFacts> {
   const settings = await connection.settings();
   const facts = await readPreflight(node, flags, { cluster: connection.cluster(), settings, now: host.now() });
-  if (facts === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
+  if (facts === undefined) throw await nodeNotFound(node, connection);
   return facts;
+}
+
+export async function nodeNotFound(node: string, connection: Connection): Promise<Failed> {
+  return new Failed(`node "${node}" not found (context "${connection.context}")${await orNode(node, connection)}`);
 }
 
 export const EXIT_OF = {

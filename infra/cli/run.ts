@@ -2,9 +2,10 @@
 import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
 import { type Add, EXIT, type ExitCode, nameMatching, secondsOf } from "./command.ts";
-import { type Connection, openConnection } from "./connection.ts";
+import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { plain } from "./print.ts";
 
 /** The commit of the sources: infra/tools/build-command.ts puts it into the bundle. */
 declare const BUILT_FROM: string | undefined;
@@ -41,6 +42,7 @@ const EXIT_CODES =
 export async function run(args: readonly string[], host: Host): Promise<ExitCode> {
   let code: ExitCode = EXIT.done;
   let connection: Connection | undefined;
+  const opened = (program: { opts(): ConnectionOptions }) => (connection = openConnection(program.opts(), host));
   const words = wordsFor(args);
   const start = async ({ load }: Listed) => {
     const program = createProgram(host);
@@ -48,7 +50,12 @@ export async function run(args: readonly string[], host: Host): Promise<ExitCode
     add(program, {
       host,
       line: ["lifeboat", ...args].join(" "),
-      connect: () => (connection = openConnection(program.opts(), host)),
+      connect: () => opened(program),
+      connectToChange: () => {
+        const { context, server } = (connection = opened(program));
+        host.stderr.write(`context "${plain(context)}", ${plain(server)}\n`);
+        return connection;
+      },
       ends:
         (act) =>
         async (...given) => {

@@ -52,6 +52,7 @@ export {
   keyOf,
   leases,
   namespaces,
+  resourceQuotas,
   nodes,
   ownerReferenceTo,
   podDisruptionBudgets,

@@ -1,5 +1,5 @@
 /** `lifeboat drain`: asks for nodes to be emptied, one after the other, by NodeEvacuations, and follows them. */
-import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Option } from "@commander-js/extra-typings";
 import { type NewObject, meaningOf } from "../../../shared/kube/client.ts";
 import {
   hasEnded,
@@ -14,10 +14,11 @@ import { SCHEMAS } from "../../../shared/kube/resources.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
 import { observeForecast } from "../../../shared/maintenance/observe.ts";
 import { Failed, UsageError } from "../failed.ts";
-import { type Add, EXIT, type ExitCode, KIND, namesOf, output, secondsOf } from "../command.ts";
+import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EMPTY_DIR, nodesOf, printPreflight, SELECTOR, worstOf } from "../preflight.ts";
+import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstOf } from "../preflight.ts";
 import type { Host } from "../host.ts";
+import { type At, timeLines, timeOf, type Times, TIMES, timesOf } from "../time.ts";
 import { follow } from "./follow.ts";
 
 interface Options {
@@ -35,11 +36,9 @@ interface Options {
   readonly waitForBlocked?: true | undefined;
 }
 
-type At = (now: Date) => Date;
-
 const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;
 
-export const drain: Add = (program, { host, connect, ends }) => {
+export const drain: Add = (program, { host, connect, connectToChange, ends }) => {
   program
     .command("drain")
     .description(
@@ -55,7 +54,7 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
     .argument("[nodes...]", "or --selector", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
     .option("--dry-run", "end after the preflight")
-    .option("-y, --yes", "ask nothing")
+    .option(...YES)
     .addOption(new Option("--at <time>", `when it begins: ${TIMES}`).argParser(timeOf))
     .addOption(new Option("--until <time>", "when it is given up, and the node uncordoned, likewise").argParser(timeOf))
     .addOption(new Option("--order <order>", "which VMs leave first").choices(ORDERS))
@@ -75,14 +74,16 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
       ends(async (named, options) => {
         if (named.length === 0 && options.selector === undefined)
           throw new UsageError("expected names of nodes, or --selector");
-        const spec = specOf(options, host.now());
-        const connection = connect();
+        const times = timesOf(options, host.now());
+        const spec = specOf(options, times);
+        const connection = options.dryRun ? connect() : connectToChange();
         const nodes = await nodesOf(named, options.selector, connection);
         const all = await connection.cluster().list("nodeevacuations");
         const plans = plansOf(nodes, spec, host.now(), all);
         const wanted = options.dryRun ? plans : plans.filter((plan) => isNew(plan, options));
         const found = await foretold(wanted, options, all, { connection, host });
         if (options.dryRun) return worstOf(found);
+        for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
         const refused = await refusalOf(found, options, host);
         if (refused !== undefined) return refused;
         return await follow(await ask(plans, { connection, host }), { connection, host, ...options });
@@ -90,22 +91,9 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
     );
 };
 
-const TIMES = "2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
-
-/** Of a time from now, or RFC 3339 with its zone. */
-function timeOf(text: string): At {
-  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : undefined;
-  if (at !== undefined && !Number.isNaN(at)) return () => new Date(at);
-  if (!/^\d{1,6}[smh]$/.test(text)) throw new InvalidArgumentError(`Expected ${TIMES}.`);
-  const seconds = secondsOf(text);
-  return (now) => new Date(now.getTime() + seconds * 1000);
-}
-
 /** What `options` say of each node. Defaults are the CRD's. */
-function specOf({ at, until, order, whenBlocked, startIf, reason, ...more }: Options, now: Date) {
-  const [notBefore, notAfter] = [at, until].map((time) => time && secondsText(time(now)));
-  const begins = notBefore ?? secondsText(now);
-  if (notAfter !== undefined && notAfter <= begins) throw new UsageError(`--until: expected a time after ${begins}`);
+function specOf({ order, whenBlocked, startIf, reason, ...more }: Options, times: Times) {
+  const [notBefore, notAfter] = [times.notBefore, times.notAfter].map((time) => time && secondsText(time));
   return {
     reason,
     schedule: { notBefore, notAfter },
@@ -192,7 +180,7 @@ async function foretold(
   for (const { node, known, manifest } of plans) {
     const looking = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now(), all };
     const world = await observeForecast(known ?? factsOf(manifest), looking);
-    if (world.preflight === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
+    if (world.preflight === undefined) throw await nodeNotFound(node, connection);
     const one = forecastOf(world.preflight, world).found;
     printPreflight(one, false, host, options.dryRun ? host.stdout : host.stderr);
     found.push(one);
@@ -212,7 +200,7 @@ async function refusalOf(found: readonly Preflight[], options: Options, host: Ho
   if (open.length === 0) return undefined;
   const answer = await host.ask(`Drain ${open.map(({ node }) => node).join(", ")} all the same? [y/N] `);
   if (host.interrupted.aborted) return EXIT.interrupted;
-  if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
+  if (answer !== undefined && isYes(answer)) return undefined;
   host.stderr.write(`nothing has been changed${answer === undefined ? "; --yes drains it all the same" : ""}\n`);
   const worst = worstOf(open);
   return answer === undefined && worst !== EXIT.done ? worst : EXIT.no;

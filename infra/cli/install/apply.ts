@@ -80,7 +80,7 @@ export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 /** The kinds are those of the shipped manifests: a namespaced one has a namespace, and a plural is regular. */
-function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
+export function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, "ies");
   return `${group}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${plural}/${name}`;

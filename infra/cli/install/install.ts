@@ -1,11 +1,12 @@
 /** `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes. */
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
-import * as z from "zod/mini";
 import { isBefore, versionText } from "../../../shared/settings/versions.ts";
-import { type Add, EXIT, timeout } from "../command.ts";
+import { type Add, agree, EXIT, timeout, YES } from "../command.ts";
+import { VERSION } from "../../../functions/env.ts";
 import { Failed } from "../failed.ts";
-import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
+import { applyAll, type Applying, removeObject } from "./apply.ts";
+import { untilAvailable } from "./available.ts";
 import { entryOf, homeIn, requireForm, requireWorker } from "./flags.ts";
 import type { GuardSite } from "./guard.ts";
 import { guardOf, removeUnwanted } from "./guard-steps.ts";
@@ -50,7 +51,11 @@ const STEPS: readonly Step[] = [
   { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
   { title: "parts of an older version that are not needed any more are gone", do: removeOld },
   { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
-  { title: "every replica of Lifeboat is available", form: "Cluster", do: untilAvailable },
+  {
+    title: "every replica of Lifeboat is available",
+    form: "Cluster",
+    do: (all) => untilAvailable(planned(all, isDeployment), all),
+  },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
   { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
@@ -63,7 +68,7 @@ const STEPS: readonly Step[] = [
 
 const partLines = PARTS.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n");
 
-export const install: Add = (program, { host, connect, ends }) => {
+export const install: Add = (program, { host, connect, connectToChange, ends }) => {
   program
     .command("install")
     .description(
@@ -96,13 +101,14 @@ is deployed by itself, before.`,
       "--export",
       "print the manifests without any secret, and apply nothing; the webhook token is yours to fill in",
     )
+    .option(...YES)
     .option("--force-conflicts", "overwrite fields to which other managers have given other values")
     .addOption(timeout("how long to wait for Lifeboat", "10m"))
     .addHelpText("after", `\nParts:\n${partLines}`)
     .action(
       ends(async (options) => {
         requireWorker(options);
-        const connection = connect();
+        const connection = options.export ? connect() : connectToChange();
         const { send } = connection;
         const { worker, with: wanted = [], timeout: seconds, forceConflicts = false, caBundle: ca } = options;
         const entry = entryOf(options, connection);
@@ -113,12 +119,22 @@ is deployed by itself, before.`,
         requireForm(options, home);
         const guard = await guardOf(connection, host, { facts, parts });
         const all: Installing = { send, host, forceConflicts, facts, guard, parts, home, seconds, entry, ca };
-        if (options.export) host.stdout.write(exported(all));
-        else await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
+        if (options.export) {
+          host.stdout.write(exported(all));
+          return EXIT.done;
+        }
+        await agree(questionOf(all), options, host);
+        await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
         return EXIT.done;
       }),
     );
 };
+
+function questionOf({ home, parts }: Installing): string {
+  const where = home.in === "Cluster" ? `as pods of ${home.image}` : `with the Worker ${home.url}`;
+  const named = parts.map(({ name }) => name).join(", ");
+  return `Install Lifeboat ${VERSION} in this cluster, ${where}, ${named === "" ? "without further parts" : `with ${named}`}?`;
+}
 
 async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
   const { host } = installing;
@@ -177,28 +193,6 @@ async function removeServer({ parts, home, send, host }: Installing): Promise<vo
 
 function isNamed(parts: readonly Part[], wanted: string): boolean {
   return parts.some(({ name }) => name === wanted);
-}
-
-const Deployment = z.object({
-  metadata: z.object({ generation: z.number() }),
-  status: z.object({
-    observedGeneration: z.number(),
-    replicas: z.number(),
-    updatedReplicas: z.number(),
-    availableReplicas: z.number(),
-  }),
-});
-
-async function untilAvailable(installing: Installing): Promise<void> {
-  const { send, host, seconds } = installing;
-  for (const deployment of planned(installing, isDeployment)) {
-    await until(`${nameOf(deployment)} is not available`, { host, seconds }, async () => {
-      const found = Deployment.safeParse(await readObject(deployment, send()));
-      if (!found.success || found.data.status.observedGeneration < found.data.metadata.generation) return undefined;
-      const { replicas, updatedReplicas, availableReplicas } = found.data.status;
-      return (updatedReplicas === replicas && availableReplicas === replicas) || undefined;
-    });
-  }
 }
 
 function givingOf(installing: Installing): Giving {

@@ -1,19 +1,16 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
-import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
+import { type Client, meaningOf } from "../../../shared/kube/client.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
-import { isActive } from "../../../shared/kube/evacuation.ts";
-import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import * as names from "../../../shared/kube/names.ts";
-import { type Add, EXIT } from "../command.ts";
+import { type Add, agree, EXIT, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { ifServed, readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
+import { linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
-import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/requests.ts";
-import { withdrawEvacuation } from "../../../shared/evacuation/api.ts";
+import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
 
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [
@@ -31,10 +28,8 @@ const LEFT = [
   "Kubernetes empties the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
 ] as const;
 const IF_THERE = { 404: "Done" } as const;
-const LOOK_MS = 1000;
-const WITHDRAWN_SECONDS = 90;
 
-export const uninstall: Add = (program, { host, connect, ends }) => {
+export const uninstall: Add = (program, { host, connect, connectToChange, ends }) => {
   program
     .command("uninstall")
     .description(
@@ -42,28 +37,57 @@ export const uninstall: Add = (program, { host, connect, ends }) => {
 deployments, permissions, kinds with all Evacuations, the namespace, disruption budgets; and takes labels and annotations of
 Lifeboat's off VMs, pods and migrations.`,
     )
-    .option("-y, --yes", "do not ask")
-    .option("--dry-run", "say what would be deleted")
+    .option(...YES)
+    .option("--dry-run", "say what would be withdrawn and deleted")
     .action(
       ends(async ({ yes, dryRun }) => {
-        const connection = connect();
-        const present: Manifest[] = [];
-        for (const manifest of everything()) {
-          if ((await readObject(manifest, connection.send())) !== undefined) present.push(manifest);
+        const connection = dryRun ? connect() : connectToChange();
+        const found = { present: await presentIn(connection), underWay: await linesUnderWay(connection) };
+        if (dryRun) printDryRun(found, host);
+        else if (found.present.length > 0) await removeFound(found, { yes }, { connection, host });
+        else {
+          host.stderr.write("Nothing of Lifeboat's is installed.\n");
+          await removeAll([], connection, host);
         }
-        if (dryRun) {
-          for (const manifest of present) host.stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
-          return EXIT.done;
-        }
-        if (present.length === 0) host.stderr.write("Nothing of Lifeboat's is installed.\n");
-        else if (!yes) await agree(connection, host);
-        await removeAll(present, connection, host);
-        if (present.length === 0) return EXIT.done;
-        for (const line of LEFT) host.stderr.write(`${line}\n`);
         return EXIT.done;
       }),
     );
 };
+
+interface Found {
+  readonly present: readonly Manifest[];
+  /** One line for each object. */
+  readonly underWay: readonly string[];
+}
+
+async function presentIn(connection: Connection): Promise<readonly Manifest[]> {
+  const present: Manifest[] = [];
+  for (const manifest of everything()) {
+    if ((await readObject(manifest, connection.send())) !== undefined) present.push(manifest);
+  }
+  return present;
+}
+
+function printDryRun({ present, underWay }: Found, { stdout }: Host): void {
+  for (const line of underWay) stdout.write(`${line} withdrawn (dry run)\n`);
+  for (const manifest of present) stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
+}
+
+interface With {
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+async function removeFound(
+  { present, underWay }: Found,
+  options: { readonly yes: true | undefined },
+  { connection, host }: With,
+): Promise<void> {
+  if (underWay.length > 0) host.stderr.write(`Under way, and withdrawn:\n  ${underWay.join("\n  ")}\n`);
+  await agree(QUESTION, options, host);
+  await removeAll(present, connection, host);
+  for (const line of LEFT) host.stderr.write(`${line}\n`);
+}
 
 /** The webhooks first: from then on nothing new starts. What is in progress is withdrawn while Lifeboat is still there to do it. */
 async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
@@ -82,13 +106,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   }
 }
 
-async function agree(connection: Connection, host: Host): Promise<void> {
-  const where = `${connection.context} (${connection.server})`;
-  const accounts = `Namespace ${names.LIFEBOAT_NAMESPACE} goes with all that is in it, people's accounts for the page too.`;
-  const answer = await host.ask(`Remove Lifeboat from ${where}? ${accounts} [y/N] `);
-  if (answer === undefined) throw new Failed("there is no terminal to ask on: say --yes");
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Failed("nothing was removed");
-}
+const QUESTION = `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} goes with all that is in it, people's accounts for the page too.`;
 
 /** In the order in which it is deleted: the namespace and the kinds last. */
 function everything(): readonly Manifest[] {
@@ -102,53 +120,6 @@ function everything(): readonly Manifest[] {
 function lateness({ kind }: Manifest): number {
   // The policy that protects Evacuations goes before the kind does: it would keep that from being emptied.
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
-}
-
-/** As long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
-async function withdrawAll(connection: Connection, host: Host): Promise<void> {
-  const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
-  await withdrawNodes(connection, host, until);
-  const asked = new Set<string>();
-  while (!host.interrupted.aborted) {
-    const left = (await ifServed(unfinishedEvacuations(connection.cluster()))) ?? [];
-    if (left.length === 0) return;
-    for (const evacuation of left.filter(isActive)) {
-      if (asked.has(evacuation.uid)) continue;
-      asked.add(evacuation.uid);
-      await withdrawEvacuation(evacuation, connection.cluster());
-      host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace} withdrawn\n`);
-    }
-    if (host.now().getTime() > until) {
-      host.stderr.write(
-        `‼ Evacuations that have not ended within ${WITHDRAWN_SECONDS} s, as nothing takes them up: ${left.length}\n`,
-      );
-      return;
-    }
-    await host.wait(LOOK_MS);
-  }
-}
-
-/** Their nodes are schedulable again, where Lifeboat has cordoned them, and VMs that were stopped start. */
-async function withdrawNodes({ cluster }: Connection, host: Host, until: number): Promise<void> {
-  const asked = new Set<string>();
-  while (!host.interrupted.aborted) {
-    const left = ((await ifServed(cluster().list("nodeevacuations"))) ?? []).filter((ne) => !hasEnded(ne));
-    if (left.length === 0) return;
-    for (const { name, uid } of left.filter((ne) => !asked.has(ne.uid))) {
-      asked.add(uid);
-      const withdrawn = { metadata: { uid }, spec: { intent: "Withdrawn" } };
-      meaningOf(await cluster().patch("nodeevacuations", named(name), withdrawn), { ...IF_THERE, 409: "Done" });
-      host.stdout.write(`nodeevacuation.lifeboat.dev/${name} withdrawn\n`);
-    }
-    if (host.now().getTime() > until) {
-      const nodes = [...new Set(left.map(({ spec }) => spec.nodeName))].join(", ");
-      host.stderr.write(
-        `‼ Of these nodes the cordon stays, and VMs that were stopped stay off, as nothing has taken that up: ${nodes}\n`,
-      );
-      return;
-    }
-    await host.wait(LOOK_MS);
-  }
 }
 
 const LABELS = [names.EVACUATION_LABEL, names.SHIELD_LABEL] as const;

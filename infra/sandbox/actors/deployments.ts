@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
+import { failureIn } from "./replica-sets.ts";
 import { controllerOf, deployments, keyOf, ownerReferenceTo, replicaSets } from "./resources.ts";
 import type { Deployment, ReplicaSet } from "./resources.ts";
 import { isAlreadyExists } from "./status-error.ts";
@@ -38,10 +39,12 @@ export function startDeployments(options: ActorOptions): Actor {
   };
 
   const report = async ({ metadata, status }: Deployment, set: ReplicaSet): Promise<void> => {
-    const { replicas = 0, readyReplicas = 0 } = set.status ?? {};
-    if (status?.replicas === replicas && status.readyReplicas === readyReplicas) return;
+    const { replicas = 0, readyReplicas = 0, conditions } = set.status ?? {};
+    const isSame = status?.replicas === replicas && status.readyReplicas === readyReplicas;
+    if (isSame && failureIn(status) === failureIn(set.status)) return;
     const counts = { replicas, readyReplicas, availableReplicas: readyReplicas, updatedReplicas: replicas };
-    const body = { status: { ...counts, observedGeneration: metadata.generation } };
+    // Another condition than the ReplicaSet's is not played.
+    const body = { status: { ...counts, observedGeneration: metadata.generation, conditions: conditions ?? null } };
     await client.patch(deployments, metadata, { type: "merge", body }, { subresource: "status" });
   };
 

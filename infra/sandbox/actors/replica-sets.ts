@@ -1,11 +1,20 @@
 /** The replicaset controller: each ReplicaSet has as many pods as it asks for. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
-import { isTrue } from "./conditions.ts";
+import { findCondition, isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
 import { isFinished } from "./pod-status.ts";
 import { controllerOf, keyOf, ownerReferenceTo, parseKey, pods, type ReplicaSet, replicaSets } from "./resources.ts";
-import type { Pod } from "./resources.ts";
+import type { Deployment, Pod } from "./resources.ts";
+import { isForbidden } from "./status-error.ts";
+
+const AGAIN_MS = 500;
+
+interface Counts {
+  readonly replicas: number;
+  readonly readyReplicas: number;
+  readonly conditions: readonly { readonly message: string }[] | null;
+}
 
 export function startReplicaSets(options: ActorOptions): Actor {
   const { client, clock } = options;
@@ -19,19 +28,42 @@ export function startReplicaSets(options: ActorOptions): Actor {
     const { items } = await client.list(pods, set.metadata.namespace);
     const alive = items.filter((pod) => ownerOf(pod) === key && isAlive(pod));
     const { replicas: wanted = 1 } = set.spec ?? {};
-    for (let missing = wanted - alive.length; missing > 0; missing--) await client.create(pods, podOf(set));
+    const refusal = await createMissing(set, wanted - alive.length);
     for (const pod of alive.slice(wanted)) await client.delete(pods, pod.metadata);
     const readyReplicas = alive.filter(({ status }) => isTrue(status?.conditions, "Ready")).length;
     const { status: before } = set;
-    if (before?.replicas === alive.length && before.readyReplicas === readyReplicas) return undefined;
-    const body = { status: { replicas: alive.length, readyReplicas } };
-    await client.patch(replicaSets, set.metadata, { type: "merge", body }, { subresource: "status" });
+    const status = { replicas: alive.length, readyReplicas, conditions: refusal === undefined ? null : [refusal] };
+    if (!isSame(before, status)) {
+      await client.patch(replicaSets, set.metadata, { type: "merge", body: { status } }, { subresource: "status" });
+    }
+    return refusal === undefined ? undefined : { requeueAfterMs: AGAIN_MS };
+  };
+
+  /** A quota or another admission plugin may refuse a pod: the controller says so in a condition, and tries again. */
+  const createMissing = async (set: ReplicaSet, count: number) => {
+    try {
+      for (let missing = count; missing > 0; missing--) await client.create(pods, podOf(set));
+      return undefined;
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      return { type: "ReplicaFailure", status: "True", reason: "FailedCreate", message: error.status.message ?? "" };
+    }
   };
 
   const controller = startController({ name: "replicaset", reconcile, ...options, workers: 1 });
   controller.watch(sets, (set) => [keyOf(set)]);
   controller.watch(all, (pod) => [ownerOf(pod) ?? []].flat());
   return actorOf([controller], [sets, all]);
+}
+
+/** Why pods are missing: the message of the condition `ReplicaFailure`. */
+export function failureIn(status: ReplicaSet["status"] | Deployment["status"]): string | undefined {
+  return findCondition(status?.conditions, "ReplicaFailure")?.message;
+}
+
+function isSame(before: ReplicaSet["status"], after: Counts): boolean {
+  const isCounted = before?.replicas === after.replicas && before.readyReplicas === after.readyReplicas;
+  return isCounted && failureIn(before) === after.conditions?.[0]?.message;
 }
 
 function isAlive(pod: Pod): boolean {

@@ -26,6 +26,10 @@ const hasCode = (error: unknown, ...codes: readonly number[]) =>
 
 export const isNotFound = (error: unknown): boolean => hasCode(error, 404);
 
+export function isForbidden(error: unknown): error is StatusError {
+  return hasCode(error, 403);
+}
+
 /** For `catch` where the object may be gone already. */
 export function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;

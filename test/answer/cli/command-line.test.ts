@@ -130,10 +130,30 @@ test.each(PLACES.map((place) => [place.join(" "), place] as const))(
       const context = JSON.stringify({ odd, code, said });
       expect([1, 2], context).toContain(code);
       expect(out, context).toEqual([]);
-      expect(said, context).toMatch(/^error: [^\n]+\n/);
+      expect(said, context).toMatch(/^(context "[^\n]+\n)?error: [^\n]+\n/);
       expect(said, context).not.toMatch(/\n +at |ZodError|a defect of/);
     }
   },
+);
+
+// prettier-ignore
+test.each([
+  ["drain node-1"],
+  ["pause node-1"],
+  ["resume node-1"],
+  ["evacuate web"],
+  ["cancel web"],
+  ["cancel node/node-1"],
+  ["retry web"],
+  ["install --in-cluster --image a/b:1"],
+  ["uninstall --yes"],
+])("lifeboat %s names context and server before it changes anything", async (line) => {
+  expect((await lifeboat(line, person)).where).toBe('context "jane@sandbox", https://127.0.0.1:2');
+});
+
+test.each(["explain node node-1", "doctor", "drain node-1 --dry-run", "uninstall --dry-run"])(
+  "lifeboat %s only reads, and does not",
+  async (line) => expect((await lifeboat(line, person)).where).toBeUndefined(),
 );
 
 test("a defect of ours is one line, too", async () => {
@@ -147,5 +167,7 @@ test("a defect of ours is one line, too", async () => {
   const kubeconfig = join(await mkdtemp(join(tmpdir(), "lifeboat-")), "config");
   await writeFile(kubeconfig, kubeconfigText(NOWHERE));
   expect(await run(["drain", "node-1", "--kubeconfig", kubeconfig], broken)).toBe(1);
-  expect(err.join("")).toBe("error: a defect of the command lifeboat, please report it: TypeError: x is undefined\n");
+  expect(err.join("")).toMatch(
+    /^error: a defect of the command lifeboat, please report it: TypeError: x is undefined\n$/,
+  );
 });

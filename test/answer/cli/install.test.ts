@@ -15,7 +15,7 @@ test("install: an old KubeVirt is named before anything is applied", async () =>
   const patch = { type: "merge", body: { status: { observedKubeVirtVersion: "v1.6.2" } } } as const;
   for (const { metadata } of (await cluster.client.list(kubeVirts)).items)
     await cluster.client.patch(kubeVirts, metadata, patch, { subresource: "status" });
-  expect(await run("install --in-cluster --image a/b:c")).toMatchObject({
+  expect(await run("install --yes --in-cluster --image a/b:c")).toMatchObject({
     code: 1,
     out: [],
     err: ["error: KubeVirt 1.6 is older than 1.7, the oldest supported"],
@@ -26,7 +26,7 @@ test("install: a part that needs a newer KubeVirt is named before anything is ap
   const patch = { type: "merge", body: { status: { observedKubeVirtVersion: "v1.8.4" } } } as const;
   for (const { metadata } of (await cluster.client.list(kubeVirts)).items)
     await cluster.client.patch(kubeVirts, metadata, patch, { subresource: "status" });
-  expect(await run("install --in-cluster --image a/b:c --with shield")).toMatchObject({
+  expect(await run("install --yes --in-cluster --image a/b:c --with shield")).toMatchObject({
     code: 1,
     err: ["error: --with shield needs KubeVirt 1.9, and this cluster has KubeVirt 1.8. Nothing has been applied."],
   });
@@ -43,11 +43,27 @@ test("uninstall: no other product's budgets go; nodes that nothing takes up are 
     await cluster.client.create(podDisruptionBudgets, { metadata, spec });
   }
   await cluster.client.create(nodeEvacuations, { metadata: { name: "kernel" }, spec: { nodeName: "node01" } });
+  const dry = (await run("uninstall --dry-run")).out;
+  expect(dry[0]).toBe("nodeevacuation.lifeboat.dev/kernel (new, node node01) withdrawn (dry run)");
+  const refused = await lifeboat("uninstall", { kubeconfig: cluster.kubeconfig, terminal: true, answer: "n" });
+  expect(refused).toEqual({
+    code: 1,
+    where: expect.stringMatching(/^context ".+", https:/),
+    out: [],
+    err: [
+      "Under way, and withdrawn:",
+      "  nodeevacuation.lifeboat.dev/kernel (new, node node01)",
+      "error: nothing has been changed",
+    ],
+  });
   const { code, out, err } = await run("uninstall --yes");
   expect({ code, out, err }).toEqual({
     code: 0,
     out: expect.arrayContaining(["cleaned disruption budgets: 1", "nodeevacuation.lifeboat.dev/kernel withdrawn"]),
-    err: expect.arrayContaining([expect.stringMatching(/^‼ Of these nodes the cordon stays.*: node01$/)]),
+    err: expect.arrayContaining([
+      expect.stringMatching(/^‼ After 90 s nothing has taken this up, so nodes stay cordoned/),
+      "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
+    ]),
   });
   const { items } = await cluster.client.list(podDisruptionBudgets);
   expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(["lifeboat-station", "quorum"]);

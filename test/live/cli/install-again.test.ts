@@ -46,10 +46,10 @@ async function gates(): Promise<object> {
 
 test("over 0.3 with a part that has gone: install deletes that part and its gate, and keeps the others", async () => {
   await applyOld();
-  const { code, out } = await call("install --with pressure");
+  const { code, out } = await call("install --yes --with pressure");
   expect({ code, deleted: out.filter((line) => line.includes("deleted")) }).toEqual({ code: 0, deleted: OLD });
   expect(await gates()).toEqual({ PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true });
-  expect((await call("install")).out.filter((line) => line.includes("deleted"))).toEqual([]);
+  expect((await call("install --yes")).out.filter((line) => line.includes("deleted"))).toEqual([]);
 });
 
 test("what kubectl has applied of this version is no conflict, and nothing changes", async () => {
@@ -65,7 +65,7 @@ test("what kubectl has applied of this version is no conflict, and nothing chang
     const query = { fieldManager: "kubectl-client-side-apply" };
     expect(await sandbox.client.raw({ method: "POST", path, body: one, query })).toMatchObject({ code: 201 });
   }
-  const { code, out } = await call("install");
+  const { code, out } = await call("install --yes");
   expect({ code, changed: out.filter((line) => !line.endsWith(" unchanged")) }).toEqual({ code: 0, changed: [] });
 });
 

@@ -2,25 +2,29 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
-import { Manifest } from "../../../infra/cli/install/manifests.ts";
+import { pathOf } from "../../../infra/cli/install/apply.ts";
+import { Manifest, nameOf } from "../../../infra/cli/install/manifests.ts";
+import { isWebhook } from "../../../infra/cli/install/plan.ts";
 import { applyAsCommand } from "../../../infra/lab/stage/apply.ts";
-import { IMAGE, SERVER, serverImages, untilReplicasAreReady } from "../../../infra/lab/stage/in-cluster.ts";
+import { codeFrom, IMAGE, SERVER, serverImages, untilReplicasAreReady } from "../../../infra/lab/stage/in-cluster.ts";
 import {
   createAuthority,
   createNode,
   createVirtualMachineInstance,
+  type KubeClient,
   leases,
   namespaces,
+  pods,
   secrets,
+  type Resource,
   type Sandbox,
   startSandbox,
 } from "../../../infra/sandbox/index.ts";
 import { HOST } from "../../../infra/server/names.ts";
-import { readObject } from "../../../infra/cli/install/apply.ts";
-import { sendOver } from "../../../infra/lab/stage/apply.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 
 let sandbox: Sandbox;
@@ -41,8 +45,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const call = (line: string) => lifeboat(line, { kubeconfig: sandbox.kubeconfig });
+const call = (line: string) => lifeboat(line, { kubeconfig: sandbox.kubeconfig, isPatient: true });
 const EXPORT = `install --in-cluster --image ${IMAGE} --with guard --export`;
+const TOKEN = "token-of-ours-0123456789";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 const Webhook = z.object({
@@ -80,13 +85,38 @@ test("with cert-manager, its annotation stands where the caBundle would", async 
   }
 });
 
-/** Without what the API server and its controllers write. */
-async function contentOf(manifest: Manifest): Promise<unknown> {
-  const found = Manifest.parse(await readObject(manifest, sendOver(sandbox.client)));
-  const { managedFields: _m, resourceVersion: _r, generation: _g, ...metadata } = found.metadata;
-  const { status: _, ...rest } = found;
-  return { ...rest, metadata };
+/** Without what the API server writes. */
+function contentOf(body: unknown): unknown {
+  const { metadata, status: _, ...rest } = Manifest.parse(body);
+  const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;
+  return { ...rest, metadata: meta };
 }
+
+/** As `kubectl diff --server-side`, or Argo CD: the objects that an apply of the manifests would change. */
+async function diffOf(manifests: readonly Manifest[], client: KubeClient): Promise<readonly string[]> {
+  const changed: string[] = [];
+  for (const manifest of manifests) {
+    const path = pathOf(manifest);
+    const query = { fieldManager: "argocd-controller", force: "true", dryRun: "All" };
+    const applied = await client.raw({
+      method: "PATCH",
+      path,
+      query,
+      body: manifest,
+      contentType: "application/apply-patch+yaml",
+    });
+    const found = await client.raw({ method: "GET", path });
+    if (!isDeepStrictEqual(contentOf(applied.body), contentOf(found.body))) changed.push(nameOf(manifest));
+  }
+  return changed;
+}
+
+const CONFIGURATIONS: Resource = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "LifeboatConfiguration",
+  plural: "lifeboatconfigurations",
+  namespaced: false,
+};
 
 test("with a Secret and an authority of one's own: no secret is printed, Lifeboat works, and changes none of it", async () => {
   const { client } = sandbox;
@@ -97,7 +127,7 @@ test("with a Secret and an authority of one's own: no secret is printed, Lifeboa
   const data = {
     "tls.crt": base64(certPem),
     "tls.key": base64(keyPem),
-    webhookToken: base64("token-of-ours-0123456789"),
+    webhookToken: base64(TOKEN),
     operatorToken: base64("other-of-ours-0123456789"),
   };
   await client.create(secrets, { metadata: SERVER, data });
@@ -112,9 +142,8 @@ test("with a Secret and an authority of one's own: no secret is printed, Lifeboa
     { caBundle: base64(authority.caPem), service: { path: "/clusters/local/admission/evictions/WEBHOOK_TOKEN" } },
   ]);
 
-  const manifests = manifestsIn(out.map((line) => line.replace("WEBHOOK_TOKEN", "token-of-ours-0123456789")));
+  const manifests = manifestsIn(out.map((line) => line.replace("WEBHOOK_TOKEN", TOKEN)));
   await applyAsCommand(client, manifests);
-  const applied = await Promise.all(manifests.map(contentOf));
   await untilReplicasAreReady(client);
   await expect.poll(async () => (await client.get(leases, SERVER))?.spec?.holderIdentity).toBeDefined();
   await expect.poll(async () => (await call("doctor")).out.filter((line) => line.includes("×"))).toEqual([]);
@@ -123,7 +152,20 @@ test("with a Secret and an authority of one's own: no secret is printed, Lifeboa
   expect(said).toContain(
     "  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles belong together",
   );
-  const isOwn = (at: number) => manifests[at]?.kind !== "Lease";
-  const now = await Promise.all(manifests.map(contentOf));
-  expect(now.filter((_, at) => isOwn(at))).toEqual(applied.filter((_, at) => isOwn(at)));
+
+  // Nothing of it has changed after each replica's full scan, which writes what it has found, and after an evacuation.
+  for (const { metadata } of (await client.list(pods, SERVER.namespace)).items) {
+    const url = `https://127.0.0.1:${sandbox.processes.portOf(metadata.uid, 8443)}/clusters/local/reconcile`;
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    expect(await codeFrom(url, { ca: authority.caPem, headers })).toBe(200);
+  }
+  const WebhookCalled = expect.objectContaining({ type: "WebhookCalled", status: "True" });
+  expect(await client.get(CONFIGURATIONS, { name: "lifeboat" })).toMatchObject({
+    status: { conditions: expect.arrayContaining([WebhookCalled]) },
+  });
+  expect(await call("evacuate web -n vms --wait")).toMatchObject({ code: 0 });
+  expect(await diffOf(manifests, client)).toEqual([]);
+  const [webhook] = manifests.filter(isWebhook);
+  const changed = { ...webhook, metadata: { ...webhook?.metadata, labels: { "app.kubernetes.io/name": "other" } } };
+  expect(await diffOf([Manifest.parse(changed)], client)).toHaveLength(1);
 }, 120_000);

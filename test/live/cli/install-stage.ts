@@ -71,7 +71,7 @@ export async function startInstallStage(options: SandboxOptions = {}): Promise<I
         if (entry === undefined) await untilFilled(sandbox);
         else if (JSON.stringify(entry) !== given) await stage.giveEntry();
       };
-      return call(`install ${worker} --ca-bundle ${join(folder, "ca.pem")} ${flags}`, { meanwhile, ...tweak });
+      return call(`install --yes ${worker} --ca-bundle ${join(folder, "ca.pem")} ${flags}`, { meanwhile, ...tweak });
     },
     call,
     async codeOf(token) {

@@ -63,7 +63,7 @@ describe("given nothing of Lifeboat's", () => {
       spec: { featureGates: { PreemptionEvictionLiveMigration: true } },
     });
 
-    const upgraded = await stage.call("install");
+    const upgraded = await stage.call("install --yes");
     expect({ code: upgraded.code, changed: upgraded.out.filter((line) => !line.endsWith(" unchanged")) }).toEqual({
       code: 0,
       changed: [],
@@ -90,12 +90,12 @@ describe("given an installation", () => {
   beforeEach(async () => expect(await install()).toMatchObject({ code: 0 }));
 
   test("when a part is added, its webhook leads where the other one does, with the token that is there", async () => {
-    expect((await stage.call("install --with guard")).code).toBe(0);
+    expect((await stage.call("install --yes --with guard")).code).toBe(0);
     const { webhookToken } = await stage.readEntry();
     const found = await stage.sandbox.client.get(mutatingConfigurations, { name: "lifeboat-guard" });
     const url = `${stage.worker.url}/clusters/prod/admission/deletions/${webhookToken}`;
     expect(found as unknown).toMatchObject({ webhooks: [{ clientConfig: { url, caBundle: expect.any(String) } }] });
-    expect((await stage.call("install --export")).out.join("\n")).not.toContain(webhookToken);
+    expect((await stage.call("install --yes --export")).out.join("\n")).not.toContain(webhookToken);
 
     expect((await install("--server https://elsewhere.example")).err.at(-1)).toMatch(
       /^error: --server: .* has another one/,
@@ -103,7 +103,7 @@ describe("given an installation", () => {
 
     // As if the installation had been interrupted before its last steps.
     await stage.sandbox.client.delete(mutatingConfigurations, { name: "lifeboat-guard" });
-    expect((await stage.call("install")).out.filter((line) => line.endsWith(" created"))).toEqual([
+    expect((await stage.call("install --yes")).out.filter((line) => line.endsWith(" created"))).toEqual([
       "mutatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat-guard created",
     ]);
   });
@@ -113,7 +113,7 @@ describe("given an installation", () => {
     expect((await install()).code).toBe(0);
 
     await setAsEditor("/webhooks/0/failurePolicy", "Fail");
-    for (const command of [install(), stage.call("install")]) {
+    for (const command of [install(), stage.call("install --yes")]) {
       const { code, err } = await command;
       expect(code).toBe(1);
       expect(err.slice(-3)).toEqual([

@@ -33,7 +33,7 @@ test("a token that has leaked: after its revocation nothing brings it back", asy
     `error: this cluster does not accept the token in ${stage.entryFile}: it was revoked, or has ended. ` +
       "Remove the file and run this command again: it makes new tokens",
   );
-  expect(await stage.call("install")).toMatchObject({ code: 0 });
+  expect(await stage.call("install --yes")).toMatchObject({ code: 0 });
   await applyManifests(stage.sandbox.client, kustomized());
   expect(await secretNames()).toEqual([]);
 

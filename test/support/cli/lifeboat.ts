@@ -8,6 +8,8 @@ import { type Credentials, kubeconfigText } from "../../../infra/sandbox/index.t
 import { type Machine, machineOf } from "./machine.ts";
 
 export interface Said {
+  /** The cluster that a command names before it changes something. */
+  readonly where: string | undefined;
   readonly code: number;
   /** Lines of stdout, and of stderr. */
   readonly out: readonly string[];
@@ -28,7 +30,9 @@ export async function lifeboat(line: string, person: Person): Promise<Said> {
   const { host, out, err } = machineOf(person);
   const words = line.split(" ").filter((word) => word !== "");
   const code = await run([...words, "--kubeconfig", file], host);
-  return { code, out: linesOf(out), err: linesOf(err) };
+  const said = linesOf(err);
+  const isNamed = said[0]?.startsWith('context "') === true;
+  return { code, out: linesOf(out), where: isNamed ? said[0] : undefined, err: isNamed ? said.slice(1) : said };
 }
 
 function linesOf(parts: readonly string[]): readonly string[] {

@@ -1,0 +1,124 @@
+/** What Lifeboat is at work on when it is to be removed: named before that, and withdrawn while Lifeboat is there to do it. */
+import { withdrawEvacuation } from "../../../shared/evacuation/api.ts";
+import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
+import { isActive } from "../../../shared/kube/evacuation.ts";
+import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
+import { unfinishedEvacuations } from "../../../shared/kube/requests.ts";
+import { hasRollingEnded } from "../../../shared/kube/rolling-maintenance.ts";
+import type { Connection } from "../connection.ts";
+import type { Host } from "../host.ts";
+import { ifServed } from "./apply.ts";
+
+interface UnderWay {
+  readonly uid: string;
+  /** As kubectl writes it: `nodeevacuation.lifeboat.dev/kernel`. */
+  readonly name: string;
+  /** For people: the phase, and what it is about. */
+  readonly about: string;
+  /** Undefined: it has been asked to end already. */
+  readonly withdraw: ((cluster: Client) => Promise<unknown>) | undefined;
+}
+
+type List = (cluster: Client) => Promise<readonly UnderWay[]>;
+
+/** Those that start others come first. */
+const rollingMaintenances: List = async (cluster) =>
+  ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
+    .filter((one) => !hasRollingEnded(one))
+    .map(({ name, uid, status: { phase = "new", nodeCounts } }) => ({
+      uid,
+      name: `rollingmaintenance.lifeboat.dev/${name}`,
+      about: nodeCounts === undefined ? phase : `${phase}, ${nodeCounts.evacuated} of ${nodeCounts.total} nodes done`,
+      withdraw: (client) => withdrawObject("rollingmaintenances", { name, uid }, client),
+    }));
+
+const nodeEvacuations: List = async (cluster) =>
+  ((await ifServed(cluster.list("nodeevacuations"))) ?? [])
+    .filter((one) => !hasEnded(one))
+    .map(({ name, uid, spec, status: { phase = "new" } }) => ({
+      uid,
+      name: `nodeevacuation.lifeboat.dev/${name}`,
+      about: `${phase}, node ${spec.nodeName}`,
+      withdraw: (client) => withdrawObject("nodeevacuations", { name, uid }, client),
+    }));
+
+const evacuations: List = async (cluster) =>
+  ((await ifServed(unfinishedEvacuations(cluster))) ?? []).map((evacuation) => ({
+    uid: evacuation.uid,
+    name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
+    about: `${evacuation.status.phase ?? "new"}, VM ${evacuation.spec.vmiName}`,
+    withdraw: isActive(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
+  }));
+
+/** 409: it has been made anew meanwhile, under the same name. */
+async function withdrawObject(
+  resource: "rollingmaintenances" | "nodeevacuations",
+  { name, uid }: Pick<UnderWay, "name" | "uid">,
+  cluster: Client,
+): Promise<void> {
+  const body = { metadata: { uid }, spec: { intent: "Withdrawn" } };
+  meaningOf(await cluster.patch(resource, named(name), body), { 404: "Done", 409: "Done" } as const);
+}
+
+interface Stage {
+  readonly lists: readonly List[];
+  /** Said if it has not ended in time, with the names. */
+  readonly otherwise: string;
+}
+
+/** The nodes first: what moves their VMs ends with them. */
+const STAGES: readonly Stage[] = [
+  {
+    lists: [rollingMaintenances, nodeEvacuations],
+    otherwise: "nothing has taken this up, so nodes stay cordoned, and VMs that were stopped stay off",
+  },
+  { lists: [evacuations], otherwise: "nothing has taken this up, so these have not ended" },
+];
+
+async function listAll(lists: readonly List[], cluster: Client): Promise<readonly UnderWay[]> {
+  return (await Promise.all(lists.map((list) => list(cluster)))).flat();
+}
+
+/** One line for each object that has not ended. */
+export async function linesUnderWay({ cluster }: Connection): Promise<readonly string[]> {
+  const all = await listAll(
+    STAGES.flatMap(({ lists }) => lists),
+    cluster(),
+  );
+  return all.map(({ name, about }) => `${name} (${about})`);
+}
+
+const LOOK_MS = 1000;
+const WITHDRAWN_SECONDS = 90;
+
+/** Waits as long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
+export async function withdrawAll(connection: Connection, host: Host): Promise<void> {
+  const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
+  for (const stage of STAGES) await withdrawStage(stage, until, { connection, host });
+}
+
+interface With {
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+async function withdrawStage({ lists, otherwise }: Stage, until: number, { connection, host }: With): Promise<void> {
+  const { cluster } = connection;
+  const asked = new Set<string>();
+  while (!host.interrupted.aborted) {
+    const left = await listAll(lists, cluster());
+    if (left.length === 0) return;
+    for (const one of left) {
+      if (one.withdraw === undefined || asked.has(one.uid)) continue;
+      asked.add(one.uid);
+      await one.withdraw(cluster());
+      host.stdout.write(`${one.name} withdrawn\n`);
+    }
+    if (host.now().getTime() > until) {
+      const lines = left.map(({ name, about }) => `    ${name} (${about})\n`);
+      host.stderr.write(`‼ After ${WITHDRAWN_SECONDS} s ${otherwise}:\n${lines.join("")}`);
+      return;
+    }
+    await host.wait(LOOK_MS);
+  }
+}

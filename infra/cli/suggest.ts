@@ -1,0 +1,58 @@
+/** Names that a person may have meant: of nodes and VMs, by their distance from what was typed. */
+import { distance } from "fastest-levenshtein";
+import type { Listing } from "../../shared/kube/client.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import type { Connection } from "./connection.ts";
+import { plain } from "./print.ts";
+
+const MOST = 3;
+
+/** Returns the nearest names first: at most three, of which no more than a third has to be typed otherwise, or that begin alike. */
+export function similar(typed: string, known: readonly string[]): readonly string[] {
+  const rated = known
+    .filter((name) => name !== typed)
+    .map((name) => ({ name, away: name.startsWith(`${typed}.`) ? 0 : distance(typed, name) }))
+    .filter(({ name, away }) => away <= Math.max(1, Math.floor(Math.max(typed.length, name.length) / 3)));
+  const nearest = rated.toSorted(
+    (a, b) => a.away - b.away || a.name.localeCompare(b.name, undefined, { numeric: true }),
+  );
+  return nearest.slice(0, MOST).map(({ name }) => name);
+}
+
+/** Ends a sentence about a node that is not there. */
+export async function orNode(typed: string, { cluster }: Connection): Promise<string> {
+  const nodes = await unlessRefused(cluster().list("nodes"));
+  return meant(
+    similar(
+      typed,
+      nodes.map(({ name }) => name),
+    ),
+  );
+}
+
+/** Ends a sentence about a VM that is not there: another namespace may have it. */
+export async function orVm({ namespace, name }: NamespacedName, { cluster }: Connection): Promise<string> {
+  const list = (selected: Listing) => unlessRefused(cluster().list("virtualmachineinstances", selected));
+  const elsewhere = await list({ fields: { "metadata.name": name } });
+  if (elsewhere.length > 0) return meant(elsewhere.slice(0, MOST).map((vmi) => `${name} -n ${vmi.namespace}`));
+  const names = (await list({ namespace })).map((vmi) => vmi.name);
+  return meant(similar(name, names));
+}
+
+/** Returns a sentence that follows another one, or nothing. */
+export function meant(names: readonly string[]): string {
+  const shown = names.map(plain);
+  if (shown.length === 0) return "";
+  return `. Did you mean ${shown.length === 1 ? "" : "one of "}${shown.join(", ")}?`;
+}
+
+/** A suggestion is no reason to fail. */
+async function unlessRefused<T>(listed: Promise<readonly T[]>): Promise<readonly T[]> {
+  try {
+    return await listed;
+  } catch (error) {
+    if (error instanceof ClusterError) return [];
+    throw error;
+  }
+}

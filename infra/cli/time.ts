@@ -1,0 +1,74 @@
+/** Times as a person types and reads them: the next 22:00 of this machine's zone, a time from now, or RFC 3339. */
+import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { durationText } from "../../shared/settings/time.ts";
+import { secondsOf } from "./command.ts";
+import { UsageError } from "./failed.ts";
+
+export const TIMES = "22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
+
+/** `after`: a time of day is the next one after it (default: after now). */
+export type At = (now: Date, after?: Date) => Date;
+
+/** Parses what `--at` and `--until` take. */
+export function timeOf(text: string): At {
+  const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  if (hours !== undefined) return (now, after = now) => nextOf(Number(hours), Number(minutes), after);
+  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : undefined;
+  if (at !== undefined && !Number.isNaN(at)) return () => new Date(at);
+  if (!/^\d{1,6}[smh]$/.test(text)) throw new InvalidArgumentError(`Expected ${TIMES}.`);
+  const seconds = secondsOf(text);
+  return (now) => new Date(now.getTime() + seconds * 1000);
+}
+
+/** By the clock on the wall: a day may have 23 or 25 hours. */
+function nextOf(hours: number, minutes: number, after: Date): Date {
+  const on = (days: number) => new Date(after.getFullYear(), after.getMonth(), after.getDate() + days, hours, minutes);
+  const today = on(0);
+  return today > after ? today : on(1);
+}
+
+export interface Times {
+  readonly notBefore: Date | undefined;
+  readonly notAfter: Date | undefined;
+}
+
+/** `--until 04:00` is the next 04:00 after it begins. */
+export function timesOf(
+  { at, until }: { readonly at?: At | undefined; readonly until?: At | undefined },
+  now: Date,
+): Times {
+  const notBefore = at?.(now);
+  const notAfter = until?.(now, notBefore);
+  const begins = notBefore ?? now;
+  if (notAfter === undefined || notAfter > begins) return { notBefore, notAfter };
+  throw new UsageError(`--until: expected a time after ${fullTime(begins, now)}, got ${fullTime(notAfter, now)}`);
+}
+
+/** Says in full when it begins and ends, for a person to read before they agree. */
+export function timeLines({ notBefore, notAfter }: Times, now: Date): readonly string[] {
+  return [
+    ...(notBefore === undefined ? [] : [`begins ${fullTime(notBefore, now)}`]),
+    ...(notAfter === undefined ? [] : [`is given up ${fullTime(notAfter, now)}`]),
+  ];
+}
+
+/** Writes a time in full, so that nobody takes it for another day or zone: `Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h`. */
+export function fullTime(time: Date, now: Date): string {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const weekday = time.toLocaleDateString("en", { weekday: "long" });
+  const offset = -time.getTimezoneOffset();
+  const zone = `${offset < 0 ? "-" : "+"}${clock(Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60)}`;
+  const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(twoDigits).join("-");
+  const hour = clock(time.getHours(), time.getMinutes());
+  const seconds = Math.round((time.getTime() - now.getTime()) / 1000);
+  const away = seconds > 0 ? `, in ${durationText(seconds)}` : "";
+  return `${weekday} ${day} ${hour} ${zone} (${timeZone})${away}`;
+}
+
+function clock(hours: number, minutes: number): string {
+  return `${twoDigits(hours)}:${twoDigits(minutes)}`;
+}
+
+function twoDigits(figure: number): string {
+  return String(figure).padStart(2, "0");
+}

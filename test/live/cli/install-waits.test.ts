@@ -1,0 +1,59 @@
+/** `lifeboat install --in-cluster` where its pods cannot run: it waits, and says why. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  createNode,
+  createVirtualMachineInstance,
+  namespaces,
+  nodes,
+  resourceQuotas,
+  type Sandbox,
+  startSandbox,
+} from "../../../infra/sandbox/index.ts";
+import { IMAGE, serverImages } from "../../../infra/lab/stage/in-cluster.ts";
+import { lifeboat, type Person } from "../../support/cli/lifeboat.ts";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05, images: serverImages() });
+  for (const name of ["node01", "node02"]) await createNode(sandbox.client, name);
+  await createVirtualMachineInstance(sandbox.client, { namespace: "vms", name: "web", node: "node01" });
+});
+afterAll(() => sandbox.stop());
+
+const INSTALL = `install --yes --in-cluster --image ${IMAGE}`;
+const call = (line: string, tweak: Partial<Person> = {}) =>
+  lifeboat(line, { kubeconfig: sandbox.kubeconfig, isPatient: true, ...tweak });
+
+async function taint(taints: readonly object[] | null): Promise<void> {
+  const { items } = await sandbox.client.list(nodes);
+  for (const { metadata } of items) {
+    await sandbox.client.patch(nodes, metadata, { type: "merge", body: { spec: { taints } } });
+  }
+}
+
+test("a quota that allows one pod of two: named with what helps; once it is raised, install ends", async () => {
+  const quota = { namespace: "lifeboat-system", name: "few" };
+  await sandbox.client.create(namespaces, { metadata: { name: quota.namespace } });
+  await sandbox.client.create(resourceQuotas, { metadata: quota, spec: { hard: { pods: "1" } } });
+  const { code, err } = await call(`${INSTALL} --timeout 3s`);
+  expect({ code, last: err.slice(-2) }).toEqual({
+    code: 1,
+    last: [
+      expect.stringMatching(/pods are refused: pods "lifeboat-server-.+" is forbidden: exceeded quota: few/),
+      expect.stringMatching(/raise the quota of namespace lifeboat-system: kubectl .*, after 3 s$/),
+    ],
+  });
+  const raise = () => sandbox.client.delete(resourceQuotas, quota);
+  expect(await call(INSTALL, { meanwhile: raise })).toMatchObject({ code: 0 });
+});
+
+test("taints that its pods do not tolerate: named while it waits; once they are gone, install ends", async () => {
+  await call("uninstall --yes");
+  await taint([{ key: "dedicated", value: "gpu", effect: "NoSchedule" }]);
+  await expect.poll(() => sandbox.client.get(namespaces, { name: "lifeboat-system" })).toBeUndefined();
+  const { code, err } = await call(INSTALL, { meanwhile: async (waits) => void (waits > 8 && (await taint(null))) });
+  expect(err.join("\n")).toMatch(
+    /‼ no node takes pod lifeboat-server-\S+: 0\/2 nodes are available: .*untolerated taint.*\n {4}Lifeboat's two pods need two nodes/,
+  );
+  expect(code).toBe(0);
+});
