@@ -31,6 +31,8 @@ export interface Call {
   readonly connect: () => Connection;
   /** The same, for a command that changes something: names context and server on stderr first. */
   readonly connectToChange: () => Connection;
+  /** Every command, in one program: for completion. */
+  readonly everything: () => Promise<CommandUnknownOpts>;
   /** Takes the exit code of what a command does. */
   readonly ends: <A extends readonly unknown[]>(
     act: (...args: A) => Promise<ExitCode>,

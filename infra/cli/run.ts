@@ -1,11 +1,12 @@
 /** One call of `lifeboat`, from its words to its exit code. */
 import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
-import { type Add, EXIT, type ExitCode, nameMatching, secondsOf } from "./command.ts";
-import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import { type Add, type Call, EXIT, type ExitCode, nameMatching, secondsOf } from "./command.ts";
+import { type Connection, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { plain } from "./print.ts";
+import { wrapping } from "./wrap.ts";
 
 /** The commit of the sources: infra/tools/build-command.ts puts it into the bundle. */
 declare const BUILT_FROM: string | undefined;
@@ -22,6 +23,12 @@ function listed<N extends string>(name: N, summary: string, load: () => Promise<
   return { name, summary, load: async () => (await load())[name] };
 }
 
+const COMPLETION = listed(
+  "completion",
+  "have bash, zsh or fish complete commands, nodes and VMs",
+  () => import("./completion.ts"),
+);
+
 /** In the order in which help lists them. Only the module of the one that is asked for is loaded. */
 // prettier-ignore
 const COMMANDS: readonly Listed[] = [
@@ -35,19 +42,19 @@ const COMMANDS: readonly Listed[] = [
   listed("doctor", "whether this installation is in order, and what fixes what is not", () => import("./doctor/doctor.ts")),
   listed("install", "install Lifeboat in a cluster, or bring it up to date", () => import("./install/install.ts")),
   listed("uninstall", "remove Lifeboat from a cluster, and say what is left", () => import("./install/uninstall.ts")),
+  COMPLETION,
 ];
 const EXIT_CODES =
   "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no, 4 unknown, 130 interrupted.";
 
-export async function run(args: readonly string[], host: Host): Promise<ExitCode> {
+export async function run(args: readonly string[], machine: Host): Promise<ExitCode> {
+  const host = wrapping(machine);
   let code: ExitCode = EXIT.done;
   let connection: Connection | undefined;
-  const opened = (program: { opts(): ConnectionOptions }) => (connection = openConnection(program.opts(), host));
+  const opened = (program: Program) => (connection = openConnection(program.opts(), host));
   const words = wordsFor(args);
-  const start = async ({ load }: Listed) => {
-    const program = createProgram(host);
-    const add = await load();
-    add(program, {
+  const callIn = (program: Program): Call => {
+    return {
       host,
       line: ["lifeboat", ...args].join(" "),
       connect: () => opened(program),
@@ -56,12 +63,24 @@ export async function run(args: readonly string[], host: Host): Promise<ExitCode
         host.stderr.write(`context "${plain(context)}", ${plain(server)}\n`);
         return connection;
       },
+      async everything() {
+        const all = createProgram(host);
+        for (const { name, summary, load } of COMMANDS.filter((one) => one !== COMPLETION)) {
+          (await load())(all, callIn(all));
+          all.commands.find((one) => one.name() === name)?.summary(summary);
+        }
+        return all;
+      },
       ends:
         (act) =>
         async (...given) => {
           code = await act(...given);
         },
-    });
+    };
+  };
+  const start = async ({ load }: Listed) => {
+    const program = createProgram(host);
+    (await load())(program, callIn(program));
     await program.parseAsync(words, { from: "user" });
   };
   try {
@@ -94,6 +113,8 @@ function defectOf(error: unknown): string {
   const line = said.replaceAll(/\s+/g, " ").slice(0, MOST_CHARACTERS).toWellFormed();
   return `a defect of the command lifeboat, please report it: ${line}`;
 }
+
+type Program = ReturnType<typeof createProgram>;
 
 function createProgram({ stdout, stderr }: Host) {
   return new Command("lifeboat")
@@ -131,5 +152,8 @@ function createOverview(host: Host, start: (command: Listed) => Promise<void>): 
     shown.allowUnknownOption().allowExcessArguments();
     shown.action(() => start(command));
   }
+  const complete = overview.command("complete", { hidden: true }).helpOption(false);
+  complete.allowUnknownOption().allowExcessArguments();
+  complete.action(() => start(COMPLETION));
   return overview;
 }

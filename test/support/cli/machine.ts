@@ -6,6 +6,8 @@ export interface Machine {
   /** Whether stdout and stderr are a terminal, and what is answered there. */
   readonly terminal?: boolean;
   readonly answer?: string;
+  /** The width of that terminal. */
+  readonly columns?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** For a cluster that goes on by itself: the time that passes is the world's, and the command looks oftener than it would. */
   readonly isPatient?: boolean;
@@ -23,8 +25,8 @@ export function machineOf(machine: Machine) {
   const interrupt = new AbortController();
   let [time, waits] = [begun.getTime(), 0];
   const host: Host = {
-    stdout: { write: (text) => out.push(text), isTTY: terminal },
-    stderr: { write: (text) => err.push(text), isTTY: terminal },
+    stdout: { write: (text) => out.push(text), isTTY: terminal, columns: machine.columns },
+    stderr: { write: (text) => err.push(text), isTTY: terminal, columns: machine.columns },
     env,
     now: () => new Date(time),
     async wait(milliseconds) {

@@ -1,0 +1,46 @@
+/** Breaks long lines between words, to the width of the terminal. */
+import { Help } from "@commander-js/extra-typings";
+import type { Host, Stream } from "./host.ts";
+
+/** A narrower terminal breaks lines by itself. */
+const NARROWEST = 40;
+const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
+
+/** A row of a table stays a row, and a command to copy stays in one piece. */
+const KEPT = /\S {2,}\S|^\s*(?:[\w-]+: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
+
+/** Returns the lines of a text for a terminal of this width. What follows a mark stands below its text. */
+export function wrapped(text: string, width: number): string {
+  return text
+    .split("\n")
+    .map((line) => wrappedLine(line, width))
+    .join("\n");
+}
+
+function wrappedLine(line: string, width: number): string {
+  if (help.displayWidth(line) <= width || KEPT.test(line)) return line;
+  const [indent = ""] = /^ */.exec(line) ?? [];
+  const hanging = `${indent}${/^ *\S*[√×‼!]/.test(line) ? "  " : ""}`;
+  const [first = "", ...rest] = help.boxWrap(line.slice(indent.length), width - hanging.length).split("\n");
+  return [`${indent}${first}`, ...rest.map((one) => `${hanging}${one.trimStart()}`)].join("\n");
+}
+
+/** Only a terminal has a width: files and pipes get whole lines. */
+export function wrapping(host: Host): Host {
+  return { ...host, stdout: narrowed(host.stdout), stderr: narrowed(host.stderr) };
+}
+
+function narrowed(stream: Stream): Stream {
+  return {
+    write(text) {
+      const { columns = 0 } = stream;
+      return stream.write(stream.isTTY === true && columns >= NARROWEST ? wrapped(text, columns) : text);
+    },
+    get isTTY() {
+      return stream.isTTY;
+    },
+    get columns() {
+      return stream.columns;
+    },
+  };
+}
