@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
-import { partsOfUrl as partsOfUrl } from "../../../shared/settings/webhooks.ts";
+import { partsOfUrl } from "../../../shared/settings/webhooks.ts";
 import type { Pair } from "../../server/listener.ts";
 import { HOST } from "../../server/names.ts";
 import { partsOf, SECRET, ServerSecret, tokensIn } from "../../server/secret.ts";
