@@ -1,6 +1,7 @@
 /** A `NodeEvacuation`: a node has to be empty, at that time, in this way. */
 import type { NextStart } from "./guest.ts";
 import type { NamespacedName } from "./facts.ts";
+import type { NodeSpecRead, NodeStatusRead } from "./schemas/maintenance.ts";
 
 export const NODE_ACTIVE_PHASES = ["Scheduled", "Evacuating", "Paused", "Blocked"] as const;
 export const NODE_END_PHASES = ["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"] as const;
@@ -24,63 +25,25 @@ export interface VirtualMachineFacts extends NamespacedName {
   readonly start?: NextStart | undefined;
 }
 
-/** Times are RFC 3339. */
-export interface NodeEvacuationSpec {
-  readonly nodeName: string;
-  readonly intent: "Evacuate" | "Withdrawn";
-  readonly progress: "Running" | "Paused";
-  readonly schedule: {
-    readonly notBefore?: string | undefined;
-    readonly notAfter?: string | undefined;
-    /** The name of another one. */
-    readonly after?: string | undefined;
-  };
-  readonly startIf: "Always" | "WillSucceed" | "WillSucceedWithShutdowns";
-  readonly virtualMachines: {
-    readonly order: (typeof ORDERS)[number];
-    readonly concurrency?: number | undefined;
-    readonly whenBlocked: WhenBlocked;
-    readonly whenAttemptsFail: "Wait" | "Restart";
-    readonly ownersChoice: "Respected" | "Ignored";
-  };
-  /** Guests end although something else blocks the node. */
-  readonly forceShutdowns: boolean;
-  readonly otherPods: "Evict" | "EvictWithLocalData" | "Leave";
-  readonly returnVMs: "Never" | "WhenUncordoned";
-}
+/** As read, and unchangeable. A field that may be undefined may be absent. */
+type Read<T> = T extends readonly (infer Item)[]
+  ? readonly Read<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T as undefined extends T[K] ? never : K]: Read<T[K]> } & {
+        readonly [K in keyof T as undefined extends T[K] ? K : never]?: Read<T[K]>;
+      }
+    : T;
+
+export type NodeEvacuationSpec = Read<Omit<NodeSpecRead, "afterwards">> & Read<NodeSpecRead["afterwards"]>;
 
 /** What became of a VM of the node. */
 export const OUTCOMES = ["Moved", "Restarted", "ShutDown", "Stopped", "Abandoned", "LeftBehind"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-type Count = "total" | "left" | "moving" | "waiting" | "blocked" | Uncapitalize<Outcome>;
-export type VmCounts = Readonly<Record<Count, number>>;
-
-export interface NodeBlocker {
-  readonly namespace: string;
-  readonly name: string;
-  /** UID of the VMI or the pod. Lifeboat judges a recreated VMI or pod anew. */
-  readonly uid?: string | undefined;
-  /** CamelCase. */
-  readonly reason: string;
-  readonly message: string;
-  readonly whoCanFix?: string | undefined;
-  readonly since?: string | undefined;
-}
-
+export type VmCounts = NonNullable<NodeEvacuationStatus["virtualMachines"]>;
+export type NodeBlocker = NodeEvacuationStatus["blockers"][number];
 /** A VM that was on the node since it started. */
-export interface VmOutcome extends NamespacedName {
-  /** UID of the VMI. */
-  readonly uid: string;
-  /** Absent: that is open. */
-  readonly outcome?: Outcome | undefined;
-  /** CamelCase. */
-  readonly reason?: string | undefined;
-  readonly targetNode?: string | undefined;
-  /** When Lifeboat began with it. */
-  readonly startTime?: string | undefined;
-  readonly time?: string | undefined;
-}
+export type VmOutcome = NodeEvacuationStatus["outcomes"][number];
 
 /** In the words of KEP-5683. `Returned`: it is uncordoned, and VMs that were to return or to start have been asked to. */
 export const NODE_CONDITIONS = ["DrainInProgress", "Drained", "Blocked", "Returned"] as const;
@@ -93,20 +56,9 @@ export interface NodeCondition {
   readonly lastTransitionTime: string;
 }
 
-export interface NodeEvacuationStatus {
-  readonly phase?: NodeEvacuationPhase | undefined;
-  readonly message?: string | undefined;
-  readonly verdict?: string | undefined;
-  /** When the node was cordoned for it. Absent: it has not started. */
-  readonly startTime?: string | undefined;
-  readonly estimatedCompletionTime?: string | undefined;
-  readonly completionTime?: string | undefined;
-  readonly lastUpdateTime?: string | undefined;
-  readonly virtualMachines?: VmCounts | undefined;
-  readonly blockers: readonly NodeBlocker[];
-  readonly outcomes: readonly VmOutcome[];
+export type NodeEvacuationStatus = Read<Omit<NodeStatusRead, "conditions">> & {
   readonly conditions: readonly NodeCondition[];
-}
+};
 
 /** The longest texts and lists that Lifeboat writes. The definition allows them. */
 export const NODE_EVACUATION_BOUNDS = {

@@ -17,6 +17,7 @@ const how = () => ({
     whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),
     ownersChoice: wordOf(["Respected", "Ignored"], "Respected"),
   }),
+  /** Guests end although something else blocks the node. */
   forceShutdowns: z._default(z.boolean(), false),
   otherPods: wordOf(["Evict", "EvictWithLocalData", "Leave"], "Evict"),
   afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
@@ -38,50 +39,64 @@ const Counts = z.lazy(() =>
   }),
 );
 
+const nodeSpec = () =>
+  z.object({
+    nodeName: z.string(),
+    intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
+    progress: wordOf(["Running", "Paused"], "Running"),
+    /** `after`: the name of another NodeEvacuation. Times are RFC 3339. */
+    schedule: part({ notBefore: Text, notAfter: Text, after: Text }),
+    ...how(),
+  });
+const nodeStatus = () =>
+  part({
+    phase: z.optional(z.enum([...nodes.NODE_ACTIVE_PHASES, ...nodes.NODE_END_PHASES])),
+    message: Text,
+    verdict: Text,
+    /** When the node was cordoned for it. Absent: it has not started. */
+    startTime: Text,
+    estimatedCompletionTime: Text,
+    completionTime: Text,
+    lastUpdateTime: Text,
+    virtualMachines: z.optional(Counts),
+    blockers: listOf(
+      z.object({
+        namespace: Words,
+        name: Words,
+        /** UID of the VMI or the pod. Lifeboat judges a recreated VMI or pod anew. */
+        uid: Text,
+        reason: Words,
+        message: Words,
+        whoCanFix: Text,
+        since: Text,
+      }),
+    ),
+    outcomes: listOf(
+      z.object({
+        namespace: Words,
+        name: Words,
+        uid: Words,
+        /** Absent: that is open. */
+        outcome: z.optional(z.enum(nodes.OUTCOMES)),
+        reason: Text,
+        targetNode: Text,
+        /** When Lifeboat began with it. */
+        startTime: Text,
+        time: Text,
+      }),
+    ),
+    conditions: listOf(z.object(CONDITION)),
+  });
+
+/** The fields of a NodeEvacuation, of which `node-evacuation.ts` makes the types. */
+export type NodeSpecRead = z.output<ReturnType<typeof nodeSpec>>;
+export type NodeStatusRead = z.output<ReturnType<typeof nodeStatus>>;
+
 const nodeEvacuation = kind(
   () => ({
     metadata: Meta,
-    spec: z.object({
-      nodeName: z.string(),
-      intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
-      progress: wordOf(["Running", "Paused"], "Running"),
-      schedule: part({ notBefore: Text, notAfter: Text, after: Text }),
-      ...how(),
-    }),
-    status: part({
-      phase: z.optional(z.enum([...nodes.NODE_ACTIVE_PHASES, ...nodes.NODE_END_PHASES])),
-      message: Text,
-      verdict: Text,
-      startTime: Text,
-      estimatedCompletionTime: Text,
-      completionTime: Text,
-      lastUpdateTime: Text,
-      virtualMachines: z.optional(Counts),
-      blockers: listOf(
-        z.object({
-          namespace: Words,
-          name: Words,
-          uid: Text,
-          reason: Words,
-          message: Words,
-          whoCanFix: Text,
-          since: Text,
-        }),
-      ),
-      outcomes: listOf(
-        z.object({
-          namespace: Words,
-          name: Words,
-          uid: Words,
-          outcome: z.optional(z.enum(nodes.OUTCOMES)),
-          reason: Text,
-          targetNode: Text,
-          startTime: Text,
-          time: Text,
-        }),
-      ),
-      conditions: listOf(z.object(CONDITION)),
-    }),
+    spec: nodeSpec(),
+    status: nodeStatus(),
   }),
   ({ metadata, spec: { afterwards, ...spec }, status }) => {
     return {
