@@ -4,29 +4,16 @@ import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
 import { migrationsOf } from "../../shared/kube/requests.ts";
-import type { Preflight } from "../../shared/preflight/facts.ts";
 import { preflight } from "../../shared/preflight/verdict.ts";
-import { type Add, EXIT, KIND, nameMatching, namesOf, output } from "./command.ts";
+import { type Add, EXIT, KIND, nameMatching, output } from "./command.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
-import {
-  EMPTY_DIR,
-  EXIT_OF,
-  FORCE,
-  nodesOf,
-  observeNode,
-  printPreflight,
-  printReport,
-  SELECTOR,
-  totalOf,
-  worstOf,
-} from "./preflight.ts";
+import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "./preflight.ts";
 import { paintFor, plain, printData } from "./print.ts";
 
 export const explain: Add = (program, call) => {
   const questions = program.command("explain");
   explainNode(questions, call);
-  explainNodes(questions, call);
   explainPod(questions, call);
 };
 
@@ -53,36 +40,6 @@ Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everyth
         else printPreflight(result, form === "wide", host);
         await adviseOnHandler(connection, host);
         return EXIT_OF[result.verdict];
-      }),
-    );
-};
-
-const explainNodes: Add = (questions, { host, connect, ends }) => {
-  questions
-    .command("nodes")
-    .summary("the same of many nodes, or all, one after the other: a report")
-    .description(
-      `Says of each node whether a drain of it will succeed, as explain node does: how many VMs move, which are shut down, what blocks
-and who can change it, and how long all of it takes, one node after the other. Changes nothing.
-
-Exit code: that of explain node for the worst of them.`,
-    )
-    .argument("[nodes...]", "all, if none is named", namesOf("node", KIND.node), [])
-    .option(...SELECTOR)
-    .option(...FORCE)
-    .option(...EMPTY_DIR)
-    .addOption(output(["json"]))
-    .action(
-      ends(async (named, { output: form, selector, force, deleteEmptydirData }) => {
-        const connection = connect();
-        const flags = { force: force === true, deleteEmptyDirData: deleteEmptydirData === true };
-        const found: Preflight[] = [];
-        for (const node of await nodesOf(named, selector, connection)) {
-          found.push(preflight(await observeNode(node, flags, { connection, host })));
-        }
-        if (form === "json") printData({ nodes: found, ...totalOf(found) }, form, host);
-        else printReport(found, host);
-        return worstOf(found);
       }),
     );
 };

@@ -1,18 +1,10 @@
 /** What `explain` and `drain` say of nodes: which nodes, what a drain of each would do, and how that is printed. */
 import { REMEDY } from "../../shared/eviction/messages.ts";
-import type {
-  DrainFlags,
-  DrainTime,
-  NodeVerdict,
-  PodVerdict,
-  Preflight,
-  PreflightFacts,
-} from "../../shared/preflight/facts.ts";
+import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { readPreflight } from "../../shared/preflight/read.ts";
 import { subjectOf } from "../../shared/preflight/progress.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { isInTheWay } from "../../shared/preflight/verdict.ts";
-import { durationText } from "../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed, UsageError } from "./failed.ts";
@@ -126,39 +118,4 @@ function rowOf(wide: boolean) {
     const to = room === undefined ? "" : (room.node ?? "no room");
     return [namespace, vmi ?? name, outcome, to, wide ? message : reason];
   };
-}
-
-/** Seconds for all of them, one after the other. */
-export function totalOf(found: readonly Preflight[]) {
-  const times = found.flatMap(({ time }) => (time === undefined ? [] : [time]));
-  const sum = (of: (time: DrainTime) => number) => times.reduce((total, time) => total + of(time), 0);
-  const [least, most] = [sum(({ seconds }) => seconds.least), sum(({ seconds }) => seconds.most)];
-  return { moves: sum(({ moves }) => moves), seconds: { least, most } };
-}
-
-/** As plain text, it can be sent as it is. */
-export function printReport(found: readonly Preflight[], host: Host): void {
-  const paint = paintFor(host.stdout, host);
-  const rows = found.map(({ node, verdict, pods, time }) => {
-    const of = (outcome: PodVerdict["outcome"]) =>
-      pods.filter((pod) => pod.vmi !== undefined && pod.outcome === outcome);
-    const blocked = pods.filter(({ outcome }) => outcome === "Blocked").length;
-    const takes = time === undefined || time.moves === 0 ? "" : rangeText(time);
-    return [node, verdict, `${of("Moves").length}`, `${of("ShutsDown").length}`, `${blocked}`, takes];
-  });
-  printTable(["NODE", "VERDICT", "VMS MOVE", "SHUT DOWN", "BLOCKED", "TIME"], rows, host.stdout);
-  for (const { node, pods, unknown } of found) {
-    const lines = [
-      ...pods.filter(isInTheWay).flatMap((pod) => troubleOf(pod, paint).slice(1)),
-      ...unknown.map((what) => `${paint("‼", "yellow")} not known: ${plain(what)}`),
-    ];
-    if (lines.length > 0) host.stdout.write(`\n${node}\n${lines.map((line) => `  ${line}\n`).join("")}`);
-  }
-  const total = totalOf(found);
-  const takes = total.moves === 0 ? "" : `: about ${rangeText(total)} for ${total.moves} VMs`;
-  host.stdout.write(`\n${found.length} nodes, one after the other${takes}\n`);
-}
-
-function rangeText({ seconds: { least, most } }: Pick<DrainTime, "seconds">): string {
-  return least === most ? durationText(least) : `${durationText(least)} to ${durationText(most)}`;
 }

@@ -32,7 +32,8 @@ const COMPLETION = listed(
 /** In the order in which help lists them. Only the module of the one that is asked for is loaded. */
 // prettier-ignore
 const COMMANDS: readonly Listed[] = [
-  listed("explain", "whether drains of nodes would succeed; what an eviction of a pod would get", () => import("./explain.ts")),
+  listed("explain", "whether a drain of a node would succeed; what an eviction of a pod would get", () => import("./explain.ts")),
+  listed("plan", "rehearse a maintenance of many nodes: which get empty, and when", () => import("./plan/plan.ts")),
   listed("drain", "empty nodes, one after the other: their VMs move, and what blocks is said", () => import("./drain/drain.ts")),
   listed("pause", "begin nothing new on a node that is being emptied", () => import("./maintenance.ts")),
   listed("resume", "continue where it was paused", () => import("./maintenance.ts")),

@@ -45,6 +45,19 @@ export interface SpreadConstraint {
   /** Absent: nodes that the pod does not want do not count, and taints do not matter. */
   readonly nodeAffinityPolicy?: string;
   readonly nodeTaintsPolicy?: string;
+  readonly minDomains?: number;
+}
+
+/** What kube-scheduler reads of a pod to choose among the nodes that it fits, and how it is spread. */
+export interface Wishes {
+  /** Required pod affinity. A node that a pod there requires is better for those that it wants near. */
+  readonly near: readonly PodTerm[];
+  /** Preferred pod affinity; anti-affinity has a negative weight. */
+  readonly preferred: readonly (PodTerm & { readonly weight: number })[];
+  readonly nodes: readonly { readonly weight: number; readonly term: NodeSelectorTerm }[];
+  readonly spread: readonly SpreadConstraint[];
+  /** What kube-scheduler assumes that containers without requests take. */
+  readonly assumed: Resources;
 }
 
 export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";

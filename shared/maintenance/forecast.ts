@@ -38,9 +38,9 @@ export function boundAmong(vmis: readonly VmiFacts[], otherNodes: readonly FitNo
 }
 
 /** As `kubectl drain` without `--force`. */
-export function flagsOf({ otherPods, virtualMachines: { concurrency } }: NodeEvacuationSpec): DrainFlags {
+export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
   const deleteEmptyDirData = otherPods === "EvictWithLocalData";
-  return { force: false, deleteEmptyDirData, ...(concurrency !== undefined && { concurrency }) };
+  return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };
 }
 
 export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
@@ -78,7 +78,8 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, vms: NodeW
   const uidOf = new Map(f.pods.map((pod) => [keyOf(pod), pod.uid]));
   return pods.map((pod) => {
     const room = rooms.get(uidOf.get(keyOf(pod)) ?? "");
-    if (room === undefined || room.fits) return pod;
+    if (room === undefined) return pod;
+    if (room.fits) return { ...pod, room };
     const message = `it would not start on another node beside the others: ${room.message ?? "there is no room for it"}`;
     return { ...pod, outcome: "Blocked", reason: "NoRestart", message };
   });
@@ -138,7 +139,8 @@ function notFitting(room: RoomFound | undefined, unread: readonly string[]): str
   return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
 }
 
-function startOf(pod: PreflightPod, vmi: VmiFacts, { settings }: PreflightFacts, vms: NodeWorld["vms"]) {
+/** The launcher pod of its next start. */
+export function startOf(pod: PreflightPod, vmi: VmiFacts, { settings }: PreflightFacts, vms: NodeWorld["vms"]) {
   const vm = vms.get(keyOf(vmi));
   return renderStart(pod, vmi, vm === "None" ? undefined : vm?.start, settings);
 }

@@ -1,7 +1,7 @@
 /** What a preflight decides on (a node that is to be drained, what runs there, the room elsewhere), and what it says. */
 import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { NodeSelectorTerm, Resources } from "../kube/scheduled-pod.ts";
+import type { NodeSelectorTerm, Resources, Wishes } from "../kube/scheduled-pod.ts";
 import type { Moment } from "../settings/time.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";
 import type { QuotaMarks } from "./quota-controllers.ts";
@@ -12,6 +12,10 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
+  /** Absent: it has none. */
+  readonly wishes?: Wishes;
+  /** UID of the ReplicaSet that controls it. */
+  readonly replicaSet?: string;
 }
 
 /** A pod of the node itself. */
@@ -58,6 +62,8 @@ export interface DrainFlags {
   readonly deleteEmptyDirData: boolean;
   /** Absent: as many as KubeVirt lets leave. */
   readonly concurrency?: number;
+  /** In which order they are asked to leave. Absent: nobody knows, and the largest is placed first. */
+  readonly order?: "ByPriority" | "SmallestFirst" | "LargestFirst";
 }
 
 /** VMs that leave another node: their launcher pods, and the hotplug pods that go with them. */
@@ -96,6 +102,8 @@ export interface PreflightFacts extends Moment {
   readonly flags: DrainFlags;
   /** What could not be read, in words. */
   readonly unread: readonly string[];
+  /** How kube-scheduler prefers nodes, if not as its default profile does. */
+  readonly scoring?: "MostAllocated";
 }
 
 /** The first that applies, from the top. */

@@ -1,7 +1,7 @@
 /**
  * Finds the nodes on which a pod fits: one row for each filter of kube-scheduler that pods, nodes and volumes decide.
  *
- * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), NodeResourcesFit.
+ * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), PodTopologySpread, NodeResourcesFit.
  */
 import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
 import { isFinal, isWanted, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
@@ -36,6 +36,7 @@ export interface Spot {
 /** What is around a pod. What is absent is not judged. */
 export interface Around {
   readonly isRepelled?: Judge;
+  readonly isUneven?: Judge | undefined;
   /** Labels of its CPU, which a node has to have. */
   readonly cpu?: Labels;
   /** That the pod uses, and that not every node reaches. */
@@ -54,10 +55,14 @@ const KEEPS = {
     volumes.some(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node))),
   Taints: ({ tolerations }, { node }) => untolerated(taintsOf(node), tolerations) !== undefined,
   PodAntiAffinity: (_, { node }, { isRepelled }) => isRepelled?.(node) === true,
-  Resources: ({ requests }, { room }) =>
-    room !== undefined &&
-    Object.entries({ ...requests, pods: 1 }).some(([name, amount]) => amount > Math.max(0, room.get(name) ?? 0)),
+  PodTopologySpread: (_, { node }, { isUneven }) => isUneven?.(node) === true,
+  Resources: ({ requests }, { room }) => room !== undefined && (1 > (room.get("pods") ?? 0) || isShort(requests, room)),
 } as const satisfies Record<string, Keeps>;
+
+function isShort(requests: Resources, room: Room): boolean {
+  for (const name in requests) if ((requests[name] ?? 0) > Math.max(0, room.get(name) ?? 0)) return true;
+  return false;
+}
 
 /** The first that keeps the pod from the node; undefined: it fits. */
 export function obstacleTo(pod: FitPod, spot: Spot, around: Around = {}): string | undefined {
@@ -78,11 +83,14 @@ export function roomWith(room: Room, pod: Requesting): Room {
 
 function take(room: Map<string, number>, pod: Requesting): Map<string, number> {
   if (isFinal(pod)) return room;
-  for (const [name, amount] of Object.entries({ ...pod.requests, pods: 1 })) {
-    const left = room.get(name);
-    if (left !== undefined) room.set(name, left - amount);
-  }
+  for (const name in pod.requests) takeOf(room, name, pod.requests[name] ?? 0);
+  takeOf(room, "pods", 1);
   return room;
+}
+
+function takeOf(room: Map<string, number>, name: string, amount: number): void {
+  const left = room.get(name);
+  if (left !== undefined) room.set(name, left - amount);
 }
 
 /** What the node lifecycle controller makes of a node's state, some moments later. */
@@ -92,7 +100,8 @@ const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
   PIDPressure: "node.kubernetes.io/pid-pressure",
 };
 
-function taintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
+/** Taints that keep pods away, those included that the node gets some moments later. */
+export function taintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
   const keys = [
     ...(unschedulable ? ["node.kubernetes.io/unschedulable"] : []),
     ...(ready ? [] : ["node.kubernetes.io/not-ready"]),

@@ -48,6 +48,7 @@ function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReas
 
 /** KubeVirt creates no target pod while the VM has more launcher pods than its own. */
 function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
+  if (Object.values(vmi.activePods).every((node) => node === f.node.name)) return undefined;
   const others = f.otherPods.filter((pod) => pod.namespace === vmi.namespace && Object.hasOwn(vmi.activePods, pod.uid));
   const [left] = others.filter((pod) => !isFinal(pod) && !pod.deleting && isLeftOver(vmi, f));
   if (left === undefined) return undefined;

@@ -1,14 +1,15 @@
-/**
- * Several pods placed one after the other. The scheduler decides in the end, in an order that no one knows beforehand. It prefers the node
- * with most room, and so does this.
- */
+/** Several pods placed one after the other, each on the node that kube-scheduler would prefer. Its order is known only if Lifeboat asks. */
 import { CREATED_BY_LABEL, MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import type { VmiFacts } from "../kube/facts.ts";
+import type { Labels } from "../kube/scheduled-pod.ts";
 import type { Leaving, NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
-import { type Around, obstacleTo, repelling, type Room, roomOn, roomWith, type Spot } from "./fit.ts";
+import { type Board, boardOf, place } from "./board.ts";
+import { type Around, type FitNode, obstacleTo, repelling } from "./fit.ts";
 import { cpuText } from "./host-cpu.ts";
 import { type NextPod, renderTarget } from "./next-pod.ts";
+import { bestOf } from "./score.ts";
+import { unevenness } from "./spread.ts";
 
 /** A pod that is to be placed. */
 export interface Wanted extends NextPod<PreflightPod> {
@@ -21,31 +22,28 @@ export function asItIs(pod: PreflightPod): Wanted {
   return { pod, cpu: {} };
 }
 
-type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes">;
+type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring">;
 
-/** Also the pods that hold hotplugged volumes. */
+/** Also the pods that hold hotplugged volumes, and the nodes by their names. */
 interface Seen extends World {
   readonly holders: readonly PreflightPod[];
+  readonly labelsOf: ReadonlyMap<string, Labels>;
 }
 
-/** The placement so far: the room on each node, and the pods. */
-interface Board {
-  readonly rooms: ReadonlyMap<string, Room>;
-  /** Without ended ones. */
-  readonly pods: readonly NeighbourPod[];
-}
-
-type Moving = World & Pick<PreflightFacts, "vmis" | "migrations" | "leavingElsewhere" | "settings">;
+type Moving = World &
+  Pick<PreflightFacts, "vmis" | "migrations" | "leavingElsewhere" | "settings"> & {
+    readonly flags?: PreflightFacts["flags"];
+  };
 
 /**
- * Target pods of migrations, the largest first, by the UIDs of the pods. VMs that are leaving other nodes come before them. Pods of the node
+ * Target pods of migrations, in the order in which the VMs are asked to leave, by the UIDs of the pods. VMs that are leaving other nodes come before them. Pods of the node
  * stay in sight until they have gone: a target pod is placed beside its source.
  */
 export function placeAll(moving: readonly PreflightPod[], f: Moving): ReadonlyMap<string, RoomFound> {
   const elsewhere = f.leavingElsewhere.flatMap((one) => targetsOf(one.pods.filter(isLauncher), one, f));
   const own = targetsOn(moving, f);
   const hotplug = f.leavingElsewhere.flatMap(({ pods }) => pods);
-  return placeInTurn([...elsewhere.toSorted(largestFirst), ...own.toSorted(largestFirst)], f, hotplug);
+  return placeInTurn([...elsewhere.toSorted(largestFirst), ...own.toSorted(inOrder(f))], f, hotplug);
 }
 
 /** Returns the target pods of the node's VMs. */
@@ -86,30 +84,31 @@ export function placeInTurn(
   beside: readonly PreflightPod[] = [],
 ): ReadonlyMap<string, RoomFound> {
   const holders = [...w.pods, ...beside].filter((pod) => launcherOfHotplug(pod) !== undefined);
-  let board = boardOf(w);
+  const labelsOf = new Map([w.node, ...w.otherNodes].map(({ name, labels }) => [name, labels]));
+  const seen: Seen = { ...w, holders, labelsOf };
+  const board = boardOf(w.otherNodes, w.otherPods, w.pods);
   const found = new Map<string, RoomFound>();
   for (const one of wanted) {
-    const room = roomFor(one, board, { ...w, holders });
-    if (one.there === undefined) board = withPod(board, one.pod, room);
+    const room = roomFor(one, board, seen);
+    if (one.there === undefined) place(board, one.pod, room);
     found.set(one.pod.uid, room);
   }
   return found;
 }
 
-function boardOf({ otherNodes, otherPods, pods }: World): Board {
-  const byNode = Map.groupBy(otherPods, ({ nodeName }) => nodeName);
-  const rooms = new Map(otherNodes.map((node) => [node.name, roomOn(node, byNode.get(node.name) ?? [])]));
-  return { rooms, pods: [...otherPods, ...pods].filter((pod) => !isFinal(pod)) };
+/** As Lifeboat asks VMs to leave. */
+function inOrder({ flags, vmis }: Moving) {
+  const order = flags?.order;
+  if (order === undefined || order === "LargestFirst") return largestFirst;
+  const sizes = new Map(vmis.map((vmi) => [keyOf(vmi), vmi.guestMemory ?? 0]));
+  const sizeOf = ({ pod }: Wanted) => sizes.get(vmOf(pod)) ?? pod.requests["memory"] ?? 0;
+  const priorityOf = ({ pod }: Wanted) => (order === "ByPriority" ? (pod.priority ?? 0) : 0);
+  return (a: Wanted, b: Wanted) =>
+    priorityOf(a) - priorityOf(b) || sizeOf(a) - sizeOf(b) || (vmOf(a.pod) < vmOf(b.pod) ? -1 : 1);
 }
 
-/** With one more pod, where it finds room. */
-function withPod(board: Board, pod: NeighbourPod, { node }: RoomFound): Board {
-  const room = board.rooms.get(node ?? "");
-  if (node === undefined || room === undefined) return board;
-  return {
-    rooms: new Map(board.rooms).set(node, roomWith(room, pod)),
-    pods: [...board.pods, { ...pod, nodeName: node }],
-  };
+function vmOf(pod: PreflightPod): string {
+  return keyOf({ ...pod, name: vmiNameOf(pod) ?? "" });
 }
 
 function largestFirst({ pod: a }: Wanted, { pod: b }: Wanted): number {
@@ -127,35 +126,36 @@ function roomFor({ there, pod, cpu, least }: Wanted, board: Board, w: Seen): Roo
   return other.fits ? { ...other, unsure: least.fields } : room;
 }
 
-function findRoom(pod: PreflightPod, board: Board, w: World, around: Around): RoomFound {
-  const free: Required<Spot>[] = [];
+function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): RoomFound {
+  const free: FitNode[] = [];
   const obstacles = new Set<string>();
   const others = w.otherNodes.filter(({ name }) => name !== pod.nodeName);
   for (const node of others) {
-    const spot = { node, room: board.rooms.get(node.name) ?? new Map<string, number>() };
+    const spot = { node, room: board.filled.get(node.name)?.room ?? new Map<string, number>() };
     const obstacle = obstacleTo(pod, spot, around);
-    if (obstacle === undefined) free.push(spot);
+    if (obstacle === undefined) free.push(node);
     else obstacles.add(obstacle === "CPU" ? cpuText(around.cpu ?? {}, node) : obstacle);
   }
-  const [best] = free.toSorted(mostRoomFirst);
-  if (best !== undefined) return { fits: true, node: best.node.name, nodes: free.length };
+  const best = bestOf({ pod, nodes: free, board, labelsOf: w.labelsOf, scoring: w.scoring });
+  if (best !== undefined) return { fits: true, node: best.name, nodes: free.length };
   const reasons = [...obstacles].toSorted().join(", ");
   const message = others.length === 0 ? "there is no other node" : `no other node has room for it: ${reasons}`;
   return { fits: false, nodes: 0, message };
 }
 
 /** The drained node is cordoned by then. A hotplugged volume is one of the hotplug pod, which goes with the VM. */
-function aroundOf(pod: PreflightPod, cpu: Around["cpu"], { pods: present }: Board, w: Seen): Around {
+function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen): Around {
   const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
   const isIts = (one: PreflightPod) => one.namespace === pod.namespace && launcherOfHotplug(one)?.uid === pod.uid;
   const claims = w.volumes.length === 0 ? [] : [pod, ...w.holders.filter(isIts)].flatMap((one) => one.claims);
   const volumes = w.volumes.filter((one) => one.namespace === pod.namespace && claims.includes(one.claim));
-  // Its own VM's launcher pods go, or a migration is not even begun.
-  const vm = pod.labels[CREATED_BY_LABEL];
-  const others = vm === undefined ? present : present.filter(({ labels }) => labels[CREATED_BY_LABEL] !== vm);
-  return { isRepelled: repelling(pod, others, nodes), volumes, ...(cpu && { cpu }) };
+  const isUneven = unevenness(pod, { nodes, pods: board.pods, cpu });
+  return { isRepelled: repelling(pod, shyOf(pod, board), nodes), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-function mostRoomFirst(a: Required<Spot>, b: Required<Spot>): number {
-  return (b.room.get("memory") ?? 0) - (a.room.get("memory") ?? 0) || (a.node.name < b.node.name ? -1 : 1);
+/** Its own VM's launcher pods go, or a migration is not even begun. */
+function shyOf({ antiAffinity, labels }: PreflightPod, { pods, shy }: Board): readonly NeighbourPod[] {
+  const present = antiAffinity.length > 0 ? pods : shy;
+  const vm = labels[CREATED_BY_LABEL];
+  return vm === undefined ? present : present.filter((other) => other.labels[CREATED_BY_LABEL] !== vm);
 }

@@ -2,15 +2,16 @@
 import * as z from "zod/mini";
 import { listOf, part } from "../kube/schemas/fields.ts";
 import { Limits } from "../kube/schemas/pod-requirements.ts";
+import type { ScheduledPod, Wishes } from "../kube/scheduled-pod.ts";
 import { type Issues, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
 import type { NeighbourPod, PreflightPod } from "./facts.ts";
+import { podWishesSchema } from "./pod-wishes.ts";
 
 const Asking = z.lazy(() =>
   z.object({
     metadata: z.object({ deletionTimestamp: z.nullish(Time), finalizers: listOf(z.string()) }),
     spec: z.object({
       affinity: part({ podAffinity: part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(z.unknown()) }) }),
-      topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
       volumes: listOf(
         z.object({ emptyDir: z.nullish(z.unknown()), hostPath: z.nullish(z.object({ path: z.string() })) }),
       ),
@@ -32,15 +33,16 @@ function reader(input: unknown, issues: Issues) {
 
 /** For the pods of one list. */
 export function preflightPodSchema() {
-  const shared = scheduledPodSchema();
+  const [shared, wishing] = [scheduledPodSchema(), podWishesSchema()];
   return z.transform((input: unknown, { issues }): PreflightPod => {
     const read = reader(input, issues);
-    const [pod, asking, limits] = [read(shared), read(Asking), read(Limits)];
+    const [pod, asking, limits, wishes] = [read(shared), read(Asking), read(Limits), read(wishing)];
     if (pod === undefined || asking === undefined || limits === undefined) return z.NEVER;
     const { metadata, spec } = asking;
     const { deletionTimestamp: goneBy, finalizers } = metadata;
     return {
       ...pod,
+      ...wished(pod, wishes),
       limits,
       localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
       hostFiles: spec.volumes.flatMap(({ hostPath }) => hostPath?.path ?? []),
@@ -51,24 +53,29 @@ export function preflightPodSchema() {
   });
 }
 
-/** There are thousands of them: only what keeps others away. */
+/** There are thousands of them: only what decides where other pods may be. */
 export function neighbourPodSchema() {
-  return z.pipe(
-    scheduledPodSchema(),
-    z.transform((pod): NeighbourPod => {
-      const { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity } = pod;
-      return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
-    }),
-  );
+  const [shared, wishing] = [scheduledPodSchema(), podWishesSchema()];
+  return z.transform((input: unknown, { issues }): NeighbourPod => {
+    const read = reader(input, issues);
+    const [pod, wishes] = [read(shared), read(wishing)];
+    if (pod === undefined) return z.NEVER;
+    const { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity } = pod;
+    const own = { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
+    return { ...own, ...wished(pod, wishes) };
+  });
+}
+
+function wished({ owners }: Pick<ScheduledPod, "owners">, wishes: Wishes | undefined) {
+  const replicaSet = owners.find(({ controller, kind }) => controller && kind === "ReplicaSet")?.uid;
+  return { ...(wishes && { wishes }), ...(replicaSet !== undefined && { replicaSet }) };
 }
 
 function uncheckedOf(spec: z.output<typeof Asking>["spec"], hasResourceClaims: boolean): readonly string[] {
-  const { affinity, containers, topologySpreadConstraints } = spec;
-  const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
+  const { affinity, containers } = spec;
   return [
     ...(containers.some(({ ports }) => ports.some(({ hostPort }) => Boolean(hostPort))) ? ["hostPort"] : []),
     ...(affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.length > 0 ? ["podAffinity"] : []),
-    ...(isStrict ? ["topologySpreadConstraints"] : []),
     ...(hasResourceClaims ? ["resourceClaims"] : []),
   ];
 }

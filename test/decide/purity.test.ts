@@ -44,6 +44,7 @@ const SCHEMAS = [
   "kube/resources.ts",
   "facts/facts.ts",
   "preflight/kinds.ts",
+  "preflight/pod-wishes.ts",
   "preflight/preflight-pod.ts",
 ];
 
@@ -75,6 +76,7 @@ const ORDER: readonly (readonly string[])[] = [
   ["preflight"],
   ["pressure"],
   ["maintenance"],
+  ["plan"],
   ["descheduling"],
   ["features.ts"],
   ["reconcile"],

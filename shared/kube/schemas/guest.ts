@@ -39,7 +39,12 @@ const GuestSpec = z.lazy(() => z.object(guestShape()));
 type Spec = z.output<typeof GuestSpec>;
 
 /** `spec.template.spec` of a VirtualMachine. */
-export const Template = z.lazy(() => z.pipe(GuestSpec, z.transform(asksOf)));
+export const Template = z.lazy(() =>
+  z.pipe(
+    GuestSpec,
+    z.transform((spec): GuestAsks => ({ ...asksOf(spec), unchecked: [...uncheckedOf(spec), ...spreadOf(spec)] })),
+  ),
+);
 
 type Topology = z.output<z.ZodMiniObject<typeof TOPOLOGY>>;
 
@@ -56,11 +61,15 @@ function orNone<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NONE : list;
 }
 
-function uncheckedOf({ affinity, topologySpreadConstraints, resourceClaims }: Spec): readonly string[] {
+/** The pod that a VM has shows the constraints of the target of its migration, but not those of a changed template. */
+function spreadOf({ topologySpreadConstraints }: Spec): readonly string[] {
   const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
+  return isStrict ? ["topologySpreadConstraints"] : [];
+}
+
+function uncheckedOf({ affinity, resourceClaims }: Spec): readonly string[] {
   return orNone([
     ...(affinity.podAffinity[REQUIRED].length > 0 ? ["podAffinity"] : []),
-    ...(isStrict ? ["topologySpreadConstraints"] : []),
     ...(resourceClaims.length > 0 ? ["resourceClaims"] : []),
   ]);
 }

@@ -69,8 +69,11 @@ export const Spread = z.lazy(() =>
         matchLabelKeys: listOf(z.string()),
         nodeAffinityPolicy: Text,
         nodeTaintsPolicy: Text,
+        minDomains: z.nullish(z.number()),
       }),
-      z.transform(({ labelSelector, ...rest }) => present({ ...rest, selector: labelSelector ?? undefined })),
+      z.transform(({ labelSelector, minDomains, ...rest }) =>
+        present({ ...rest, selector: labelSelector ?? undefined, minDomains: minDomains ?? undefined }),
+      ),
     ),
   ),
 );

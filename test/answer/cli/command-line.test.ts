@@ -11,7 +11,7 @@ import { run } from "../../../infra/cli/run.ts";
 const NOWHERE = { url: "https://127.0.0.1:2", caPem: "", user: "jane", token: "t" };
 const person = { kubeconfig: NOWHERE };
 
-const COMMANDS = "explain drain evacuate cancel retry doctor install uninstall";
+const COMMANDS = "explain plan drain evacuate cancel retry doctor install uninstall";
 
 test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command, and the exit codes", async (line) => {
   const { host, out } = machineOf({});
@@ -27,6 +27,8 @@ test.each([
   ["explain node",                            "missing required argument 'node'"],
   ["explain node a --forse",                  "unknown option '--forse' (Did you mean --force?)"],
   ["cancel web --request-timeout soon",       "option '--request-timeout <time>' argument 'soon' is invalid. Expected a time such as 30s, 5m or 1h."],
+  ["plan --parallel 0",                       "option '--parallel <number>' argument '0' is invalid. Expected a number from 1 to 100."],
+  ["plan --until 1s --at 2h",                 "--until: expected a time after"],
   ["evacuate",                                "missing required argument 'vm'"],
   ["evacuate vm/",                            "argument value 'vm/' is invalid for argument 'vm'. Expected the name of a VM"],
   ["drain Node-1",                            "argument value 'Node-1' is invalid for argument 'nodes'. Expected the name of a node"],
@@ -85,10 +87,16 @@ const ODD = [
 /** Each command, with every place for an argument. */
 const PLACES: readonly (readonly string[])[] = [
   ["explain", "node", "ODD"],
-  ["explain", "nodes", "ODD"],
-  ["explain", "nodes", "--selector", "ODD"],
   ["explain", "pod", "ODD"],
   ["explain", "pod", "web", "--namespace", "ODD"],
+  ["plan", "ODD"],
+  ["plan", "--selector", "ODD"],
+  ["plan", "--at", "ODD"],
+  ["plan", "--until", "ODD"],
+  ["plan", "--order", "ODD"],
+  ["plan", "--parallel", "ODD"],
+  ["plan", "--when-blocked", "ODD"],
+  ["plan", "--output", "ODD"],
   ["drain", "ODD"],
   ["drain", "--selector", "ODD"],
   ["drain", "node-1", "--at", "ODD"],

@@ -75,24 +75,30 @@ describe("explain node", () => {
     expect(pods).toContainEqual(expect.objectContaining(blocked));
   });
 
-  test("of many nodes: a table, what blocks where, the time for all of them; the worst verdict's exit code", async () => {
-    const { code, out } = await call("explain nodes node01 node02");
-    expect(code).toBe(3);
-    expect(out.slice(0, 3)).toEqual([
-      expect.stringMatching(/^NODE +VERDICT +VMS MOVE +SHUT DOWN +BLOCKED +TIME$/),
-      expect.stringMatching(/^node01 +WillSucceed +1 +0 +0 +\d+s to \d+s$/),
-      expect.stringMatching(/^node02 +WillBlock +0 +0 +1 *$/),
-    ]);
-    expect(out.join("\n")).toMatch(
-      /\nnode02\n {2}× VM vms\/pinned: .*\n {6}its owner: [^]*\n2 nodes, one after the other: about /,
-    );
-    const data: unknown = JSON.parse((await call("explain nodes node01 node02 -o json")).out.join("\n"));
-    expect(data).toMatchObject({ nodes: [{ verdict: "WillSucceed" }, { verdict: "WillBlock" }], moves: 1 });
-  });
-
   test("given a node that does not exist, it says so: 1", async () => {
     const said = expect.stringContaining('node "nowhere" not found');
     expect(await call("explain node nowhere")).toEqual({ code: 1, out: [], err: [said] });
+  });
+});
+
+describe("plan", () => {
+  test("a row for each node, what blocks and who can change it; the worst verdict's exit code", async () => {
+    const { code, out, err } = await call("plan node01 node02");
+    expect(code).toBe(3);
+    expect(err).toContain("reading pods");
+    expect(out.join("\n")).toMatch(/^node01 +1 +1 +.*WillSucceed$/m);
+    expect(out.join("\n")).toMatch(/^node02 +\d+ +.*WillBlock$/m);
+    expect(out.join("\n")).toMatch(/\n× VM vms\/pinned: .*\n +its owner: /);
+    expect(Math.max(...out.filter((line) => /^node/i.test(line)).map(({ length }) => length))).toBeLessThanOrEqual(80);
+  });
+
+  test("given a node that does not exist, it says so: 1", async () => {
+    const { code, out, err } = await call("plan nowhere");
+    expect({ code, out, said: err.at(-1) }).toEqual({
+      code: 1,
+      out: [],
+      said: expect.stringContaining('node "nowhere" not found'),
+    });
   });
 });
 

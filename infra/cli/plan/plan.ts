@@ -1,0 +1,106 @@
+/** `lifeboat plan`: a rolling maintenance, rehearsed: what happens on each node if they are emptied one after the other. */
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
+import { ORDERS, type PlanOptions } from "../../../shared/plan/facts.ts";
+import { observePlan } from "../../../shared/plan/observe.ts";
+import { planOf } from "../../../shared/plan/plan.ts";
+import { type Add, KIND, namesOf, output } from "../command.ts";
+import type { Connection } from "../connection.ts";
+import { Failed, UsageError } from "../failed.ts";
+import type { Host } from "../host.ts";
+import { EMPTY_DIR, EXIT_OF, nodesOf, SELECTOR } from "../preflight.ts";
+import { printData } from "../print.ts";
+import { type At, timeOf, TIMES } from "../time.ts";
+import { printPlan } from "./table.ts";
+
+interface Options {
+  readonly at?: At | undefined;
+  readonly until?: At | undefined;
+  readonly order: (typeof ORDERS)[number];
+  readonly parallel: number;
+  readonly bandwidth?: number | undefined;
+  readonly whenBlocked: WhenBlocked;
+  readonly forceShutdowns?: true | undefined;
+  readonly deleteEmptydirData?: true | undefined;
+}
+
+export const plan: Add = (program, { host, connect, ends }) => {
+  program
+    .command("plan")
+    .description(
+      `Rehearses a rolling maintenance of the nodes: each node is judged on what the nodes before it leave behind, and comes back empty.
+Says which nodes will not get empty and why, which VMs cannot move, and what could not be judged. Reads lists only, and changes nothing;
+Lifeboat need not be installed.
+
+Exit code: 0 every node gets empty, 3 one will block or has no room, 4 not everything could be judged, 1 the question could not be answered.`,
+    )
+    .argument("[nodes...]", "all, if none is named", namesOf("node", KIND.node), [])
+    .option(...SELECTOR)
+    .addOption(new Option("--at <time>", `when it begins: ${TIMES}`).argParser(timeOf))
+    .addOption(new Option("--until <time>", "when it has to end, likewise").argParser(timeOf))
+    .addOption(
+      new Option("--order <order>", "of the nodes: as given, or planned").choices(ORDERS).default("given" as const),
+    )
+    .addOption(new Option("--parallel <number>", "nodes that are emptied at a time").argParser(countOf).default(1))
+    .addOption(
+      new Option("--when-blocked <what>", "what becomes of a VM that cannot move")
+        .choices(WHEN_BLOCKED)
+        .default("Wait" as const),
+    )
+    .option("--force-shutdowns", "guests end although something else blocks their node")
+    .option(...EMPTY_DIR)
+    .addOption(output(["wide", "json", "yaml"], "every VM, or data"))
+    .action(
+      ends(async (named, { output: form, selector, ...options }) => {
+        const planned = optionsOf(options, host.now());
+        const connection = connect();
+        const nodes = await nodesOf(named, selector, connection);
+        const made = await rehearse({ ...planned, nodes }, { connection, host });
+        if (form === "json") printData(made, "json", host);
+        else printPlan(made, form === "wide", host);
+        return EXIT_OF[made.verdict];
+      }),
+    );
+};
+
+const MOST_AT_A_TIME = 100;
+
+function countOf(text: string): number {
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= MOST_AT_A_TIME) return count;
+  throw new InvalidArgumentError(`Expected a number from 1 to ${MOST_AT_A_TIME}.`);
+}
+
+interface With {
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+/** Reads the cluster and plans. It says on stderr what it reads. */
+export async function rehearse(options: PlanOptions, { connection, host }: With) {
+  const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
+  const facts = await observePlan(observer, (what) => host.stderr.write(`reading ${what}\n`));
+  const made = planOf(facts, options);
+  const [missing] = made.missing;
+  if (missing !== undefined) throw new Failed(`node "${missing}" not found (context "${connection.context}")`);
+  return made;
+}
+
+function optionsOf(given: Options, now: Date): Omit<PlanOptions, "nodes"> {
+  const at = given.at?.(now) ?? now;
+  const until = given.until?.(now);
+  if (until !== undefined && until <= at) throw new UsageError(`--until: expected a time after ${at.toISOString()}`);
+  const { order, parallel, bandwidth, whenBlocked } = given;
+  return {
+    order,
+    parallel,
+    at,
+    until,
+    bandwidth,
+    template: {
+      virtualMachines: { order: "ByPriority", whenBlocked, whenAttemptsFail: "Wait", ownersChoice: "Respected" },
+      forceShutdowns: given.forceShutdowns === true,
+      otherPods: given.deleteEmptydirData === true ? "EvictWithLocalData" : "Evict",
+    },
+  };
+}

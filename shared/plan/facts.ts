@@ -1,0 +1,85 @@
+/** What a plan is made from, and what it says. */
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import type { BudgetFacts, MigrationFacts, VmiFacts } from "../kube/facts.ts";
+import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
+import type { ScheduledNode } from "../kube/scheduled-pod.ts";
+import type { NodeWorld } from "../maintenance/world.ts";
+import type { NodeVerdict, PodVerdict, PreflightPod, QuotaFacts, Volume } from "../preflight/facts.ts";
+import type { Moment } from "../settings/time.ts";
+
+export interface PlanFacts extends Moment {
+  readonly nodes: readonly ScheduledNode[];
+  /** Every pod that is bound to a node, ended ones included. */
+  readonly pods: readonly PlanPod[];
+  readonly vmis: readonly PlanVmi[];
+  readonly vms: NodeWorld["vms"];
+  /** Finished ones included. */
+  readonly migrations: readonly PlanMigration[];
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly budgets: readonly BudgetFacts[];
+  readonly quotas: readonly QuotaFacts[];
+  readonly volumes: readonly Volume[];
+  /** In words: what could not be read. */
+  readonly unread: readonly string[];
+}
+
+/** `image`: of a launcher pod's compute container. */
+export interface PlanPod extends PreflightPod {
+  readonly image?: string;
+  readonly createdAt: number;
+}
+
+export interface PlanVmi extends VmiFacts {
+  /** What decides whether a migration of one VM says something about another one. */
+  readonly kind: VmKind;
+  /** Annotated: its owner lends it for a first migration. */
+  readonly isCanary?: true;
+}
+
+export interface PlanMigration extends MigrationFacts {
+  readonly sourcePod?: string;
+}
+
+export interface VmKind {
+  readonly machine: string;
+  readonly architecture: string;
+  readonly cpuModel: string;
+  /** For example `block/RWX`, of each kind of disk once. */
+  readonly storage: string;
+}
+
+export const ORDERS = ["given", "planned"] as const;
+
+export interface PlanOptions {
+  /** In the order in which they are maintained, if that is given. */
+  readonly nodes: readonly string[];
+  readonly order: (typeof ORDERS)[number];
+  /** Nodes that are emptied at a time. */
+  readonly parallel: number;
+  readonly at: Date;
+  readonly until?: Date | undefined;
+  /** Bytes per second, of each migration. */
+  readonly bandwidth?: number | undefined;
+  /** How each node is emptied, as by a NodeEvacuation. */
+  readonly template: Pick<NodeEvacuationSpec, "virtualMachines" | "forceShutdowns" | "otherPods">;
+}
+
+export interface Range {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What happens on one node when its turn has come. */
+export interface NodePlan {
+  readonly node: string;
+  readonly verdict: NodeVerdict;
+  /** One line. */
+  readonly summary: string;
+  readonly vms: number;
+  readonly moves: number;
+  readonly restarts: number;
+  /** Guests that end and do not start again elsewhere. */
+  readonly shutdowns: number;
+  readonly pods: readonly PodVerdict[];
+  readonly unknown: readonly string[];
+}

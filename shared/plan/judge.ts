@@ -1,0 +1,111 @@
+/** Judges one node on a placement, as a NodeEvacuation of it would. */
+import { isActive } from "../kube/evacuation.ts";
+import type { BudgetFacts } from "../kube/facts.ts";
+import { isFinal, keyOf } from "../kube/objects.ts";
+import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { boundAmong, flagsOf, forecastOf } from "../maintenance/forecast.ts";
+import type { NodeWorld } from "../maintenance/world.ts";
+import type { Preflight, PreflightFacts } from "../preflight/facts.ts";
+import { isInTheWay } from "../preflight/verdict.ts";
+import type { PlanFacts, PlanOptions } from "./facts.ts";
+import { type Judged, type Placement, podsElsewhere } from "./placement.ts";
+
+/** What stays the same from node to node. */
+export interface Given {
+  readonly facts: PlanFacts;
+  readonly options: Pick<PlanOptions, "template" | "at">;
+  readonly budgetsIn: ReadonlyMap<string, readonly BudgetFacts[]>;
+  readonly scoring?: PreflightFacts["scoring"];
+}
+
+export function givenBy(facts: PlanFacts, options: Given["options"]): Given {
+  return { facts, options, budgetsIn: Map.groupBy(facts.budgets, ({ namespace }) => namespace) };
+}
+
+export interface NodeJudged {
+  readonly found: Preflight;
+  readonly judged: Judged;
+}
+
+/** Undefined: there is no such node. */
+export function judge(name: string, p: Placement, given: Given): NodeJudged | undefined {
+  const facts = factsFor(name, p, given);
+  if (facts === undefined) return undefined;
+  const { found } = forecastOf(facts, worldFor(facts, given));
+  const isForced = given.options.template.forceShutdowns;
+  const isKept = found.pods.some((pod) => isInTheWay(pod) && pod.outcome !== "ShutsDown");
+  return { found, judged: { facts, vms: given.facts.vms, pods: found.pods, mayEnd: isForced || !isKept } };
+}
+
+function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scoring }: Given) {
+  const node = p.nodes.find((one) => one.name === name);
+  if (node === undefined) return undefined;
+  const pods = p.podsOn.get(name) ?? [];
+  const vmis = [...p.vmis.values()].filter((vmi) => vmi.nodeName === name && !isFinal(vmi));
+  const here = new Set(vmis.map(keyOf));
+  const isHere = (namespace: string, vm: string) => here.has(keyOf({ namespace, name: vm }));
+  const namespaces = new Set(pods.map(({ namespace }) => namespace));
+  const { settings, now, volumes, quotas, unread } = facts;
+  return {
+    settings,
+    now,
+    volumes,
+    quotas,
+    unread,
+    node,
+    pods,
+    vmis,
+    otherNodes: p.nodes.filter((one) => one !== node),
+    otherPods: podsElsewhere(p, name),
+    evacuations: p.evacuations.filter((one) => isHere(one.namespace, one.spec.vmiName)),
+    migrations: p.migrations.filter((one) => isHere(one.namespace, one.vmiName)),
+    // The plan's own times are ranges.
+    finished: [],
+    migratingElsewhere: [...p.vmis.values()].filter((vmi) => vmi.isMigrating && vmi.nodeName !== name),
+    budgets: [...namespaces].flatMap((namespace) => budgetsIn.get(namespace) ?? []),
+    leavingElsewhere: [],
+    flags: flagsOf(nodeEvacuationOf(name, options).spec),
+    ...(scoring && { scoring }),
+  } satisfies PreflightFacts;
+}
+
+/** As Lifeboat will find it. `now`: owners may keep their VMs on the node until some hour. */
+function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: Given): NodeWorld {
+  const { node, vmis, otherNodes, evacuations } = facts;
+  const others = evacuations.filter(isActive);
+  const nothing = { evacuations: [], obstacles: new Map(), kept: new Map(), candidates: [], gone: new Map() };
+  return {
+    ...nothing,
+    ne: nodeEvacuationOf(node.name, options),
+    node,
+    vmis,
+    vms,
+    others,
+    settings,
+    now: options.at,
+    rivals: [],
+    before: {},
+    returning: [],
+    bound: boundAmong(vmis, otherNodes),
+  };
+}
+
+function nodeEvacuationOf(nodeName: string, { template }: Given["options"]): NodeEvacuationFacts {
+  return {
+    name: nodeName,
+    uid: nodeName,
+    resourceVersion: "",
+    createdAt: 0,
+    isCommands: false,
+    spec: {
+      ...template,
+      nodeName,
+      intent: "Evacuate",
+      progress: "Running",
+      schedule: {},
+      startIf: "Always",
+      returnVMs: "Never",
+    },
+    status: { blockers: [], outcomes: [], conditions: [] },
+  };
+}

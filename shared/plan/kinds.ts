@@ -1,0 +1,94 @@
+/** Pods, VMIs and migrations with what a plan reads of them besides. */
+import * as z from "zod/mini";
+import { listOf, part, Text, TextsOrNone } from "../kube/schemas/fields.ts";
+import { Migration } from "../kube/schemas/kubevirt.ts";
+import { Vmi } from "../kube/schemas/vmi.ts";
+import { preflightPodSchema } from "../preflight/preflight-pod.ts";
+import type { PlanMigration, PlanPod, PlanVmi, VmKind } from "./facts.ts";
+
+export const CANARY_ANNOTATION = "lifeboat.dev/canary";
+
+const Imaged = z.lazy(() =>
+  z.object({
+    metadata: z.object({ creationTimestamp: Text }),
+    spec: z.object({ containers: listOf(z.object({ name: z.string(), image: Text })) }),
+  }),
+);
+
+type Issues = z.core.ParsePayload["issues"];
+
+function reader(input: unknown, issues: Issues) {
+  return <S extends z.ZodMiniType>(schema: S): z.output<S> | undefined => {
+    const { data, error } = schema.safeParse(input);
+    for (const { path, message } of error?.issues ?? [])
+      issues.push({ code: "custom", input, path: [...path], message });
+    return data;
+  };
+}
+
+/** For the pods of one list. */
+export function planPodSchema() {
+  const schema = preflightPodSchema();
+  return z.transform((input: unknown, { issues }): PlanPod => {
+    const read = reader(input, issues);
+    const [pod, more] = [read(schema), read(Imaged)];
+    if (pod === undefined || more === undefined) return z.NEVER;
+    const image = more.spec.containers.find(({ name }) => name === "compute")?.image;
+    const createdAt = Date.parse(more.metadata.creationTimestamp ?? "") || 0;
+    return { ...pod, createdAt, ...(image !== undefined && { image }) };
+  });
+}
+
+const ClaimInfo = z.lazy(() => part({ accessModes: listOf(z.string()), volumeMode: Text }));
+
+const Kind = z.lazy(() =>
+  z.object({
+    metadata: z.object({ annotations: TextsOrNone }),
+    spec: z.object({
+      architecture: Text,
+      domain: part({ machine: part({ type: Text }), cpu: part({ model: Text }) }),
+    }),
+    status: part({
+      machine: part({ type: Text }),
+      volumeStatus: listOf(z.object({ persistentVolumeClaimInfo: z.nullish(ClaimInfo) })),
+    }),
+  }),
+);
+
+export const VmiOfPlan = z.transform((input: unknown, { issues }): PlanVmi => {
+  const read = reader(input, issues);
+  const [vmi, more] = [read(Vmi), read(Kind)];
+  if (vmi === undefined || more === undefined) return z.NEVER;
+  const { metadata, spec, status } = more;
+  const claims = status.volumeStatus.flatMap(({ persistentVolumeClaimInfo: info }) => (info ? [storageOf(info)] : []));
+  const kind: VmKind = {
+    machine: status.machine.type ?? spec.domain.machine.type ?? "",
+    architecture: spec.architecture ?? "",
+    cpuModel: spec.domain.cpu.model ?? "",
+    storage: [...new Set(claims)].toSorted().join("+") || "none",
+  };
+  const isCanary = metadata.annotations[CANARY_ANNOTATION] === "true";
+  return { ...vmi, kind, ...(isCanary && { isCanary }) };
+});
+
+const SHORT: Readonly<Record<string, string>> = {
+  ReadWriteOnce: "RWO",
+  ReadWriteMany: "RWX",
+  ReadOnlyMany: "ROX",
+  ReadWriteOncePod: "RWOP",
+};
+
+function storageOf({ accessModes, volumeMode = "Filesystem" }: z.output<typeof ClaimInfo>): string {
+  const modes = accessModes.map((mode) => SHORT[mode] ?? mode).toSorted();
+  return `${volumeMode.toLowerCase()}/${modes.join(",")}`;
+}
+
+const Source = z.lazy(() => z.object({ status: part({ migrationState: part({ sourcePod: Text }) }) }));
+
+export const MigrationOfPlan = z.transform((input: unknown, { issues }): PlanMigration => {
+  const read = reader(input, issues);
+  const [migration, more] = [read(Migration), read(Source)];
+  if (migration === undefined || more === undefined) return z.NEVER;
+  const { sourcePod } = more.status.migrationState;
+  return { ...migration, ...(sourcePod !== undefined && { sourcePod }) };
+});

@@ -1,0 +1,114 @@
+/** Reads what a plan is made from: lists, in pages. Nothing is written. */
+import type { Client } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";
+import { keyOf } from "../kube/objects.ts";
+import { kubeVirt, noneUnlessServed } from "../kube/requests.ts";
+import type { Resource } from "../kube/resources.ts";
+import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
+import { PersistentVolume, ResourceQuota } from "../preflight/kinds.ts";
+import type { Observer } from "../settings/load-settings.ts";
+import type { PlanFacts } from "./facts.ts";
+import { MigrationOfPlan, planPodSchema, VmiOfPlan } from "./kinds.ts";
+
+/** What cannot be judged without each list that somebody may not read. */
+const WITHOUT = {
+  poddisruptionbudgets: "whether disruption budgets hold pods",
+  resourcequotas: "whether quotas refuse target pods",
+  persistentvolumes: "which nodes reach the volumes",
+  virtualmachines: "what owners have said, and whether VMs start again",
+  virtualmachineinstancemigrations: "which migrations have succeeded or failed",
+  evacuations: "which evacuations have failed",
+} as const satisfies Partial<Record<Resource, string>>;
+
+/** `say` is called with what is being read. */
+export async function observePlan(
+  { cluster, settings, now }: Observer,
+  say: (what: string) => void = () => undefined,
+): Promise<PlanFacts> {
+  const unread: string[] = [];
+  const read = <T>(what: string, list: (onOdd: () => void) => Promise<readonly T[]>) => {
+    say(what);
+    return counted(what, unread, list);
+  };
+  const optional = <T>(kind: keyof typeof WITHOUT, list: (onOdd: () => void) => Promise<readonly T[]>) =>
+    unlessForbidden(kind, unread, () => read(kind, list));
+  const orNone = async <T>(kind: keyof typeof WITHOUT, list: (onOdd: () => void) => Promise<readonly T[]>) =>
+    (await optional(kind, list)) ?? [];
+  const nodes = await read("nodes", () => cluster.list("nodes", { as: NodeWithResources, strict: true }));
+  const pods = await read("pods", (onOdd) =>
+    cluster.list("pods", { unlike: { "spec.nodeName": [""] }, as: planPodSchema(), onOdd }),
+  );
+  const vmis = await read("virtualmachineinstances", (onOdd) =>
+    cluster.list("virtualmachineinstances", { as: VmiOfPlan, onOdd }),
+  );
+  const vms = await optional("virtualmachines", (onOdd) => cluster.list("virtualmachines", { onOdd }));
+  const migrations = await orNone("virtualmachineinstancemigrations", (onOdd) =>
+    cluster.list("virtualmachineinstancemigrations", { as: MigrationOfPlan, onOdd }),
+  );
+  const evacuations = await orNone("evacuations", (onOdd) =>
+    cluster.list("evacuations", { onOdd }).catch(noneUnlessServed),
+  );
+  const budgets = await orNone("poddisruptionbudgets", (onOdd) => cluster.list("poddisruptionbudgets", { onOdd }));
+  const quotas = await orNone("resourcequotas", (onOdd) =>
+    cluster.list("resourcequotas", { as: ResourceQuota, onOdd }),
+  );
+  const volumes = await orNone("persistentvolumes", (onOdd) =>
+    cluster.list("persistentvolumes", { as: PersistentVolume, onOdd }),
+  );
+  await readRollout(cluster, unread);
+  return {
+    settings,
+    now,
+    nodes,
+    pods,
+    vmis,
+    vms: ofVmis(vmis, vms),
+    migrations,
+    evacuations,
+    budgets,
+    quotas,
+    volumes: volumes.filter((volume) => volume !== undefined),
+    unread,
+  };
+}
+
+/** `None`: a VMI without a VirtualMachine. Nothing is known of any if they could not be read. */
+function ofVmis(vmis: PlanFacts["vmis"], vms: readonly VirtualMachineFacts[] | undefined): PlanFacts["vms"] {
+  if (vms === undefined) return new Map();
+  const known = new Map(vms.map((vm) => [keyOf(vm), vm]));
+  return new Map(vmis.map((vmi) => [keyOf(vmi), known.get(keyOf(vmi)) ?? ("None" as const)]));
+}
+
+/** Says how many could not be understood. */
+async function counted<T>(
+  what: string,
+  unread: string[],
+  list: (onOdd: () => void) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  let odd = 0;
+  const items = await list(() => void (odd += 1));
+  if (odd > 0) unread.push(`${odd} ${what} that cannot be understood`);
+  return items;
+}
+
+async function unlessForbidden<T>(
+  kind: keyof typeof WITHOUT,
+  unread: string[],
+  list: () => Promise<readonly T[]>,
+): Promise<readonly T[] | undefined> {
+  try {
+    return await list();
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    const isForbidden = error.failure.reason === "Refused" && error.failure.code === 403;
+    unread.push(`${WITHOUT[kind]}: ${isForbidden ? `you may not list ${kind}` : `${kind} could not be read`}`);
+    return undefined;
+  }
+}
+
+/** While KubeVirt is being rolled out, its own migrations and restarts of its components come between. */
+async function readRollout(cluster: Client, unread: string[]): Promise<void> {
+  if ((await kubeVirt(cluster))?.isRollingOut === true)
+    unread.push("how KubeVirt's rollout ends, which is in progress");
+}

@@ -1,0 +1,214 @@
+/** Where pods and VMs are, before a node is maintained and after it. */
+import { isActive, type EvacuationFacts } from "../kube/evacuation.ts";
+import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
+import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
+import type { ScheduledNode } from "../kube/scheduled-pod.ts";
+import { startOf } from "../maintenance/forecast.ts";
+import type { PodVerdict, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
+import { renderTarget } from "../preflight/next-pod.ts";
+import { asItIs, placeInTurn, type Wanted } from "../preflight/place.ts";
+import type { PlanFacts } from "./facts.ts";
+
+export interface Placement {
+  readonly nodes: readonly ScheduledNode[];
+  readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
+  readonly vmis: ReadonlyMap<string, VmiFacts>;
+  /** That have not ended. */
+  readonly migrations: readonly MigrationFacts[];
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Pods that their controllers have made again, and for which there is no room yet. */
+  readonly pending: readonly Wanted[];
+}
+
+export function placementOf(f: PlanFacts): Placement {
+  return {
+    nodes: f.nodes,
+    podsOn: Map.groupBy(f.pods, ({ nodeName }) => nodeName),
+    vmis: new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi])),
+    migrations: f.migrations.filter((one) => !isFinal(one)),
+    evacuations: f.evacuations,
+    pending: [],
+  };
+}
+
+export function podsElsewhere({ podsOn }: Placement, node: string): readonly PreflightPod[] {
+  return [...podsOn].flatMap(([name, pods]) => (name === node ? [] : pods));
+}
+
+/** A node that has been judged. */
+export interface Judged {
+  readonly facts: PreflightFacts;
+  readonly vms: PlanFacts["vms"];
+  /** In the order of the pods. */
+  readonly pods: readonly PodVerdict[];
+  /** Guests may end: nothing else is in the way, or that was agreed. */
+  readonly mayEnd: boolean;
+}
+
+/** Where a pod of the node is afterwards: a pod on some node, one that is to be placed anew, or nothing. */
+type Next =
+  { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
+
+/** What is left of the node's pods there, and the others on other nodes. The node is still cordoned. */
+export function emptied(p: Placement, { facts, vms, pods: verdicts, mayEnd }: Judged): Placement {
+  const vmiOf = (pod: PreflightPod) => p.vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
+  const nexts = facts.pods.map((pod, at): readonly [PreflightPod, Next] => {
+    const verdict = verdicts[at];
+    return [
+      pod,
+      verdict === undefined ? { there: pod } : nextOf(pod, verdict, { facts, vms, mayEnd, vmi: vmiOf(pod) }),
+    ];
+  });
+  const moved = new Map(nexts.flatMap(([{ uid }, next]) => (isThere(next) ? [[uid, next.there] as const] : [])));
+  const there = nexts.flatMap(([pod, next]): readonly PreflightPod[] => {
+    if (next !== "Follows") return isThere(next) ? [next.there] : [];
+    const launcher = moved.get(launcherOfHotplug(pod)?.uid ?? "");
+    return launcher === undefined ? [] : [{ ...pod, nodeName: launcher.nodeName }];
+  });
+  const settled = withVmis({ ...p, podsOn: withPods(p.podsOn, facts.node.name, there) }, [...moved.values()]);
+  const anew = nexts.flatMap(([, next]) => (typeof next === "object" && "anew" in next ? [next.anew] : []));
+  const later = nexts.flatMap(([, next]) => (typeof next === "object" && "later" in next ? [next.later] : []));
+  const placed = withPlaced({ ...settled, pending: [...p.pending, ...anew] }, facts.volumes);
+  return { ...placed, pending: [...placed.pending, ...later] };
+}
+
+function isThere(next: Next): next is { readonly there: PreflightPod } {
+  return typeof next === "object" && "there" in next;
+}
+
+interface Around {
+  readonly facts: PreflightFacts;
+  readonly vms: PlanFacts["vms"];
+  readonly mayEnd: boolean;
+  readonly vmi: VmiFacts | undefined;
+}
+
+function nextOf(pod: PreflightPod, { outcome, reason, room }: PodVerdict, around: Around): Next {
+  switch (outcome) {
+    case "Stays":
+    case "Blocked":
+      return { there: pod };
+    case "Ended":
+      return "Gone";
+    case "Follows":
+      return "Follows";
+    case "Evicted":
+      return room?.fits === false ? { there: pod } : remade(pod);
+    case "Moves":
+    case "Waits":
+      return isLauncher(pod) ? arrived(pod, room?.node, around) : remade(pod);
+    case "ShutsDown":
+      return around.mayEnd ? restarted(pod, reason, { ...around, node: room?.node }) : { there: pod };
+  }
+}
+
+/** Of a pod that is being deleted its controller has made another one already. */
+function remade(pod: PreflightPod): Next {
+  const isMade = !pod.deleting && pod.owners.some(({ controller }) => controller);
+  return isMade ? { anew: asItIs(withoutNode(pod)) } : "Gone";
+}
+
+function withoutNode(pod: PreflightPod): PreflightPod {
+  return { ...pod, nodeName: "" };
+}
+
+function arrived(pod: PreflightPod, node: string | undefined, { facts, vmi }: Around): Next {
+  if (node === undefined || vmi === undefined) return { there: pod };
+  const next = renderTarget(pod, vmi, facts.node, facts.settings);
+  return { there: on(node, next) };
+}
+
+/** KubeVirt writes the labels of the CPU into the node selector of the next pod. */
+function on(node: string, { pod, cpu }: Pick<Wanted, "pod" | "cpu">): PreflightPod {
+  const nodeSelector = { ...pod.placement.nodeSelector, ...cpu };
+  return { ...pod, nodeName: node, placement: { ...pod.placement, nodeSelector } };
+}
+
+const STARTS_AGAIN: readonly string[] = ["Always", "RerunOnFailure"];
+
+function restarted(
+  pod: PreflightPod,
+  reason: string,
+  { facts, vms, vmi, node }: Around & { readonly node: string | undefined },
+): Next {
+  if (vmi === undefined) return "Follows";
+  const vm = vms.get(keyOf(vmi));
+  if (vm === undefined || vm === "None") return "Gone";
+  const next = startOf(pod, vmi, facts, vms);
+  if (reason === "Restart") return node === undefined ? { there: pod } : { there: on(node, next) };
+  const wanted = { ...next, pod: withoutNode(next.pod) };
+  if (reason === "ShutDown") return { later: wanted };
+  return STARTS_AGAIN.includes(vm.runStrategy) ? { anew: wanted } : "Gone";
+}
+
+function withPods(
+  before: Placement["podsOn"],
+  emptiedNode: string,
+  pods: readonly PreflightPod[],
+): Placement["podsOn"] {
+  const after = new Map(before).set(emptiedNode, []);
+  for (const [node, more] of Map.groupBy(pods, ({ nodeName }) => nodeName)) {
+    after.set(node, [...(after.get(node) ?? []), ...more]);
+  }
+  return after;
+}
+
+/** VMs that are on these nodes now. Nothing asks them to leave any more. */
+function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
+  const vmis = new Map(p.vmis);
+  const arrivedHere = new Set<string>();
+  for (const pod of pods.filter(isLauncher)) {
+    const key = keyOf({ ...pod, name: vmiNameOf(pod) ?? "" });
+    const vmi = p.vmis.get(key);
+    if (vmi === undefined || vmi.nodeName === pod.nodeName) continue;
+    arrivedHere.add(key);
+    const { evacuationNodeName: _, targetNode: __, hotplugs: ___, ...rest } = vmi;
+    const activePods = { [pod.uid]: pod.nodeName };
+    vmis.set(key, { ...rest, ...sizedAs(vmi), nodeName: pod.nodeName, activePods, isMigrating: false });
+  }
+  const isLeft = (namespace: string, name: string) => !arrivedHere.has(keyOf({ namespace, name }));
+  return {
+    ...p,
+    vmis,
+    migrations: p.migrations.filter(({ namespace, vmiName }) => isLeft(namespace, vmiName)),
+    evacuations: p.evacuations.filter((one) => !isActive(one) || isLeft(one.namespace, one.spec.vmiName)),
+  };
+}
+
+/** A hotplug takes effect with the migration. */
+function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
+  return {
+    ...(currentVcpus !== undefined && asks.vcpus !== undefined && { currentVcpus: asks.vcpus }),
+    ...(currentMemory !== undefined && asks.guestMemory !== undefined && { currentMemory: asks.guestMemory }),
+  };
+}
+
+/** With every pod placed for which there is room. `facts.node` takes none if it is cordoned. */
+export function withPlaced(p: Placement, volumes: PreflightFacts["volumes"]): Placement {
+  if (p.pending.length === 0) return p;
+  const [node, ...rest] = p.nodes;
+  if (node === undefined) return p;
+  const otherPods = [...p.podsOn.values()].flat();
+  const rooms = placeInTurn(p.pending, { node, otherNodes: [node, ...rest], otherPods, pods: [], volumes });
+  const placed: PreflightPod[] = [];
+  const pending = p.pending.filter((wanted) => {
+    const { node: name } = rooms.get(wanted.pod.uid) ?? {};
+    if (name !== undefined) placed.push(on(name, wanted));
+    return name === undefined;
+  });
+  const podsOn = new Map(p.podsOn);
+  for (const pod of placed) podsOn.set(pod.nodeName, [...(podsOn.get(pod.nodeName) ?? []), pod]);
+  return withVmis({ ...p, podsOn, pending }, placed);
+}
+
+/** The node takes pods again, or none any more. */
+export function withNode(p: Placement, name: string, unschedulable: boolean): Placement {
+  const nodes = p.nodes.map((node) => (node.name === name ? { ...node, unschedulable, taints: taintsIn(node) } : node));
+  return { ...p, nodes };
+}
+
+const CORDON = "node.kubernetes.io/unschedulable";
+
+function taintsIn({ taints }: ScheduledNode) {
+  return taints.filter(({ key }) => key !== CORDON);
+}

@@ -1,0 +1,57 @@
+/** One node after the other: each is judged on what those before it leave behind, and comes back empty. */
+import type { Preflight } from "../preflight/facts.ts";
+import type { PlanOptions } from "./facts.ts";
+import { type Given, judge, type NodeJudged } from "./judge.ts";
+import { emptied, type Placement, withNode, withPlaced } from "./placement.ts";
+
+export interface Step extends NodeJudged {
+  readonly node: string;
+  /** How many nodes were emptied before, all at a time counted once. */
+  readonly wave: number;
+}
+
+export interface Sequence {
+  readonly steps: readonly Step[];
+  readonly after: Placement;
+}
+
+/** `shift`: the first wave has so many nodes less. A node that does not exist is left out. */
+export function sequenceOf(
+  nodes: readonly string[],
+  start: Placement,
+  { parallel, shift = 0 }: Pick<PlanOptions, "parallel"> & { readonly shift?: number },
+  given: Given,
+): Sequence {
+  const steps: Step[] = [];
+  let placement = start;
+  wavesOf(nodes, parallel, shift).forEach((wave, at) => {
+    placement = wave.reduce((p, node) => withNode(p, node, true), placement);
+    for (const node of wave) {
+      const one = judge(node, placement, given);
+      if (one === undefined) continue;
+      steps.push({ ...one, node, wave: at });
+      placement = emptied(placement, one.judged);
+    }
+    placement = backAgain(placement, wave, given);
+  });
+  return { steps, after: placement };
+}
+
+/** The nodes take pods again, those first that found no room. */
+export function backAgain(p: Placement, nodes: readonly string[], { facts }: Given): Placement {
+  const back = nodes.reduce((sum, node) => withNode(sum, node, false), p);
+  return withPlaced(back, facts.volumes);
+}
+
+function wavesOf(nodes: readonly string[], parallel: number, shift: number): readonly (readonly string[])[] {
+  const first = nodes.slice(0, shift);
+  const waves: (readonly string[])[] = first.length === 0 ? [] : [first];
+  for (let at = shift; at < nodes.length; at += parallel) waves.push(nodes.slice(at, at + parallel));
+  return waves;
+}
+
+export function hasNoRoom({ pods }: Pick<Preflight, "pods">): boolean {
+  return pods.some(
+    ({ outcome, room, reason }) => room?.fits === false || (outcome === "Blocked" && reason === "NoRestart"),
+  );
+}

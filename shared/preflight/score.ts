@@ -1,0 +1,172 @@
+/**
+ * Which of the nodes that a pod fits is best: the plugins of kube-scheduler's default profile with their weights, one row each. ImageLocality is
+ * left out: which images a node has is not read.
+ *
+ * Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
+ */
+import { matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
+import type { Labels, Wishes } from "../kube/scheduled-pod.ts";
+import type { Board, Filled } from "./board.ts";
+import type { NeighbourPod, PreflightPod } from "./facts.ts";
+import { type FitNode, selects } from "./fit.ts";
+import { crowdednessOf, crowdsOf } from "./spread.ts";
+
+interface Scored {
+  readonly pod: PreflightPod;
+  readonly nodes: readonly FitNode[];
+  readonly board: Board;
+  /** Of all nodes. */
+  readonly labelsOf: ReadonlyMap<string, Labels>;
+  readonly scoring: "MostAllocated" | undefined;
+}
+
+const MOST = 100;
+
+interface Plugin {
+  readonly weight: number;
+  /** Returns a score between 0 and 100 for each node. */
+  readonly score: (scored: Scored) => readonly number[];
+}
+
+// prettier-ignore
+const PLUGINS: readonly Plugin[] = [
+  { weight: 3, score: fewestSoftTaints },
+  { weight: 2, score: preferredNodes },
+  { weight: 2, score: leastCrowded },
+  { weight: 2, score: mostAttractive },
+  { weight: 1, score: allocated },
+  { weight: 1, score: mostBalanced },
+];
+
+/** Returns the best node. kube-scheduler takes any of equal ones; this takes the one with the fewest pods, then the first by name. */
+export function bestOf(scored: Scored): FitNode | undefined {
+  const { nodes, board } = scored;
+  if (nodes.length < 2) return nodes[0];
+  const totals = nodes.map(() => 0);
+  for (const { weight, score } of PLUGINS) {
+    score(scored).forEach((points, at) => (totals[at] = (totals[at] ?? 0) + weight * points));
+  }
+  const podsOn = ({ name }: FitNode) => board.filled.get(name)?.pods ?? 0;
+  const ranked = nodes.map((node, at) => ({ node, total: totals[at] ?? 0, pods: podsOn(node) }));
+  return ranked.toSorted((a, b) => b.total - a.total || a.pods - b.pods || (a.node.name < b.node.name ? -1 : 1))[0]
+    ?.node;
+}
+
+function normalized(counts: readonly number[]): readonly number[] {
+  const most = Math.max(0, ...counts);
+  return counts.map((count) => (most === 0 ? 0 : Math.trunc((MOST * count) / most)));
+}
+
+function fewestSoftTaints({ pod, nodes }: Scored): readonly number[] {
+  if (nodes.every(({ taints }) => taints.length === 0)) return nodes.map(() => MOST);
+  // Only tolerations for this effect, or for every effect, count.
+  const tolerations = (pod.tolerations ?? []).filter(
+    ({ effect = "PreferNoSchedule" }) => effect === "PreferNoSchedule",
+  );
+  const soft = nodes.map(
+    ({ taints }) =>
+      taints.filter((taint) => taint.effect === "PreferNoSchedule" && untolerated([taint], tolerations)).length,
+  );
+  return normalized(soft).map((points) => MOST - points);
+}
+
+function preferredNodes({ pod, nodes }: Scored): readonly number[] {
+  const terms = pod.wishes?.nodes ?? [];
+  if (terms.length === 0) return nodes.map(() => 0);
+  const sums = nodes.map((node) =>
+    terms.reduce((sum, { weight, term }) => sum + (matchesTerm(term, node) ? weight : 0), 0),
+  );
+  return normalized(sums);
+}
+
+function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
+  const found = crowdsOf(pod, board);
+  if (found.crowds.length === 0) return nodes.map(() => 0);
+  const crowdedness = crowdednessOf(nodes, found, labelsOf);
+  const known = crowdedness.filter((one) => one !== undefined);
+  const [least, most] = [Math.min(...known), Math.max(0, ...known)];
+  return crowdedness.map((one) => {
+    if (one === undefined) return 0;
+    return most === 0 ? MOST : Math.trunc((MOST * (most + least - one)) / most);
+  });
+}
+
+/** By the pod's own preferences, and by those of the pods that are there. A term that such a pod requires counts 1. */
+function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
+  const own = pod.wishes?.preferred ?? [];
+  const points = new Map<string, number>();
+  for (const other of own.length > 0 ? board.pods : board.sociable) {
+    const labels = labelsOf.get(other.nodeName) ?? {};
+    for (const { topologyKey, weight } of attractionsBetween(pod, own, other)) {
+      const value = ownValue(labels, topologyKey);
+      const domain = `${topologyKey}=${value}`;
+      if (value !== undefined) points.set(domain, (points.get(domain) ?? 0) + weight);
+    }
+  }
+  if (points.size === 0) return nodes.map(() => 0);
+  const sums = nodes.map(({ labels }) =>
+    Object.entries(labels).reduce((sum, [key, value]) => sum + (points.get(`${key}=${value}`) ?? 0), 0),
+  );
+  const [least, most] = [Math.min(...sums), Math.max(...sums)];
+  return sums.map((sum) => (most === least ? 0 : Math.trunc((MOST * (sum - least)) / (most - least))));
+}
+
+type Weighted = Wishes["preferred"][number];
+
+function attractionsBetween(
+  pod: PreflightPod,
+  own: readonly Weighted[],
+  other: NeighbourPod,
+): readonly Pick<Weighted, "topologyKey" | "weight">[] {
+  const { preferred, near } = other.wishes ?? { preferred: [], near: [] };
+  return [
+    ...own.filter((term) => selects(term, pod, other)),
+    ...preferred.filter((term) => selects(term, other, pod)),
+    ...near.filter((term) => selects(term, other, pod)).map((term) => ({ ...term, weight: 1 })),
+  ];
+}
+
+const RESOURCES = ["cpu", "memory"] as const;
+
+/** The emptiest node, or the fullest. */
+function allocated({ pod, nodes, board, scoring }: Scored): readonly number[] {
+  return nodes.map((node) => {
+    const points = RESOURCES.flatMap((name) => {
+      const all = node.allocatable[name] ?? 0;
+      if (all === 0) return [];
+      const left = Math.max(
+        0,
+        all -
+          takenOf(name, node, board) -
+          (pod.requests[name] ?? 0) -
+          assumedOf(name, pod, board.filled.get(node.name)),
+      );
+      return [Math.floor(((scoring === "MostAllocated" ? all - left : left) * MOST) / all)];
+    });
+    return points.length === 0 ? 0 : Math.floor(points.reduce((sum, one) => sum + one, 0) / points.length);
+  });
+}
+
+type Name = (typeof RESOURCES)[number];
+
+function takenOf(name: Name, node: FitNode, { filled }: Board): number {
+  return (node.allocatable[name] ?? 0) - (filled.get(node.name)?.room.get(name) ?? 0);
+}
+
+/** Of pods without requests, the one that is to be placed included. */
+function assumedOf(name: Name, { wishes }: PreflightPod, before: Filled | undefined): number {
+  return (before?.assumed[name] ?? 0) + (wishes?.assumed[name] ?? 0);
+}
+
+/** A pod without any request is not judged by it. */
+function mostBalanced({ pod, nodes, board }: Scored): readonly number[] {
+  if (RESOURCES.every((name) => (pod.requests[name] ?? 0) === 0)) return nodes.map(() => 0);
+  return nodes.map((node) => {
+    const shares = RESOURCES.flatMap((name) => {
+      const all = node.allocatable[name] ?? 0;
+      return all === 0 ? [] : [Math.min(1, (takenOf(name, node, board) + (pod.requests[name] ?? 0)) / all)];
+    });
+    const [cpu = 0, memory = cpu] = shares;
+    return Math.trunc(MOST * (1 - Math.abs(cpu - memory) / 2));
+  });
+}

@@ -1,0 +1,140 @@
+/**
+ * Topology spread constraints: those that forbid nodes, and how crowded nodes are with pods like this one.
+ *
+ * Upstream: plugin PodTopologySpread (filtering.go, scoring.go), and its default constraints.
+ */
+import type { Toleration } from "../kube/facts.ts";
+import { isWanted, matches, ownValue, untolerated } from "../kube/objects.ts";
+import type { Labels, Placement, SpreadConstraint, Wishes } from "../kube/scheduled-pod.ts";
+import type { NeighbourPod } from "./facts.ts";
+import { type FitNode, taintsOf } from "./fit.ts";
+import { missingCpu } from "./host-cpu.ts";
+
+export interface SpreadPod {
+  readonly namespace: string;
+  readonly labels: Labels;
+  readonly placement: Placement;
+  readonly tolerations?: readonly Toleration[];
+  readonly wishes?: Wishes;
+  readonly replicaSet?: string;
+}
+
+interface Around {
+  readonly nodes: readonly FitNode[];
+  readonly pods: readonly NeighbourPod[];
+  readonly cpu?: Labels | undefined;
+}
+
+/** Which nodes would have too many pods like this one. Undefined: the pod has no constraint that forbids nodes. */
+export function unevenness(pod: SpreadPod, around: Around): ((node: FitNode) => boolean) | undefined {
+  const strict = pod.wishes?.spread.filter(isStrict) ?? [];
+  if (strict.length === 0) return undefined;
+  const keys = strict.map(({ topologyKey }) => topologyKey);
+  const rules = strict.map((constraint) => allowedBy(constraint, pod, keys, around));
+  return ({ labels }) => rules.some((isAllowed) => !isAllowed(labels));
+}
+
+function isStrict({ whenUnsatisfiable }: SpreadConstraint): boolean {
+  return whenUnsatisfiable === "DoNotSchedule";
+}
+
+function allowedBy(constraint: SpreadConstraint, pod: SpreadPod, keys: readonly string[], around: Around) {
+  const { topologyKey, minDomains = 1, maxSkew } = constraint;
+  const counted = around.nodes.filter(
+    (node) =>
+      keys.every((key) => ownValue(node.labels, key) !== undefined) && isCounted(constraint, pod, node, around.cpu),
+  );
+  const domainOf = new Map(counted.map(({ name, labels }) => [name, ownValue(labels, topologyKey) ?? ""]));
+  const sizes = new Map([...domainOf.values()].map((domain) => [domain, 0]));
+  for (const other of around.pods) {
+    const domain = domainOf.get(other.nodeName);
+    if (domain === undefined || !isLike(constraint, pod, other)) continue;
+    sizes.set(domain, (sizes.get(domain) ?? 0) + 1);
+  }
+  const least = sizes.size < minDomains ? 0 : Math.min(...sizes.values());
+  const itself = matches(constraint.selector, pod.labels) ? 1 : 0;
+  return (labels: Labels) => {
+    const domain = ownValue(labels, topologyKey);
+    return domain !== undefined && (sizes.get(domain) ?? 0) + itself - least <= maxSkew;
+  };
+}
+
+function isCounted(
+  { nodeAffinityPolicy, nodeTaintsPolicy }: SpreadConstraint,
+  { placement, tolerations }: SpreadPod,
+  node: FitNode,
+  cpu: Labels = {},
+): boolean {
+  if (nodeAffinityPolicy !== "Ignore" && (!isWanted(placement, node) || missingCpu(cpu, node).length > 0)) return false;
+  return nodeTaintsPolicy !== "Honor" || untolerated(taintsOf(node), tolerations) === undefined;
+}
+
+/** A terminating pod leaves room already. */
+function isLike({ selector, matchLabelKeys }: SpreadConstraint, pod: SpreadPod, other: NeighbourPod): boolean {
+  if (other.namespace !== pod.namespace || other.deleting || !matches(selector, other.labels)) return false;
+  return matchLabelKeys.every((key) => {
+    const own = ownValue(pod.labels, key);
+    return own === undefined || own === ownValue(other.labels, key);
+  });
+}
+
+const HOSTNAME = "kubernetes.io/hostname";
+
+/** kube-scheduler spreads the pods of a ReplicaSet by these if they have no constraints of their own. */
+const DEFAULTS = [
+  { topologyKey: HOSTNAME, maxSkew: 3 },
+  { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },
+] as const;
+
+export interface Crowd {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly like: readonly NeighbourPod[];
+}
+
+interface Present {
+  readonly pods: readonly NeighbourPod[];
+  readonly siblings: ReadonlyMap<string, readonly NeighbourPod[]>;
+}
+
+/** The groups of pods among which this one is to be spread. `isDefault`: a node without the label counts as well. */
+export function crowdsOf(pod: SpreadPod, { pods, siblings }: Present) {
+  const own = pod.wishes?.spread ?? [];
+  if (own.length === 0) {
+    const like = siblings.get(pod.replicaSet ?? "") ?? [];
+    const crowds: readonly Crowd[] = pod.replicaSet === undefined ? [] : DEFAULTS.map((one) => ({ ...one, like }));
+    return { crowds, isDefault: true };
+  }
+  const soft = own.filter((one) => !isStrict(one));
+  const crowds = soft.map((one): Crowd => ({ ...one, like: pods.filter((other) => isLike(one, pod, other)) }));
+  return { crowds, isDefault: false };
+}
+
+/** How crowded each node is; undefined for a node that has not every label. */
+export function crowdednessOf(
+  nodes: readonly FitNode[],
+  { crowds, isDefault }: ReturnType<typeof crowdsOf>,
+  labelsOf: ReadonlyMap<string, Labels>,
+): readonly (number | undefined)[] {
+  const has = ({ labels }: FitNode) =>
+    isDefault || crowds.every(({ topologyKey }) => ownValue(labels, topologyKey) !== undefined);
+  const scored = nodes.filter(has);
+  const rows = crowds.map(({ topologyKey, maxSkew, like }) => {
+    const domains = new Set(scored.map(({ labels }) => ownValue(labels, topologyKey)));
+    const size = topologyKey === HOSTNAME ? scored.length : domains.size;
+    const counts = new Map<string, number>();
+    for (const { nodeName } of like) {
+      const domain = ownValue(labelsOf.get(nodeName) ?? {}, topologyKey);
+      if (domain !== undefined) counts.set(domain, (counts.get(domain) ?? 0) + 1);
+    }
+    return { topologyKey, maxSkew, counts, weight: Math.log(size + 2) };
+  });
+  return nodes.map((node) => {
+    if (!has(node)) return undefined;
+    const points = rows.map(({ topologyKey, maxSkew, counts, weight }) => {
+      const domain = ownValue(node.labels, topologyKey);
+      return domain === undefined ? 0 : (counts.get(domain) ?? 0) * weight + maxSkew - 1;
+    });
+    return Math.round(points.reduce((sum, one) => sum + one, 0));
+  });
+}
