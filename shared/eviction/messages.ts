@@ -66,6 +66,7 @@ export const REMEDY = {
     "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating",
   UnknownStrategy: "its owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
   External: "its external controller, which acts on evictionStrategy External: move or stop the VM",
+  BudgetUnknown: "the owner of the PodDisruptionBudget that Lifeboat cannot read",
   BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
   BudgetOfController: "nothing but time, or the administrator of what its message names",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",

@@ -15,6 +15,16 @@ export const ACTIVE_EVACUATIONS: Selection = { unlike: { "status.phase": END_PHA
 
 export const vmisOn = (node: string): Selection => ({ labels: { [names.NODE_NAME_LABEL]: node } });
 
+export const evacuationsFor = (nodeEvacuation: string): Selection => {
+  return { fields: { "spec.nodeEvacuation.name": nodeEvacuation } };
+};
+
+export const podsOn = (node: string): Selection => ({ fields: { "spec.nodeName": node } });
+
+export const launchersOn = (node: string): Selection => {
+  return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT }, ...podsOn(node) };
+};
+
 /** VMIs that have been handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
 export const MIGRATING_VMIS: Selection = { labels: { [names.TARGET_NODE_LABEL]: true } };
 

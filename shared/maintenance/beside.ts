@@ -1,9 +1,9 @@
 /** Other nodes that are being emptied at the same time: their VMs take the room elsewhere first. */
-import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
-import type { NeighbourPod, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
+import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
 import { placeAll } from "../preflight/place.ts";
 import { canMigrate, isLive } from "../settings/strategy.ts";
 import { hasStarted, isDue } from "./world.ts";
@@ -22,6 +22,12 @@ export function aheadOf(
     const isOther = one.uid !== ne.uid && one.spec.nodeName !== ne.spec.nodeName;
     return isOther && !hasEnded(one) && !hasStarted(one) && one.spec.intent !== "Withdrawn" && startsFirst(one);
   });
+}
+
+/** As `kubectl drain` without `--force`. */
+export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
+  const deleteEmptyDirData = otherPods === "EvictWithLocalData";
+  return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };
 }
 
 export interface Ahead {

@@ -12,6 +12,7 @@ import { isShutdown } from "../evacuation/shutdown.ts";
 import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
 import { secondsSince } from "../settings/time.ts";
 import { blockerOf, OVERDUE_SECONDS, vmOf, type VmView } from "./vms.ts";
+import { ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
@@ -33,10 +34,10 @@ export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<
 }
 
 /** VMs that have been off for longer than a start takes: they are not on the node any more, and hold those that are to be restarted. */
-export function overdue({ evacuations, vmis, now }: NodeWorld): readonly EvacuationFacts[] {
-  const here = new Set(vmis.map(keyOf));
-  const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, now) >= OVERDUE_SECONDS;
-  return evacuations.filter((e) => isActive(e) && isShutdown(e) && isLate(e) && !here.has(vmOf(e)));
+export function overdue(w: NodeWorld): readonly EvacuationFacts[] {
+  const here = new Set(vmisOf(w).map(keyOf));
+  const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, w.now) >= OVERDUE_SECONDS;
+  return ownEvacuations(w).filter((e) => isActive(e) && isShutdown(e) && isLate(e) && !here.has(vmOf(e)));
 }
 
 function notBack({ namespace, spec, status: { message = "" } }: EvacuationFacts): NodeBlocker {
@@ -101,7 +102,7 @@ export function isCalm(views: readonly VmView[]): boolean {
   return views.every(isQuiet);
 }
 
-function isQuiet({ fate, blocker, isHeldBack }: VmView): boolean {
+export function isQuiet({ fate, blocker, isHeldBack }: VmView): boolean {
   return fate === "Blocked" || fate === "Goes" || isHeldBack === true || blocker?.reason === "External";
 }
 
@@ -130,5 +131,5 @@ export function isSettled(
   const isBusy = counts.moving > late || !isCalm(others);
   const isOver = ({ reason, since }: NodeBlocker) =>
     !PASSING.has(reason) || secondsSince(since, w.now) >= TWICE_SECONDS;
-  return !isBusy && (w.subjects !== undefined || late > 0) && blockers.some(isOver);
+  return !isBusy && blockers.some(isOver);
 }

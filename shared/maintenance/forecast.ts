@@ -1,8 +1,9 @@
 /** Whether a NodeEvacuation will succeed: the preflight's verdict, with what it does with VMs that cannot move; and the room for a restart. */
+import type { Refusal } from "../budget/refusal.ts";
+import { each } from "../facts/facts.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isOfLiveVm, keyOf, vmiNameOf, untolerated } from "../kube/objects.ts";
 import type {
-  DrainFlags,
   NodeVerdict,
   PodVerdict,
   Preflight,
@@ -10,14 +11,13 @@ import type {
   PreflightPod,
   RoomFound,
 } from "../preflight/facts.ts";
-import type { FitNode } from "../preflight/fit.ts";
-import { boundBecause } from "../preflight/held.ts";
 import { renderStart } from "../preflight/next-pod.ts";
 import { placeInTurn } from "../preflight/place.ts";
 import { heldByBudget } from "../preflight/pod-verdict.ts";
 import { concluded, preflight, waitingForControllers } from "../preflight/verdict.ts";
 import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import { keptAmong } from "./kept.ts";
+import { virtualMachineOf } from "./questions.ts";
 import { viewOf, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
@@ -27,35 +27,20 @@ export interface Forecast {
   readonly shutdowns: readonly VmiFacts[];
 }
 
-/** Returns the VMs that no other node may take, whatever room the node has, each with the reason. */
-export function boundAmong(vmis: readonly VmiFacts[], otherNodes: readonly FitNode[]): ReadonlyMap<string, string> {
-  return new Map(
-    vmis.flatMap((vmi) => {
-      const why = boundBecause(vmi.asks, otherNodes);
-      return why === undefined ? [] : [[keyOf(vmi), why] as const];
-    }),
-  );
-}
-
-/** As `kubectl drain` without `--force`. */
-export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
-  const deleteEmptyDirData = otherPods === "EvictWithLocalData";
-  return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };
-}
-
 export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   const isLeaving = w.ne.spec.otherPods === "Leave" ? isOfLiveVm : () => true;
   const f = { ...facts, pods: facts.pods.filter(isLeaving) };
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const of = ({ namespace, vmi = "" }: PodVerdict) => vmiOf.get(keyOf({ namespace, name: vmi }));
+  const views = new Map(each(f.vmis, (vmi) => [keyOf(vmi), viewOf(vmi, w)] as const));
+  const kept = keptAmong([...views.values()], f.pods, f.budgets);
   const before = preflight(f);
-  const views = f.vmis.map((vmi) => viewOf(vmi, w));
-  const held = { ...w, kept: keptAmong(views, f.pods, f.budgets) };
   const asked = before.pods.map((pod) => {
-    const vmi = of(pod);
-    return vmi === undefined ? pod : asAsked(pod, viewOf(vmi, held), f, held);
+    const key = keyOf({ namespace: pod.namespace, name: pod.vmi ?? "" });
+    const view = views.get(key);
+    return view === undefined ? pod : asAsked(pod, view, kept.get(key), { f, w });
   });
-  const pods = withRestarts(asked, f, w.vms);
+  const pods = withRestarts(asked, f, w);
   const unknown = [...new Set([...before.unknown, ...waitingForControllers(pods)])];
   const found = concluded({ ...before, pods, unknown });
   const ending = found.pods.filter(({ outcome }) => outcome === "ShutsDown").flatMap((pod) => of(pod) ?? []);
@@ -63,7 +48,7 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
 }
 
 /** Each restart that has room by itself, beside what moves and those before it. */
-function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, vms: NodeWorld["vms"]): readonly PodVerdict[] {
+function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWorld): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const moved = f.pods.flatMap((pod) => {
@@ -72,7 +57,7 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, vms: NodeW
   });
   const restarting = f.pods.flatMap((pod) => {
     const vmi = vmiOf.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
-    return vmi !== undefined && verdictOf.get(keyOf(pod))?.reason === "Restart" ? [startOf(pod, vmi, f, vms)] : [];
+    return vmi !== undefined && verdictOf.get(keyOf(pod))?.reason === "Restart" ? [startOf(pod, vmi, w)] : [];
   });
   const rooms = placeInTurn(restarting, { ...f, pods: [], otherPods: [...f.otherPods, ...moved] });
   const uidOf = new Map(f.pods.map((pod) => [keyOf(pod), pod.uid]));
@@ -85,13 +70,17 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, vms: NodeW
   });
 }
 
+interface Around {
+  readonly f: PreflightFacts;
+  readonly w: NodeWorld;
+}
+
 /** With what the NodeEvacuation, or an owner, has said of VMs that cannot migrate. */
-function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts, { vms, kept: all }: NodeWorld): PodVerdict {
+function asAsked(pod: PodVerdict, view: VmView, kept: Refusal | undefined, around: Around): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
-  const kept = all.get(keyOf(view.vmi));
   if (kept !== undefined) return { ...pod, ...heldByBudget(kept) };
-  const why = whyItStays(view, f, vms);
+  const why = whyItStays(view, around);
   if (why !== undefined) {
     const reason = pod.reason === "BoundToNode" ? pod.reason : "NotMigratable";
     return { ...pod, outcome: "Blocked", reason, message: why };
@@ -106,10 +95,10 @@ const ASKED = {
   ShutDown: "cannot migrate: it is shut down until the node is uncordoned, as was asked for",
 } as const;
 
-function whyItStays({ fate, way, vmi, blocker }: VmView, f: PreflightFacts, vms: NodeWorld["vms"]) {
+function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
   // One that its owner keeps there for now goes later.
   if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
-  if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, vms) : undefined;
+  if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, w) : undefined;
   return blocker?.message ?? "it is on its way";
 }
 
@@ -119,10 +108,10 @@ const NOT_DISKS = ["/var/run/", "/run/", "/dev/"];
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 /** Why the VM would not come up on another node; undefined: it would. Its volumes are those of its pod. */
-export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, vms: NodeWorld["vms"]): string | undefined {
+export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld): string | undefined {
   const pod = f.pods.find((one) => isOfLiveVm(one) && vmiNameOf(one) === vmi.name && one.namespace === vmi.namespace);
   if (pod === undefined) return "its pod was not found";
-  const next = startOf(pod, vmi, f, vms);
+  const next = startOf(pod, vmi, w);
   if (untolerated([CORDON], next.pod.tolerations) === undefined)
     return "it tolerates the cordon: it could start on this node again";
   const file = pod.hostFiles?.find((path) => !NOT_DISKS.some((prefix) => path.startsWith(prefix)));
@@ -139,10 +128,8 @@ function notFitting(room: RoomFound | undefined, unread: readonly string[]): str
   return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
 }
 
-/** The launcher pod of its next start. */
-export function startOf(pod: PreflightPod, vmi: VmiFacts, { settings }: PreflightFacts, vms: NodeWorld["vms"]) {
-  const vm = vms.get(keyOf(vmi));
-  return renderStart(pod, vmi, vm === "None" ? undefined : vm?.start, settings);
+function startOf(pod: PreflightPod, vmi: VmiFacts, w: NodeWorld) {
+  return renderStart(pod, vmi, virtualMachineOf(vmi, w)?.start, w.settings);
 }
 
 /** What cannot be judged starts only if everything does. */

@@ -1,40 +1,102 @@
-/** Guests that wait: a drain that cannot succeed ends none, so restarts, stops and shutdowns come last. */
-import { isActive } from "../kube/evacuation.ts";
+/** What becomes of each VM of the node. A drain that cannot succeed ends no guest: restarts, stops and shutdowns come last. */
+import { each, together, unlessFailed } from "../facts/facts.ts";
+import { SCHEDULED_PODS } from "../facts/views.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { describeFailure, isOddObject } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
-import { isShutdown } from "../evacuation/shutdown.ts";
+import { launchersOn } from "../kube/selections.ts";
 import type { Subject } from "../preflight/progress.ts";
-import { isLeft, overdue, podBlockers } from "./blockers.ts";
-import { blockerOf, viewOf, vmOf, type VmView } from "./vms.ts";
+import { isLeft, isQuiet, isShutdownDue, overdue, podBlockers } from "./blockers.ts";
+import { restartObstacle } from "./forecast.ts";
+import { keptAmong } from "./kept.ts";
+import { nodeOf, ownEvacuations, podsLeft, preflightBeside, prioritiesOf, vmisOf } from "./questions.ts";
+import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
-/** What becomes of each VM of the node, with those held back whose guests would end while something else blocks it. */
+/** In the order in which the VMs leave. Guests whose end is not due yet, as something else blocks the node, wait. */
 export function viewsOf(w: NodeWorld): readonly VmView[] {
-  const views = w.vmis.map((vmi) => viewOf(vmi, w));
-  return w.ne.spec.forceShutdowns || !isBlockedOtherwise(views, w) ? views : views.map(heldBack);
+  const here = vmisOf(w);
+  const inTurn = inOrder(here, w.ne.spec.virtualMachines.order, prioritiesOf(here, w));
+  const views = withBudgets(
+    each(inTurn, (vmi) => viewOf(vmi, w)),
+    w,
+  );
+  return heldBack(withRoom(heldBack(views, w), w), w);
 }
 
-/** By a VM that is to move and has not, by one that cannot leave, by one that did not start again, or by another pod. Pods that were not read may block. */
-function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
-  if (w.subjects === undefined || overdue(w).length > 0 || views.some((view) => isInTheWay(view, w))) return true;
-  const ending = new Set(views.filter(isEnding).map(({ vmi }) => vmi.uid));
-  const isOther = ({ vmi }: Subject) => vmi === undefined || !ending.has(vmi.uid);
-  const pods = w.subjects.filter((subject) => isLeft(subject, w) && isOther(subject));
-  return podBlockers(pods, views, w).length > 0;
+/** A VM that is to be restarted or stopped stays as long as a budget would refuse its eviction. */
+function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
+  if (views.every(({ fate }) => fate !== "ShutsDown")) return views;
+  const kept = unlessFailed(
+    () => {
+      const [pods, budgets] = together(
+        () => w.facts.list(SCHEDULED_PODS, launchersOn(w.ne.spec.nodeName)),
+        () => w.facts.list("poddisruptionbudgets"),
+      );
+      return keptAmong(views, pods, budgets);
+    },
+    (failed) => {
+      if (isOddObject(failed.failure)) return describeFailure(failed.failure);
+      throw failed;
+    },
+  );
+  return views.map((view) => {
+    if (view.fate !== "ShutsDown") return view;
+    if (typeof kept === "string") return blocked(view.vmi, "BudgetUnknown", kept);
+    const refusal = kept.get(keyOf(view.vmi));
+    return refusal === undefined ? view : { ...blocked(view.vmi, refusal.reason, refusal.message), isKept: true };
+  });
+}
+
+/** A VM that is due to be restarted stays if no other node has room for it. */
+function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
+  const due = new Set(views.filter((view) => view.way === "Restart" && isShutdownDue(view, w)));
+  if (due.size === 0 || !isRunning(w) || isRestarting(w)) return views;
+  const preflight = preflightBeside(w);
+  return views.map((view) => {
+    if (!due.has(view)) return view;
+    const why = preflight === undefined ? "the node is gone" : restartObstacle(view.vmi, preflight, w);
+    return why === undefined ? view : withoutRoom(view.vmi, `it would not start on another node: ${why}`);
+  });
+}
+
+/** VMs begin to leave only while the node is cordoned, and nobody has paused that. */
+export function isRunning(w: NodeWorld): boolean {
+  return w.ne.spec.progress === "Running" && nodeOf(w)?.unschedulable === true;
+}
+
+/** One restart at a time: the next when the VM before runs elsewhere. */
+export function isRestarting(w: NodeWorld): boolean {
+  return ownEvacuations(w).some((e: EvacuationFacts) => e.spec.by === "Restart" && isActive(e));
 }
 
 function isEnding({ fate }: VmView): boolean {
   return fate === "Goes" || fate === "ShutsDown";
 }
 
-/** A budget lets such VMs end one after another, and each restart waits for the one before. */
-function isInTheWay(view: VmView, { kept, evacuations }: NodeWorld): boolean {
-  const isItsOwn = evacuations.some((e) => isActive(e) && isShutdown(e) && vmOf(e) === keyOf(view.vmi));
-  return !isEnding(view) && !isItsOwn && !kept.has(keyOf(view.vmi));
+/** Other pods leave once no VM moves, nor is about to. Guests that end wait for these pods, unless their end is forced. */
+export function areOthersNext(views: readonly VmView[], { ne }: NodeWorld): boolean {
+  return views.every((view) => isQuiet(view) || (!ne.spec.forceShutdowns && isEnding(view)));
+}
+
+function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
+  const isFree = w.ne.spec.forceShutdowns || !views.some(isEnding) || !isBlockedOtherwise(views, w);
+  return isFree ? views : views.map(waiting);
+}
+
+/** By a VM that is to move or cannot leave, by one that did not start again, or by another pod. A budget lets VMs end one after another. */
+function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
+  const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;
+  if (overdue(w).length > 0 || views.some(isInTheWay)) return true;
+  const ending = new Set(views.filter(isEnding).map(({ vmi }) => vmi.uid));
+  const isOther = ({ vmi }: Subject) => vmi === undefined || !ending.has(vmi.uid);
+  const pods = podsLeft(w).filter((subject) => isLeft(subject, w) && isOther(subject));
+  return podBlockers(pods, views, w).length > 0;
 }
 
 const UNTIL = "once nothing else blocks the node (spec.forceShutdowns: true does not wait)";
 
-function heldBack(view: VmView): VmView {
+function waiting(view: VmView): VmView {
   if (!isEnding(view)) return view;
   const { vmi, blocker = blockerOf(vmi, "HeldBack", "its eviction ends its guest; Lifeboat evicts it") } = view;
   return { ...view, fate: "Waits", isHeldBack: true, blocker: { ...blocker, message: `${blocker.message} ${UNTIL}` } };

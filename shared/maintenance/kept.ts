@@ -1,16 +1,15 @@
 /** VMs that are not restarted or stopped, because a budget of others would refuse the evictions of their pods. */
-import { keptByBudgets } from "../budget/refusal.ts";
+import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { VmView } from "./vms.ts";
-import type { NodeWorld } from "./world.ts";
 
 /** By the keys of the VMs. */
 export function keptAmong(
   views: readonly VmView[],
   pods: readonly PodFacts[],
   budgets: readonly BudgetFacts[],
-): NodeWorld["kept"] {
+): ReadonlyMap<string, Refusal> {
   const ending = new Map(views.filter(({ fate }) => fate === "ShutsDown").map((view) => [keyOf(view.vmi), view.way]));
   const own = pods.filter(isLauncher).flatMap((pod) => {
     const key = keyOf({ ...pod, name: vmiNameOf(pod) ?? "" });

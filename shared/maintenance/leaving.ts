@@ -1,26 +1,27 @@
 /** Emptying a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
 import { type Action, recordEvent } from "../kube/action.ts";
-import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { each } from "../facts/facts.ts";
 import { keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
-import { newEvacuation } from "../evacuation/identity.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
-import { blockersOf, isCompleted, isLeft, isSettled, isShutdownDue } from "./blockers.ts";
-import { viewsOf } from "./held-back.ts";
+import { blockersOf, isCompleted, isLeft, isSettled } from "./blockers.ts";
+import { areOthersNext, viewsOf } from "./held-back.ts";
 import { countsOf, endedText, outcomesOf } from "./outcomes.ts";
-import { isHeard, vmOf, type VmView } from "./vms.ts";
-import { type Candidate, type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
+import { checkThatAllIsSeen, nodeOf, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
+import { turnsOf } from "./turns.ts";
+import { vmOf, type VmView } from "./vms.ts";
+import { type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
 export function leaving(seen: NodeWorld): NodeNext {
-  const views = viewsOf(seen);
+  const { views, beginnings } = turnsOf(viewsOf(seen), seen);
   const outcomes = outcomesOf(views, seen);
   const w = { ...seen, ne: { ...seen.ne, status: { ...seen.ne.status, outcomes } } };
   const counts = countsOf(views, w);
-  const pods = (w.subjects ?? []).filter((subject) => isLeft(subject, w));
-  if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
-  const beginnings = views.flatMap((view) => beginningOf(view, w));
-  const evicted = pods.filter((pod) => isEvicted(pod, views, w));
+  const pods = areOthersNext(views, w) ? podsLeft(w).filter((subject) => isLeft(subject, w)) : [];
+  const isEmpty = counts.left + counts.moving + pods.length === 0;
+  if (isEmpty) return evacuated(counts, w);
+  const evicted = pods.filter((pod) => isEvicted(pod, views));
   const begun = [...beginnings, ...undone(w)];
   const blockers = blockersOf(views, pods, w);
   const isProgress = begun.length > 0 || evicted.some(({ pod }) => blockers.every(({ uid }) => uid !== pod.uid));
@@ -42,6 +43,7 @@ export function leaving(seen: NodeWorld): NodeNext {
 }
 
 function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
+  checkThatAllIsSeen(w);
   const ended = endedText(w.ne.status.outcomes);
   const took = Math.round(secondsSince(w.ne.status.startTime, w.now));
   const message = `the node is empty after ${took}s; VMs that left: ${counts.total}${ended === "" ? "" : `, of which ${ended}`}`;
@@ -59,63 +61,31 @@ function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
 }
 
 /** From now on the cordon is a person's, and nothing of Lifeboat's takes it back. */
-function handedOver({ ne, node }: NodeWorld): readonly Action[] {
-  const by = ownerOf(ne);
+function handedOver(w: NodeWorld): readonly Action[] {
+  const [node, by] = [nodeOf(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 
 /** Restarts of VMs that their owners have stopped or deleted meanwhile: nothing starts these. */
-function undone({ evacuations, vms }: NodeWorld): readonly Action[] {
-  return evacuations.flatMap((evacuation): readonly Action[] => {
-    const { spec, status } = evacuation;
-    const vm = vms.get(vmOf(evacuation));
-    const isOff = vm === "None" || vm?.runStrategy === "Halted";
-    if (status.phase !== "Restarting" || spec.intent === "Withdrawn" || !isOff) return [];
-    return [{ verb: "WithdrawEvacuation", evacuation }];
-  });
-}
-
-/** One restart at a time: the next when the VM before runs elsewhere. */
-export function isRestarting({ evacuations }: Pick<NodeWorld, "evacuations">): boolean {
-  return evacuations.some((e) => e.spec.by === "Restart" && isActive(e));
-}
-
-function beginningOf(view: VmView, w: NodeWorld): readonly Action[] {
-  const candidate = w.candidates.find(({ vmi }) => vmi.uid === view.vmi.uid);
-  if (candidate === undefined) return [];
-  if (view.fate === "Next") return [create(candidate, w, {})];
-  if (!isShutdownDue(view, w) || view.way === undefined) return [];
-  // Its migration is not wanted any more: one of its pod at a time.
-  if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
-  const vm = w.vms.get(keyOf(view.vmi));
-  const runStrategy = vm === undefined || vm === "None" ? undefined : vm.runStrategy;
-  const inherited = inheritedOf(view, candidate);
-  return [create(candidate, w, { by: view.way, runStrategy, inherited })];
-}
-
-/** KubeVirt says that it can migrate, and it does not get away all the same. */
-function inheritedOf({ blocker }: VmView, { evacuations }: Candidate) {
-  if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
-  const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);
-  return { attempts: Math.max(1, ...failed) };
-}
-
-type Own = Pick<EvacuationFacts["spec"], "by" | "runStrategy" | "inherited">;
-
-function create({ vmi, evacuations }: Candidate, { ne, now }: NodeWorld, own: Own): Action {
-  const asked = { cause: "NodeEvacuation", requestedBy: `NodeEvacuation ${ne.name}` } as const;
-  const evacuation = newEvacuation(vmi, asked, { evacuations, now });
-  const part = { nodeEvacuation: { name: ne.name, uid: ne.uid }, ...own };
-  return { verb: "CreateEvacuation", evacuation: { ...evacuation, spec: { ...evacuation.spec, ...part } } };
+function undone(w: NodeWorld): readonly Action[] {
+  const here = new Set(vmisOf(w).map(keyOf));
+  const away = ownEvacuations(w).filter((e) => e.status.phase === "Restarting" && !here.has(vmOf(e)));
+  const off = each(
+    away.filter(({ spec }) => spec.intent !== "Withdrawn"),
+    (evacuation) => {
+      const vm = virtualMachineOf({ namespace: evacuation.namespace, name: evacuation.spec.vmiName }, w);
+      return vm === undefined || vm.runStrategy === "Halted" ? [evacuation] : [];
+    },
+  );
+  return off.flat().map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
 /** A launcher pod only if that is how its VM leaves. */
-function isEvicted(subject: Subject, views: readonly VmView[], w: NodeWorld): boolean {
+function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
   const { pod, verdict, vmi } = subject;
   if (pod.deleting) return false;
   if (verdict.vmi === undefined) return verdict.outcome === "Evicted" || isCompleted(subject);
-  const going = views.find((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
-  return verdict.outcome === "ShutsDown" && going !== undefined && isHeard(going.vmi, w);
+  return verdict.outcome === "ShutsDown" && views.some((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
 }
 
 /** Of a VM whose guest then ends nothing else would say who has ended it: Lifeboat does not review its own evictions. */

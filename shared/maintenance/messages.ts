@@ -1,6 +1,8 @@
 /** Messages of a NodeEvacuation that has not started. */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
+import { named } from "../kube/objects.ts";
 import { withoutFractions } from "../settings/time.ts";
+import { predecessorOf } from "./questions.ts";
 import { hasStarted, type NodeWorld } from "./world.ts";
 
 /** When it starts. */
@@ -10,13 +12,15 @@ export function startText({ schedule: { notBefore, after } }: NodeEvacuationSpec
   return `starts after NodeEvacuation ${after}${notBefore === undefined ? "" : `, not before ${time}`}`;
 }
 
-/** Says why a NodeEvacuation waits for its predecessor `after`. Undefined: it does not wait. `own`: the node that waits. */
-export function waitsBecause(after: string, { ne, node }: NodeWorld["before"], own: string): string | undefined {
-  const change = `lifeboat cancel node/${own}, and drain it anew`;
+/** Says why a NodeEvacuation waits for its predecessor `after`. Undefined: it does not wait. */
+export function waitsBecause(after: string, w: NodeWorld): string | undefined {
+  const ne = predecessorOf(w);
+  const change = `lifeboat cancel node/${w.ne.spec.nodeName}, and drain it anew`;
   if (ne === undefined) return `does not start: NodeEvacuation ${after}, which it follows, does not exist; ${change}`;
   const { phase, message = "" } = ne.status;
   const before = `NodeEvacuation ${after} of node ${ne.spec.nodeName}`;
   if (phase === "Evacuated") {
+    const node = w.facts.get("nodes", named(ne.spec.nodeName));
     return node?.unschedulable === true
       ? `waits until node ${node.name}, which ${after} has emptied, is uncordoned`
       : undefined;

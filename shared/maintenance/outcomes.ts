@@ -8,11 +8,11 @@ import {
   type VmCounts,
   type VmOutcome,
 } from "../kube/node-evacuation.ts";
+import { each } from "../facts/facts.ts";
 import { byAge } from "../evacuation/identity.ts";
+import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
-
-type Seen = Pick<NodeWorld, "ne" | "vmis" | "evacuations" | "gone" | "now">;
 
 /** Its eviction ends its guest. */
 const BY_STRATEGY = "EvictionStrategy";
@@ -20,24 +20,29 @@ const BY_STRATEGY = "EvictionStrategy";
 const BY_OTHERS = "ByOthers";
 
 /** VMs that were there before, and VMs that are there now. */
-export function outcomesOf(views: readonly VmView[], w: Seen): readonly VmOutcome[] {
-  const here = new Map(w.vmis.map((vmi) => [vmi.uid, vmi]));
-  const known = w.ne.status.outcomes.map((one) => (here.has(one.uid) ? openOf(one, views, w) : settled(one, w)));
+export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmOutcome[] {
+  const vmis = vmisOf(w);
+  const here = new Set(vmis.map(({ uid }) => uid));
+  const known = each(w.ne.status.outcomes, (one) => (here.has(one.uid) ? openOf(one, views, w) : settled(one, w)));
   const before = new Set(known.map(({ uid }) => uid));
-  const fresh = w.vmis.filter(({ uid }) => !before.has(uid));
+  const fresh = vmis.filter(({ uid }) => !before.has(uid));
   const added = fresh.map(({ namespace, name, uid }) => openOf({ namespace, name, uid }, views, w));
   return [...known, ...added].slice(0, BOUNDS["status.outcomes"]);
 }
 
 /** Of a NodeEvacuation that has ended: VMs that are still on the node stay there. */
-function outcomesAfterEnd(w: Seen): readonly VmOutcome[] {
-  return w.ne.status.outcomes.map((one) => {
-    if (one.outcome !== undefined) return one;
+function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
+  return each(w.ne.status.outcomes, (one) => {
     const own = lastOf(one, w);
-    if (own !== undefined && isActive(own)) return one;
-    const isHere = w.gone.get(one.uid)?.is === "Here" && OUTCOME_OF[own?.status.phase ?? ""] === undefined;
+    const isSaid = one.outcome !== undefined || isSettledBy(own);
+    const isHere = !isSaid && whereaboutsOf(one, w).is === "Here";
     return isHere ? leftBehind(one, own, w) : settled(one, w);
   });
+}
+
+/** Whether the Evacuation says what becomes of its VM. */
+function isSettledBy(own: EvacuationFacts | undefined): boolean {
+  return own !== undefined && (isActive(own) || OUTCOME_OF[own.status.phase ?? ""] !== undefined);
 }
 
 /** Outcomes that were open at the end. Undefined: none has become known. */
@@ -48,17 +53,7 @@ export function settledSince(w: NodeWorld): NodeNext["more"] {
   return { outcomes, ...(virtualMachines && { virtualMachines: { ...virtualMachines, ...outcomeCounts(outcomes) } }) };
 }
 
-/** UIDs of VMs about which the NodeEvacuation's own Evacuations say nothing: where they are has to be read. */
-export function missingOf(w: Omit<Seen, "gone">): readonly VmOutcome[] {
-  const here = new Set(w.vmis.map(({ uid }) => uid));
-  const open = w.ne.status.outcomes.filter(({ outcome, uid }) => outcome === undefined && !here.has(uid));
-  return open.filter((one) => {
-    const own = lastOf(one, w);
-    return own === undefined || (!isActive(own) && OUTCOME_OF[own.status.phase ?? ""] === undefined);
-  });
-}
-
-function openOf({ namespace, name, uid }: VmOutcome, views: readonly VmView[], w: Seen): VmOutcome {
+function openOf({ namespace, name, uid }: VmOutcome, views: readonly VmView[], w: NodeWorld): VmOutcome {
   const isGoing = views.some(({ fate, vmi }) => fate === "Goes" && vmi.uid === uid);
   const startTime = startOf(lastOf({ namespace, name, uid }, w));
   return { namespace, name, uid, ...(isGoing && { reason: BY_STRATEGY }), ...(startTime && { startTime }) };
@@ -69,10 +64,10 @@ function startOf(own: EvacuationFacts | undefined): string | undefined {
 }
 
 /** A new one does not name its VMI yet. */
-function lastOf(one: VmOutcome, { evacuations }: Pick<Seen, "evacuations">) {
+function lastOf(one: VmOutcome, w: NodeWorld) {
   const isIts = (e: EvacuationFacts) =>
     vmOf(e) === keyOf(one) && (e.status.virtualMachineInstanceUID ?? one.uid) === one.uid;
-  return evacuations.filter(isIts).toSorted(byAge).at(-1);
+  return ownEvacuations(w).filter(isIts).toSorted(byAge).at(-1);
 }
 
 const OUTCOME_OF: Readonly<Record<string, Outcome>> = {
@@ -82,14 +77,15 @@ const OUTCOME_OF: Readonly<Record<string, Outcome>> = {
 };
 
 /** A VM that has left the node. */
-function settled(one: VmOutcome, w: Seen): VmOutcome {
+function settled(one: VmOutcome, w: NodeWorld): VmOutcome {
   if (one.outcome !== undefined) return one;
   const own = lastOf(one, w);
   const outcome = OUTCOME_OF[own?.status.phase ?? ""];
   if (outcome !== undefined) return asEvacuated(one, outcome, own, w);
-  const seen = w.gone.get(one.uid);
+  if (own !== undefined && isActive(own)) return one;
+  const seen = whereaboutsOf(one, w);
   const time = w.now.toISOString();
-  switch (seen?.is) {
+  switch (seen.is) {
     case "Elsewhere":
       return { ...one, outcome: "Moved", reason: BY_OTHERS, targetNode: seen.node, time };
     case "Again":
@@ -97,17 +93,21 @@ function settled(one: VmOutcome, w: Seen): VmOutcome {
       if (one.reason === BY_STRATEGY) return { ...one, outcome: "ShutDown", time };
       return { ...one, outcome: seen.is === "Again" ? "Restarted" : "Stopped", reason: BY_OTHERS, time };
     case "Here":
-    case undefined:
       return one;
   }
 }
 
-function asEvacuated(one: VmOutcome, outcome: Outcome, own: EvacuationFacts | undefined, { now }: Seen): VmOutcome {
+function asEvacuated(
+  one: VmOutcome,
+  outcome: Outcome,
+  own: EvacuationFacts | undefined,
+  { now }: NodeWorld,
+): VmOutcome {
   const { targetNode, completionTime = now.toISOString() } = own?.status ?? {};
   return { ...one, outcome, reason: undefined, targetNode, startTime: startOf(own), time: completionTime };
 }
 
-function leftBehind(one: VmOutcome, own: EvacuationFacts | undefined, { ne, now }: Seen): VmOutcome {
+function leftBehind(one: VmOutcome, own: EvacuationFacts | undefined, { ne, now }: NodeWorld): VmOutcome {
   const time = now.toISOString();
   if (own?.status.phase === "Abandoned") return { ...one, outcome: "Abandoned", reason: own.status.reason, time };
   const blocker = ne.status.blockers.find(({ uid }) => uid === one.uid);
@@ -122,12 +122,10 @@ function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapital
 }
 
 /** Only so many VMs are listed: the total does not become smaller. */
-export function countsOf(
-  views: readonly VmView[],
-  { ne, evacuations }: Pick<NodeWorld, "ne" | "evacuations">,
-): VmCounts {
+export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
+  const { ne } = w;
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
-  const away = evacuations.filter((e) => isActive(e) && !here.has(vmOf(e)));
+  const away = ownEvacuations(w).filter((e) => isActive(e) && !here.has(vmOf(e)));
   const count = (...fates: readonly Fate[]) => views.filter(({ fate }) => fates.includes(fate)).length;
   const external = views.filter(({ fate, blocker }) => fate === "Waits" && blocker?.reason === "External").length;
   return {

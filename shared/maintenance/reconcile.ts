@@ -1,14 +1,18 @@
 /** Reconciling NodeEvacuations: each reads, finds the rule that applies, and acts. */
 import type { Action } from "../kube/action.ts";
 import type { Client } from "../kube/client.ts";
-import { ClusterError, isForbidden } from "../kube/failures.ts";
+import { decide, type Beforehand } from "../facts/decide.ts";
+import type { Facts, Question } from "../facts/facts.ts";
+import { liveReads } from "../facts/reads.ts";
+import { ClusterError, describeFailure, isForbidden, isOddObject } from "../kube/failures.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { named } from "../kube/objects.ts";
+import { evacuationsFor } from "../kube/selections.ts";
 import { eachOf } from "../evacuation/each-of.ts";
 import { perform, type Performed } from "../evacuation/perform.ts";
 import type { Settings } from "../settings/settings.ts";
 import { refusedEviction, withTimes } from "./blockers.ts";
-import { observeNode } from "./observe.ts";
 import { nextOfNode } from "./rules.ts";
 import { planMaintenanceHistory } from "./history.ts";
 import { nodeEvents } from "./rolling/events.ts";
@@ -86,16 +90,26 @@ async function lookAt(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts
   const { cluster, settings, clock, onFailure, isThorough } = deps;
   const now = clock();
   try {
-    const world = await observeNode(ne, { cluster, settings, now, onFailure, all, isThorough });
-    const next = nextOfNode(world);
+    const rule = (facts: Facts) => nextOfNode({ ne, facts, settings, now, isThorough });
+    const next = (await decide(rule, liveReads(cluster), beforehand(ne, all))).answer;
     return next === "Nothing" ? NOTHING : await act(ne, next, deps);
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     onFailure(`reconciling NodeEvacuation ${ne.name}`, error);
-    const written = isForbidden(error) ? await say(ne, lacking(ne, error), deps) : undefined;
+    const said = saidOf(ne, error);
+    const written = said && (await say(ne, said, deps));
     return { ...NOTHING, done: written?.done ?? [], failures: 1 };
   }
 }
+
+/** Each look reads the node and the Evacuations. All NodeEvacuations were read before. */
+function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]): Beforehand {
+  const node: Question = { kind: "nodes", key: named(ne.spec.nodeName) };
+  const own: Question = { kind: "evacuations", selection: evacuationsFor(ne.name) };
+  return { known: [[EVERY_NODE_EVACUATION, { value: all }]], first: hasStarted(ne) ? [node, own] : [node] };
+}
+
+const EVERY_NODE_EVACUATION: Question = { kind: "nodeevacuations", selection: {} };
 
 const NOTHING: Look = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
 
@@ -161,6 +175,13 @@ async function say(
 
 function performingOf({ cluster, clock, onFailure }: Maintaining) {
   return { cluster, now: clock, onFailure };
+}
+
+/** What keeps the NodeEvacuation from being decided on until a person changes it. */
+function saidOf(ne: NodeEvacuationFacts, error: ClusterError): Pick<NodeNext, "phase" | "message"> | undefined {
+  if (isForbidden(error)) return lacking(ne, error);
+  if (!isOddObject(error.failure) || hasEnded(ne)) return undefined;
+  return { phase: hasStarted(ne) ? "Blocked" : "Scheduled", message: describeFailure(error.failure) };
 }
 
 function lacking(ne: NodeEvacuationFacts, { failure }: ClusterError): Pick<NodeNext, "phase" | "message"> {

@@ -1,16 +1,17 @@
 /** VMs that return to a node once it is uncordoned: those that run where they have moved to, and that fit there like any VM that moves. */
+import { each, together } from "../facts/facts.ts";
+import { ROOMY_NODES } from "../facts/views.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { type Client, named } from "../kube/client.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
-import { isLauncher } from "../kube/objects.ts";
-import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
+import { isLauncher, named } from "../kube/objects.ts";
+import { podsOn } from "../kube/selections.ts";
 import type { NeighbourPod, PreflightPod, Volume } from "../preflight/facts.ts";
 import type { FitNode } from "../preflight/fit.ts";
 import { placeAll } from "../preflight/place.ts";
-import { PersistentVolume } from "../preflight/kinds.ts";
-import { preflightPodSchema } from "../preflight/preflight-pod.ts";
+import { PREFLIGHT_PODS, VOLUMES } from "../preflight/views.ts";
 import type { Settings } from "../settings/settings.ts";
+import { ownEvacuations } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 interface Away {
@@ -20,49 +21,41 @@ interface Away {
   readonly source: FitNode;
 }
 
-export async function returning(
-  { ne, evacuations, settings }: NodeWorld,
-  cluster: Client,
-): Promise<readonly VmiFacts[]> {
-  const moved = evacuations.filter(({ status }) => status.phase === "Moved");
-  if (ne.spec.returnVMs === "Never" || moved.length === 0) return [];
-  const { nodeName } = ne.spec;
-  const [node, here, found] = await Promise.all([
-    cluster.get("nodes", named(nodeName), { as: NodeWithResources }),
-    cluster.list("pods", { fields: { "spec.nodeName": nodeName }, as: preflightPodSchema() }),
-    Promise.all(moved.map((e) => thereStill(e, cluster))),
-  ]);
-  const away = await withPods(
-    found.filter((vmi) => vmi !== undefined),
-    cluster,
+export function returning(w: NodeWorld): readonly VmiFacts[] {
+  const { facts, settings } = w;
+  const { returnVMs, nodeName } = w.ne.spec;
+  const moved = returnVMs === "Never" ? [] : ownEvacuations(w).filter(({ status }) => status.phase === "Moved");
+  if (moved.length === 0) return [];
+  const [node, here, away] = together(
+    () => facts.get(ROOMY_NODES, named(nodeName)),
+    () => facts.readable(PREFLIGHT_PODS, podsOn(nodeName)).items,
+    () => each(moved, (e) => awayOf(e, w)).flat(),
   );
-  return node === undefined ? [] : fitting(away, { node, here, settings, volumes: await volumesOf(away, cluster) });
+  return node === undefined ? [] : fitting(away, { node, here, settings, volumes: volumesOf(away, w) });
 }
 
-async function thereStill({ namespace, spec, status }: EvacuationFacts, cluster: Client) {
-  const vmi = await cluster.get("virtualmachineinstances", { namespace, name: spec.vmiName });
-  const isThere = vmi?.uid === status.virtualMachineInstanceUID && vmi?.nodeName === status.targetNode;
-  return isThere && vmi?.liveMigratable.migratable && !vmi.isMigrating ? vmi : undefined;
+/** Empty: the VM is not where it has moved to, or it cannot move now. */
+function awayOf(e: EvacuationFacts, { facts }: NodeWorld): readonly Away[] {
+  const { namespace } = e;
+  const vmi = facts.get("virtualmachineinstances", { namespace, name: e.spec.vmiName });
+  const { targetNode } = e.status;
+  if (vmi === undefined || targetNode === undefined || !isThere(vmi, e)) return [];
+  const [source, pods] = together(
+    () => facts.get(ROOMY_NODES, named(targetNode)),
+    () => facts.readable(PREFLIGHT_PODS, { namespace, labels: { [CREATED_BY_LABEL]: vmi.uid } }).items,
+  );
+  const pod = pods.find((one) => isLauncher(one) && one.nodeName === targetNode);
+  return pod === undefined || source === undefined ? [] : [{ vmi, pod, source }];
 }
 
-async function withPods(vmis: readonly VmiFacts[], cluster: Client): Promise<readonly Away[]> {
-  const names = [...new Set(vmis.flatMap(({ nodeName }) => nodeName ?? []))];
-  const nodes = names.map(async (name) => await cluster.get("nodes", named(name), { as: NodeWithResources }));
-  const sources = (await Promise.all(nodes)).filter((one) => one !== undefined);
-  const found = vmis.map(async (vmi): Promise<readonly Away[]> => {
-    const labels = { [CREATED_BY_LABEL]: vmi.uid };
-    const pods = await cluster.list("pods", { namespace: vmi.namespace, labels, as: preflightPodSchema() });
-    const pod = pods.find((one) => isLauncher(one) && one.nodeName === vmi.nodeName);
-    const source = sources.find(({ name }) => name === vmi.nodeName);
-    return pod === undefined || source === undefined ? [] : [{ vmi, pod, source }];
-  });
-  return (await Promise.all(found)).flat();
+function isThere({ uid, nodeName, liveMigratable, isMigrating }: VmiFacts, { status }: EvacuationFacts): boolean {
+  const isIts = uid === status.virtualMachineInstanceUID && nodeName === status.targetNode;
+  return isIts && liveMigratable.migratable && !isMigrating;
 }
 
-async function volumesOf(away: readonly Away[], cluster: Client): Promise<readonly Volume[]> {
+function volumesOf(away: readonly Away[], { facts }: NodeWorld): readonly Volume[] {
   if (away.every(({ pod }) => pod.claims.length === 0)) return [];
-  const volumes = await cluster.list("persistentvolumes", { as: PersistentVolume });
-  return volumes.filter((volume) => volume !== undefined);
+  return facts.readable(VOLUMES).items.filter((volume) => volume !== undefined);
 }
 
 interface Destination {

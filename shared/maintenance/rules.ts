@@ -1,25 +1,16 @@
 /** What comes next for a NodeEvacuation: the first rule that applies says phase, message and actions. */
+import { kubeVirt } from "../facts/questions.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
-import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
-import { isShutdown } from "../evacuation/shutdown.ts";
-import { hasEnded, isOpen, type NodeCondition, type NodeEvacuationPhase } from "../kube/node-evacuation.ts";
+import type { NodeEvacuationPhase } from "../kube/node-evacuation.ts";
 import { timeText } from "../preflight/duration.ts";
 import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
+import { afterwards, disowned, starts, taken, withdrawals } from "./ended.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
 import { expiredText, startText, waitsBecause } from "./messages.ts";
-import { outcomesOf, settledSince } from "./outcomes.ts";
-import { vmOf } from "./vms.ts";
-import {
-  actingOf,
-  hasStarted,
-  isDue,
-  type NodeNext,
-  type NodeRule,
-  type NodeWorld,
-  ownerOf,
-  wantedOf,
-} from "./world.ts";
+import { outcomesOf } from "./outcomes.ts";
+import { nodeOf, preflightBeside, rivalsOf } from "./questions.ts";
+import { actingOf, hasStarted, isDue, type NodeNext, type NodeRule, type NodeWorld, ownerOf } from "./world.ts";
 
 // prettier-ignore
 export const NODE_RULES: readonly NodeRule[] = [
@@ -39,90 +30,10 @@ export function nextOfNode(w: NodeWorld): NodeNext | "Nothing" {
   return "Nothing";
 }
 
-/** Once the node is uncordoned after its maintenance, VMs return to it, or start again. */
-function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
-  const { ne, node } = w;
-  if (!hasEnded(ne)) return undefined;
-  const more = settledSince(w);
-  const { message = "" } = ne.status;
-  if (ne.status.phase !== "Evacuated") return leftOver(w, more);
-  if (!isOpen(ne) || node?.unschedulable === true)
-    return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
-  // Once: VMs whose return has failed stay where they are.
-  const returning = node === undefined || ne.status.conditions.some(isReturned) ? [] : w.returning;
-  const back = returning.map((vmi): Action => ({ verb: "ReturnVm", vmi, node: ne.spec.nodeName, nodeEvacuation: ne }));
-  return {
-    phase: "Evacuated",
-    message,
-    more: { ...more, conditions: [returned(w)] },
-    first: starts(w),
-    chains: back.map((one) => [one]),
-  };
-}
-
-function isReturned({ type }: NodeCondition): boolean {
-  return type === "Returned";
-}
-
-/** VMs that do not run again keep it open. */
-function returned({ evacuations }: NodeWorld): NodeCondition {
-  const held = evacuations.filter(isHeldOff);
-  const condition = { type: "Returned", lastTransitionTime: "" } as const;
-  if (held.length === 0) return { ...condition, status: "True", reason: "Uncordoned", message: "" };
-  const refused = held.map((e) => `${vmOf(e)}: ${heldBecause(e)}`);
-  return {
-    ...condition,
-    status: "False",
-    reason: "NotStarted",
-    message: `not started again yet: ${refused.join("; ")}`,
-  };
-}
-
-function heldBecause({ status }: EvacuationFacts): string {
-  return status.conditions.find(({ type }) => type === "Released")?.message || "it is about to start";
-}
-
-/** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
-function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
-  const { phase = "Withdrawn", message = "" } = w.ne.status;
-  const first = [...withdrawals(w), ...taken(w)];
-  return first.length === 0 && more === undefined ? "Nothing" : { phase, message, more: more ?? {}, first };
-}
-
-/** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is being stopped, or is off, starts again. */
-function withdrawals({ evacuations, node }: Pick<NodeWorld, "evacuations" | "node">): readonly Action[] {
-  const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (node !== undefined || isShutdown(e)));
-  return withdrawn(evacuations.filter(isLeft));
-}
-
-/** VMs that were stopped for it, or are being stopped: Lifeboat starts a VM whose Evacuation is withdrawn. */
-function starts({ evacuations }: NodeWorld): readonly Action[] {
-  return withdrawn(evacuations.filter((e) => isHeldOff(e) || e.status.phase === "Stopping"));
-}
-
-function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
-  const wanted = evacuations.filter(({ spec }) => spec.intent !== "Withdrawn");
-  return wanted.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
-}
-
-/** Another party has uncordoned the node: a cordon that follows is not Lifeboat's. */
-function disowned({ ne, node }: NodeWorld): readonly Action[] {
-  const by = ownerOf(ne);
-  return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
-}
-
 /** What has not moved stays, and what has been stopped starts; the node is schedulable again, if that is Lifeboat's to say. */
 function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
   const more = hasStarted(w.ne) ? { outcomes: outcomesOf([], w) } : {};
   return { phase, message, more, first: [...withdrawals(w), ...taken(w)], again: true };
-}
-
-/** Its own cordon, or that of one that has ended before it, unless another NodeEvacuation wants the node closed. */
-function taken({ ne, node, rivals, now }: NodeWorld): readonly Action[] {
-  const by = [ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);
-  return node === undefined || by === undefined || wantedOf(rivals, now).length > 0
-    ? []
-    : [{ verb: "Uncordon", node: node.name, by }];
 }
 
 function cancelled(w: NodeWorld): NodeNext | undefined {
@@ -132,7 +43,7 @@ function cancelled(w: NodeWorld): NodeNext | undefined {
 
 /** Nothing waits for it any more: what was stopped for it starts elsewhere. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
-  if (w.node !== undefined) return undefined;
+  if (nodeOf(w) !== undefined) return undefined;
   return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: withdrawals(w), again: true };
 }
 
@@ -144,7 +55,10 @@ function expired(w: NodeWorld): NodeNext | undefined {
 
 /** What will happen is said before, and VMs whose guests will end have an Event. */
 function scheduled(w: NodeWorld, why: string): NodeNext {
-  const { ne, preflight: facts } = w;
+  const { ne } = w;
+  // A forecast is expensive: between ticks the last one counts.
+  const isForetold = !w.isThorough && ne.status.verdict !== undefined;
+  const facts = isForetold ? undefined : preflightBeside(w);
   if (facts === undefined)
     return { phase: "Scheduled", message: `${why}${ne.status.verdict === undefined ? "" : known(ne.status.verdict)}` };
   const { found, shutdowns } = forecastOf(facts, w);
@@ -166,22 +80,21 @@ function waitsForHour(w: NodeWorld): NodeNext | undefined {
 }
 
 function waitsForAnother(w: NodeWorld): NodeNext | undefined {
-  const acting = actingOf(w);
+  const acting = actingOf(w.ne, rivalsOf(w), w.now);
   return acting.uid === w.ne.uid ? undefined : scheduled(w, `waits for NodeEvacuation ${acting.name} of the same node`);
 }
 
 function waitsForPredecessor(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
   if (after === undefined || hasStarted(w.ne)) return undefined;
-  const why = waitsBecause(after, w.before, w.ne.spec.nodeName);
+  const why = waitsBecause(after, w);
   return why === undefined ? undefined : scheduled(w, why);
 }
 
 /** VMs were lost where migrations of a drain and of a rollout came together: kubevirt/kubevirt. */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
-  return w.isRollingOut === true && !hasStarted(w.ne)
-    ? scheduled(w, "waits until KubeVirt has been rolled out")
-    : undefined;
+  if (hasStarted(w.ne) || w.ne.spec.startIf === "Always" || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
+  return scheduled(w, "waits until KubeVirt has been rolled out");
 }
 
 function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
@@ -193,7 +106,8 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
 }
 
 /** A node that another party has cordoned stays cordoned in the end. */
-function notCordoned({ ne, node }: NodeWorld): NodeNext | undefined {
+function notCordoned(w: NodeWorld): NodeNext | undefined {
+  const [{ ne }, node] = [w, nodeOf(w)];
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
   // A cordon of one that has ended, or is gone, is taken over: the one that acts is this one. Else a function that ends it would open it.
@@ -208,13 +122,11 @@ function notCordoned({ ne, node }: NodeWorld): NodeNext | undefined {
   };
 }
 
-/** What one that is to start still has to know. */
-export const NOT_READ: NodeNext = { phase: "Scheduled", message: "the preflight has not been read yet" };
-
 function judged(w: NodeWorld): NodeNext | undefined {
-  const { ne, preflight: facts, now } = w;
+  const { ne, now } = w;
   if (hasStarted(ne)) return undefined;
-  if (facts === undefined) return NOT_READ;
+  const facts = preflightBeside(w);
+  if (facts === undefined) return undefined;
   const { found } = forecastOf(facts, w);
   const { verdict } = found;
   const { startIf } = ne.spec;
@@ -230,8 +142,9 @@ function judged(w: NodeWorld): NodeNext | undefined {
 }
 
 function uncordoned(w: NodeWorld): NodeNext | undefined {
-  if (w.node?.unschedulable !== false) return undefined;
-  const message = `another party has uncordoned the node, so nothing new begins: kubectl cordon ${w.node.name} continues it`;
+  const node = nodeOf(w);
+  if (node?.unschedulable !== false) return undefined;
+  const message = `another party has uncordoned the node, so nothing new begins: kubectl cordon ${node.name} continues it`;
   // Reasons from before count no longer: whoever has uncordoned the node may have changed them. What was stopped starts.
   return { phase: "Paused", message, more: { blockers: [] }, first: [...disowned(w), ...starts(w)] };
 }

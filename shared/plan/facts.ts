@@ -1,9 +1,8 @@
 /** What a plan is made from, and what it says. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, VmiFacts } from "../kube/facts.ts";
-import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
+import type { NodeEvacuationSpec, VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import type { ScheduledNode } from "../kube/scheduled-pod.ts";
-import type { NodeWorld } from "../maintenance/world.ts";
 import type { NodeVerdict, PodVerdict, PreflightPod, QuotaFacts, Volume } from "../preflight/facts.ts";
 import type { Moment } from "../settings/time.ts";
 
@@ -12,7 +11,8 @@ export interface PlanFacts extends Moment {
   /** Every pod that is bound to a node, ended ones included. */
   readonly pods: readonly PlanPod[];
   readonly vmis: readonly PlanVmi[];
-  readonly vms: NodeWorld["vms"];
+  /** By the keys of their VMs. */
+  readonly vms: ReadonlyMap<string, VirtualMachineFacts>;
   /** Finished ones included. */
   readonly migrations: readonly PlanMigration[];
   readonly evacuations: readonly EvacuationFacts[];

@@ -3,7 +3,9 @@ import { isActive } from "../kube/evacuation.ts";
 import type { BudgetFacts } from "../kube/facts.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
-import { boundAmong, flagsOf, forecastOf } from "../maintenance/forecast.ts";
+import { type Facts, factsFrom, type Question } from "../facts/facts.ts";
+import { flagsOf } from "../maintenance/beside.ts";
+import { forecastOf } from "../maintenance/forecast.ts";
 import type { NodeWorld } from "../maintenance/world.ts";
 import type { Preflight, PreflightFacts } from "../preflight/facts.ts";
 import { isInTheWay } from "../preflight/verdict.ts";
@@ -71,23 +73,28 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
 
 /** As Lifeboat will find it. `now`: owners may keep their VMs on the node until some hour. */
 function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: Given): NodeWorld {
-  const { node, vmis, otherNodes, evacuations } = facts;
-  const others = evacuations.filter(isActive);
-  const nothing = { evacuations: [], obstacles: new Map(), kept: new Map(), candidates: [], gone: new Map() };
-  return {
-    ...nothing,
-    ne: nodeEvacuationOf(node.name, options),
-    node,
-    vmis,
-    vms,
-    others,
-    settings,
-    now: options.at,
-    rivals: [],
-    before: {},
-    returning: [],
-    bound: boundAmong(vmis, otherNodes),
-  };
+  const ne = nodeEvacuationOf(facts.node.name, options);
+  return { ne, facts: factsOn(facts, vms), settings, now: options.at, isThorough: true };
+}
+
+/** Answers a forecast's questions from the placement: everything has been read. */
+function factsOn({ node, otherNodes, evacuations }: PreflightFacts, vms: PlanFacts["vms"]): Facts {
+  return factsFrom(({ kind, key }) => {
+    switch (resourceOf(kind)) {
+      case "virtualmachines":
+        return { value: key && vms.get(keyOf(key)) };
+      case "nodes":
+        return { value: [node, ...otherNodes] };
+      case "evacuations":
+        return { value: evacuations.filter(isActive) };
+      default:
+        throw new Error(`a forecast asks for ${resourceOf(kind)}, which a plan does not have`);
+    }
+  });
+}
+
+function resourceOf(kind: Question["kind"]): string {
+  return typeof kind === "string" ? kind : kind.resource;
 }
 
 function nodeEvacuationOf(nodeName: string, { template }: Given["options"]): NodeEvacuationFacts {

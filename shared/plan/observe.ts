@@ -1,7 +1,6 @@
 /** Reads what a plan is made from: lists, in pages. Nothing is written. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
-import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
 import { kubeVirt, noneUnlessServed } from "../kube/requests.ts";
 import type { Resource } from "../kube/resources.ts";
@@ -63,7 +62,7 @@ export async function observePlan(
     nodes,
     pods,
     vmis,
-    vms: ofVmis(vmis, vms),
+    vms: new Map((vms ?? []).map((vm) => [keyOf(vm), vm])),
     migrations,
     evacuations,
     budgets,
@@ -71,13 +70,6 @@ export async function observePlan(
     volumes: volumes.filter((volume) => volume !== undefined),
     unread,
   };
-}
-
-/** `None`: a VMI without a VirtualMachine. Nothing is known of any if they could not be read. */
-function ofVmis(vmis: PlanFacts["vmis"], vms: readonly VirtualMachineFacts[] | undefined): PlanFacts["vms"] {
-  if (vms === undefined) return new Map();
-  const known = new Map(vms.map((vm) => [keyOf(vm), vm]));
-  return new Map(vmis.map((vmi) => [keyOf(vmi), known.get(keyOf(vmi)) ?? ("None" as const)]));
 }
 
 /** Says how many could not be understood. */

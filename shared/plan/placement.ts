@@ -3,7 +3,7 @@ import { isActive, type EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import type { ScheduledNode } from "../kube/scheduled-pod.ts";
-import { startOf } from "../maintenance/forecast.ts";
+import { renderStart } from "../preflight/next-pod.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
 import { renderTarget } from "../preflight/next-pod.ts";
 import { asItIs, placeInTurn, type Wanted } from "../preflight/place.ts";
@@ -133,8 +133,8 @@ function restarted(
 ): Next {
   if (vmi === undefined) return "Follows";
   const vm = vms.get(keyOf(vmi));
-  if (vm === undefined || vm === "None") return "Gone";
-  const next = startOf(pod, vmi, facts, vms);
+  if (vm === undefined) return "Gone";
+  const next = renderStart(pod, vmi, vm.start, facts.settings);
   if (reason === "Restart") return node === undefined ? { there: pod } : { there: on(node, next) };
   const wanted = { ...next, pod: withoutNode(next.pod) };
   if (reason === "ShutDown") return { later: wanted };

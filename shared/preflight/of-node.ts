@@ -59,7 +59,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
 
 export function podsOf(name: string, flags: DrainFlags, { facts, settings, now }: Deciding): PodsOfNode {
   const [pods, here, evacuations, budgets] = together(
-    () => listed("pods of the node", facts.readable(PREFLIGHT_PODS, { fields: { "spec.nodeName": name } })),
+    () => listed("pods of the node", facts.readable(PREFLIGHT_PODS, select.podsOn(name))),
     () => listed("VMIs of the node", facts.readable("virtualmachineinstances", select.vmisOn(name))),
     () => evacuationsSeen(name, facts),
     () => unlessUnread("disruption budgets", () => facts.readable("poddisruptionbudgets")),

@@ -80,13 +80,13 @@ const MOST: Readonly<Record<keyof typeof WAYS, Readonly<Record<Form, string>>>> 
     "get nodes 1, get virtualmachines 10, list evacuations 1, list nodeevacuations 1, list poddisruptionbudgets 1, list pods 1, list virtualmachineinstances 1, patch nodeevacuations/status 1",
   ),
   "scheduled NodeEvacuation of 100 VMs: the first look": inBoth(
-    "get nodes 1, get virtualmachines 10, list evacuations 2, list nodeevacuations 2, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2, patch nodeevacuations/status 1",
+    "get nodes 1, get virtualmachines 10, list evacuations 2, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2, patch nodeevacuations/status 1",
   ),
   "scheduled NodeEvacuation of 100 VMs: a later tick": inBoth(
-    "get nodes 1, get validatingadmissionpolicybindings 1, get virtualmachines 10, list evacuations 3, list nodeevacuations 2, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2",
+    "get nodes 1, get validatingadmissionpolicybindings 1, get virtualmachines 10, list evacuations 3, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2",
   ),
   "scheduled NodeEvacuation of 100 VMs: the first look, ten VMs are to be restarted": inBoth(
-    "get nodes 1, get virtualmachines 10, list evacuations 2, list nodeevacuations 2, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2, patch nodeevacuations/status 1",
+    "get nodes 1, get virtualmachines 10, list evacuations 2, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2, patch nodeevacuations/status 1",
   ),
   "lifeboat explain node, with 100 VMs": inBoth(
     "list evacuations 2, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2",

@@ -11,8 +11,7 @@ import {
 import { newNodeEvacuation } from "../../../shared/maintenance/api.ts";
 import type { Preflight } from "../../../shared/preflight/facts.ts";
 import { SCHEMAS } from "../../../shared/kube/resources.ts";
-import { forecastOf } from "../../../shared/maintenance/forecast.ts";
-import { observeForecast } from "../../../shared/maintenance/observe.ts";
+import { readForecast } from "../../../shared/maintenance/read.ts";
 import { Failed, UsageError } from "../failed.ts";
 import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -178,10 +177,9 @@ async function foretold(
 ) {
   const found: Preflight[] = [];
   for (const { node, known, manifest } of plans) {
-    const looking = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now(), all };
-    const world = await observeForecast(known ?? factsOf(manifest), looking);
-    if (world.preflight === undefined) throw await nodeNotFound(node, connection);
-    const one = forecastOf(world.preflight, world).found;
+    const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
+    const one = await readForecast(known ?? factsOf(manifest), all, observer);
+    if (one === undefined) throw await nodeNotFound(node, connection);
     printPreflight(one, false, host, options.dryRun ? host.stdout : host.stderr);
     found.push(one);
   }

@@ -18,7 +18,7 @@ test.each([
   const otherNodes = [node("node02", { allocatable: { memory: gib * GIB } })];
   const pods = [launcher("a"), launcher("b")];
   const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
-  const vms = new Map(["apps/a", "apps/b"].map((key) => [key, { runStrategy: "Always" }]));
+  const vms = { "apps/a": {}, "apps/b": {} };
   const { found } = forecastOf(facts({ pods, vmis: VMIS, otherNodes }), nodeWorld({ ne, vms }));
   expect(found.pods.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual(outcomes);
   expect(found.verdict).toBe(verdict);
@@ -77,7 +77,7 @@ test("a VM whose disk is a file of its node is not restarted: elsewhere it would
   const pod = launcher("a", { hostFiles: ["/var/run/kubevirt/daemons/pr", "/data/a.img"] });
   const f = facts({ pods: [pod], vmis: [pinnedVm("a")], otherNodes: [node("node02")] });
   const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
-  const vms = new Map([["apps/a", { runStrategy: "Always" }]]);
+  const vms = { "apps/a": {} };
   const { found } = forecastOf(f, nodeWorld({ ne, vms }));
   expect(found.pods).toMatchObject([
     { outcome: "Blocked", message: expect.stringContaining("/data/a.img is a file of this node") },
@@ -93,7 +93,7 @@ test.each([
   const pod = launcher("a", { labels: { ...launcher("a").labels, app: "db" } });
   const f = facts({ pods: [pod], vmis: [pinnedVm("a")], budgets: [foreignBudget("b", "db", tweak)] });
   const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
-  const vms = new Map([["apps/a", { runStrategy: "Always" }]]);
+  const vms = { "apps/a": {} };
   const { found } = forecastOf(f, nodeWorld({ ne, vms }));
   expect(found.pods.map((one) => `${one.outcome} ${one.reason}`)).toEqual([outcome]);
   expect(found.verdict).toBe(verdict);

@@ -6,11 +6,26 @@ import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { hasEnded, isUnsettled, type NodeEvacuationFacts, type Outcome } from "../../../shared/kube/node-evacuation.ts";
 import { nextOfNode } from "../../../shared/maintenance/rules.ts";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
-import type { NodeWorld, Whereabouts } from "../../../shared/maintenance/world.ts";
-import { missingOf } from "../../../shared/maintenance/outcomes.ts";
-import { at, node } from "../../support/fixtures.ts";
+import { keyOf } from "../../../shared/kube/objects.ts";
+import { at } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
-import { CORDONED, nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
+import { nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
+
+/** As the API server shows the VMI. */
+function whereabouts({ vmi, place }: Vm) {
+  const shown: Readonly<Record<Vm["place"], VmiFacts | undefined>> = {
+    Here: vmi,
+    Elsewhere: { ...vmi, nodeName: "node02" },
+    Again: { ...vmi, uid: `${vmi.uid}-again`, nodeName: "node02" },
+    Off: undefined,
+  };
+  return [`virtualmachineinstances ${keyOf(vmi)}`, shown[place]] as const;
+}
+
+function evacuationsOf({ vmi: { name }, evacuation }: Vm) {
+  const found = evacuation === undefined ? [] : [evacuation];
+  return [`evacuations in apps where spec.virtualMachineInstance.name=${name}`, found] as const;
+}
 
 interface Vm {
   readonly vmi: VmiFacts;
@@ -44,19 +59,18 @@ class History {
     this.seconds += 9;
     const here = this.vms.filter(({ place }) => place === "Here").map(({ vmi }) => vmi);
     if (!hasEnded(this.ne)) for (const { uid } of here) this.seen.add(uid);
-    const evacuations = this.vms.flatMap(({ evacuation }) => evacuation ?? []);
-    const found = { ne: this.ne, vmis: hasEnded(this.ne) ? [] : here, evacuations, now: at(this.seconds) };
-    const gone = new Map(missingOf(found).map(({ uid }) => [uid, this.whereabouts(uid)]));
-    const world: NodeWorld = nodeWorld({ ...found, gone, node: node(CORDONED) });
+    const world = nodeWorld({
+      ne: this.ne,
+      vmis: here,
+      evacuations: this.vms.flatMap(({ evacuation }) => evacuation ?? []),
+      now: at(this.seconds),
+      vms: Object.fromEntries(this.vms.map(({ vmi }) => [keyOf(vmi), {}])),
+      more: Object.fromEntries(this.vms.flatMap((vm) => [whereabouts(vm), evacuationsOf(vm)])),
+    });
     const next = nextOfNode(world);
     if (next === "Nothing") return;
     const status = nodeStatusAfter(this.ne, next, at(this.seconds));
     if (status !== undefined) this.ne = { ...this.ne, status };
-  }
-
-  whereabouts(uid: string): Whereabouts {
-    const is = this.vms.find(({ vmi }) => vmi.uid === uid)?.place ?? "Off";
-    return { is, ...(is === "Elsewhere" && { node: "node02" }) };
   }
 
   end(): void {

@@ -1,4 +1,6 @@
 /** Tests which nodes can run the next pod of a VM. KubeVirt's migration controller selects the nodes, mainly by CPU. */
+import { keyOf } from "../../../shared/kube/objects.ts";
+import { nodeWorld } from "../../support/maintenance/worlds.ts";
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { type GuestAsks, PLAIN, type NextStart } from "../../../shared/kube/guest.ts";
@@ -91,7 +93,7 @@ test.each<[string, model: string, launcher: Selector, obstacle: string | undefin
   ["a named model does",                                                  "Skylake",    label("cpu-model", "Skylake"),    "no other node has room for it: NodeAffinity"],
 ])("a restart: %s", (_, model, selector, obstacle) => {
   const f = world(model, selector, AMD);
-  expect(f.vmis.map((vmi) => restartObstacle(vmi, f, new Map()))).toEqual([obstacle]);
+  expect(f.vmis.map((vmi) => restartObstacle(vmi, f, nodeWorld({ vms: { [keyOf(vmi)]: undefined } })))).toEqual([obstacle]);
 });
 
 const [POOL_A, POOL_B] = [{ pool: "a" }, { pool: "b" }];
@@ -167,7 +169,7 @@ describe("the next pod", () => {
     const vmi = vmiOf("a", { asks: asks({ guestMemory: 2 * GIB }), ...(hotplugs && { hotplugs }) });
     const f = facts({ pods: [launcher("a")], vmis: [vmi], otherNodes: [to({})] });
     const vm = { runStrategy: "Always", start: { template: undefined, hasInstancetype: false, restartRequired: false, ...start } };
-    const why = restartObstacle(vmi, f, new Map([["apps/a", vm]]));
+    const why = restartObstacle(vmi, f, nodeWorld({ vms: { "apps/a": vm } }));
     expect(why ?? "").toContain(obstacle ?? "");
     expect(why === undefined).toBe(obstacle === undefined);
   });

@@ -1,14 +1,24 @@
 /** NodeEvacuations and what is around them, minimal plus one tweak. */
+import { type Kind, textOf } from "../../../shared/facts/facts.ts";
+import { ROOMY_NODES, SCHEDULED_PODS } from "../../../shared/facts/views.ts";
 import type {
   NodeEvacuationFacts,
   NodeEvacuationSpec,
   NodeEvacuationStatus,
+  VirtualMachineFacts,
 } from "../../../shared/kube/node-evacuation.ts";
-import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
+import type { NamespacedName, NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import { keyOf, named } from "../../../shared/kube/objects.ts";
+import type { Selection } from "../../../shared/kube/selection.ts";
+import * as select from "../../../shared/kube/selections.ts";
 import { nextOfNode } from "../../../shared/maintenance/rules.ts";
 import type { NodeNext, NodeWorld } from "../../../shared/maintenance/world.ts";
+import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
+import { NEIGHBOUR_PODS, PREFLIGHT_PODS, QUOTAS, VOLUMES } from "../../../shared/preflight/views.ts";
+import { type FactMap, factsOf, OddList } from "../facts.ts";
 import { evacuation, node, NODE, NOW, settings, time } from "../fixtures.ts";
-import { vmiOf } from "../preflight/fixtures.ts";
+import { facts, vmiOf } from "../preflight/fixtures.ts";
 
 type DeepPartial<T> = { readonly [K in keyof T]?: T[K] extends object ? DeepPartial<T[K]> : T[K] };
 
@@ -57,27 +67,95 @@ export function started({ status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
 export const OWNER = "kernel/uid-of-kernel";
 export const CORDONED = { unschedulable: true, cordonedBy: OWNER };
 
+/** What a rule finds if it asks: what is not said here is not there, and asking for anything else fails the test. */
+export interface Situation extends Partial<Omit<NodeWorld, "facts">> {
+  readonly node?: NodeFacts | undefined;
+  readonly rivals?: readonly NodeEvacuationFacts[];
+  readonly before?: { readonly ne: NodeEvacuationFacts; readonly node?: NodeFacts | undefined };
+  readonly vmis?: readonly VmiFacts[];
+  /** Evacuations of its own, and of others. */
+  readonly evacuations?: readonly EvacuationFacts[];
+  readonly others?: readonly EvacuationFacts[];
+  /** VirtualMachines by their keys. Undefined: there is none. */
+  readonly vms?: Readonly<Record<string, Partial<VirtualMachineFacts> | undefined>>;
+  /** On the node, besides the VMs. Launcher pods are in it only if a test needs them. */
+  readonly left?: Partial<PreflightFacts>;
+  /** Absent: the rule must not ask for the room elsewhere. */
+  readonly preflight?: PreflightFacts;
+  readonly more?: FactMap;
+}
+
 /** Started, on its own cordon, with nothing left. */
-export function nodeWorld(tweak: Partial<NodeWorld> = {}): NodeWorld {
-  return {
-    settings: settings(),
-    now: NOW,
-    ne: started(),
-    node: node(CORDONED),
-    rivals: [],
-    before: {},
-    vmis: [],
-    evacuations: [],
-    others: [],
-    vms: new Map(),
-    obstacles: new Map(),
-    bound: new Map(),
-    kept: new Map(),
-    candidates: [],
-    returning: [],
-    gone: new Map(),
-    ...tweak,
+export function nodeWorld({ more = {}, ...situation }: Situation = {}): NodeWorld {
+  const { ne = started(), now = NOW, isThorough = false } = situation;
+  const map = { ...factsAbout(ne, situation), ...more };
+  return { settings: situation.settings ?? settings(), now, ne, isThorough, facts: factsOf(map) };
+}
+
+const ask = (kind: Kind, key: NamespacedName, value: unknown) => [textOf({ kind, key }), value] as const;
+const list = (kind: Kind, selection: Selection, value: unknown) => [textOf({ kind, selection }), value] as const;
+
+function factsAbout(ne: NodeEvacuationFacts, situation: Omit<Situation, "more">): FactMap {
+  const { rivals = [], before, vmis = [], evacuations = [], others = [], vms = {}, left = {}, preflight } = situation;
+  const [{ nodeName }, befores] = [ne.spec, before === undefined ? [] : [before]];
+  return Object.fromEntries([
+    ...befores.map((one) => ask("nodes", named(one.ne.spec.nodeName), one.node)),
+    ask("nodes", named(nodeName), "node" in situation ? situation.node : node(CORDONED)),
+    list("nodeevacuations", {}, [ne, ...rivals, ...befores.map((one) => one.ne)]),
+    list("evacuations", select.evacuationsFor(ne.name), evacuations),
+    ...virtualMachines(vms),
+    ...podsOn(nodeName, facts({ pods: [], ...left, vmis, evacuations: [...evacuations, ...others] }), left.vmis),
+    ...(preflight === undefined ? [] : roomAround(nodeName, preflight)),
+  ]);
+}
+
+function virtualMachines(vms: NonNullable<Situation["vms"]>) {
+  return Object.entries(vms).map(([key, vm]) => {
+    const [namespace = "", name = ""] = key.split("/");
+    return ask("virtualmachines", { namespace, name }, vm && { namespace, name, runStrategy: "Always", ...vm });
+  });
+}
+
+/** `arriving`: VMIs whose launcher pods are there already. */
+function podsOn(name: string, f: PreflightFacts, arriving: readonly VmiFacts[] = []) {
+  const vmiOfPod = ({ namespace, annotations }: PreflightPod) => {
+    const key = { namespace, name: annotations["kubevirt.io/domain"] ?? "" };
+    return ask(
+      "virtualmachineinstances",
+      key,
+      [...f.vmis, ...arriving].find((vmi) => keyOf(vmi) === keyOf(key)),
+    );
   };
+  return [
+    ...f.pods.map(vmiOfPod),
+    list("virtualmachineinstances", select.vmisOn(name), f.vmis),
+    list("evacuations", select.ACTIVE_EVACUATIONS, f.evacuations.filter(isActive)),
+    list("evacuations", select.evacuationsFrom(name), []),
+    list(PREFLIGHT_PODS, select.podsOn(name), f.pods),
+    list(SCHEDULED_PODS, select.launchersOn(name), f.pods),
+    list("poddisruptionbudgets", {}, f.budgets),
+    list(QUOTAS, {}, f.quotas),
+    ...select
+      .migrationsOf([...f.vmis, ...arriving].filter(isMarkedOrMoving))
+      .map((selection) => list("virtualmachineinstancemigrations", selection, f.migrations)),
+    ask(ROOMY_NODES, named(name), f.node),
+  ];
+}
+
+const isMarkedOrMoving = (vmi: VmiFacts) => vmi.isMigrating || vmi.evacuationNodeName !== undefined;
+
+function roomAround(name: string, f: PreflightFacts) {
+  const [unread] = f.unread;
+  const unlike = { "spec.nodeName": ["", name], "status.phase": ["Succeeded", "Failed"] };
+  return [
+    ...podsOn(name, f),
+    list(ROOMY_NODES, {}, [f.node, ...f.otherNodes]),
+    list(NEIGHBOUR_PODS, { unlike }, unread === undefined ? f.otherPods : new OddList(f.otherPods, unread)),
+    list("virtualmachineinstances", select.MIGRATING_VMIS, f.migratingElsewhere),
+    list(VOLUMES, {}, f.volumes),
+    list("virtualmachineinstancemigrations", select.SOME, f.finished),
+    list("kubevirts", {}, []),
+  ];
 }
 
 /** Of VM `name`, its own. */
@@ -99,8 +177,8 @@ export function own(
 export const pinnedVm = (name: string) =>
   vmiOf(name, { liveMigratable: { migratable: false, reason: "DisksNotLiveMigratable" } });
 
-export function nextOf(tweak: Partial<NodeWorld> = {}): NodeNext {
-  const next = nextOfNode(nodeWorld(tweak));
+export function nextOf(situation: Situation = {}): NodeNext {
+  const next = nextOfNode(nodeWorld(situation));
   return next === "Nothing" ? { phase: "Gone", message: "Nothing" } : next;
 }
 

@@ -57,7 +57,7 @@ export function cluster(
     nodes: all.map(([name]) => node(name, { labels })),
     pods: placed.map(({ pod }) => pod),
     vmis: placed.flatMap(({ vmi }) => vmi ?? []),
-    vms: new Map(placed.flatMap(({ vmi }) => (vmi ? [[`${vmi.namespace}/${vmi.name}`, "None"] as const] : []))),
+    vms: new Map(),
     migrations: [],
     evacuations: [],
     budgets: [],

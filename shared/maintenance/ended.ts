@@ -1,0 +1,96 @@
+/** What is left to do for a NodeEvacuation that has ended, and how one that ends takes back what it has begun. */
+import type { Action } from "../kube/action.ts";
+import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
+import { isShutdown } from "../evacuation/shutdown.ts";
+import { hasEnded, isOpen, type NodeCondition } from "../kube/node-evacuation.ts";
+import { settledSince } from "./outcomes.ts";
+import { nodeOf, ownEvacuations, rivalsOf } from "./questions.ts";
+import { returning } from "./returning.ts";
+import { vmOf } from "./vms.ts";
+import { type NodeNext, type NodeWorld, ownerOf, wantedOf } from "./world.ts";
+
+/** Once the node is uncordoned after its maintenance, VMs return to it, or start again. */
+export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
+  const { ne } = w;
+  if (!hasEnded(ne)) return undefined;
+  const more = settledSince(w);
+  const { message = "" } = ne.status;
+  if (ne.status.phase !== "Evacuated") return leftOver(w, more);
+  const isBack = isOpen(ne) && nodeOf(w)?.unschedulable !== true;
+  if (!isBack) return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
+  // Once: VMs whose return has failed stay where they are.
+  const isTime = nodeOf(w) !== undefined && !ne.status.conditions.some(isReturned);
+  return {
+    phase: "Evacuated",
+    message,
+    more: { ...more, conditions: [returned(w)] },
+    first: starts(w),
+    chains: isTime ? returns(w) : [],
+  };
+}
+
+function returns(w: NodeWorld): readonly (readonly Action[])[] {
+  const { nodeName } = w.ne.spec;
+  return returning(w).map((vmi) => [{ verb: "ReturnVm", vmi, node: nodeName, nodeEvacuation: w.ne }]);
+}
+
+function isReturned({ type }: NodeCondition): boolean {
+  return type === "Returned";
+}
+
+/** VMs that do not run again keep it open. */
+function returned(w: NodeWorld): NodeCondition {
+  const held = ownEvacuations(w).filter(isHeldOff);
+  const condition = { type: "Returned", lastTransitionTime: "" } as const;
+  if (held.length === 0) return { ...condition, status: "True", reason: "Uncordoned", message: "" };
+  const refused = held.map((e) => `${vmOf(e)}: ${heldBecause(e)}`);
+  return {
+    ...condition,
+    status: "False",
+    reason: "NotStarted",
+    message: `not started again yet: ${refused.join("; ")}`,
+  };
+}
+
+function heldBecause({ status }: EvacuationFacts): string {
+  return status.conditions.find(({ type }) => type === "Released")?.message || "it is about to start";
+}
+
+/** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
+function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
+  const { phase = "Withdrawn", message = "" } = w.ne.status;
+  const first = [...withdrawals(w), ...taken(w)];
+  return first.length === 0 && more === undefined ? "Nothing" : { phase, message, more: more ?? {}, first };
+}
+
+/** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is being stopped, or is off, starts again. */
+export function withdrawals(w: NodeWorld): readonly Action[] {
+  const isThere = nodeOf(w) !== undefined;
+  const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (isThere || isShutdown(e)));
+  return withdrawn(ownEvacuations(w).filter(isLeft));
+}
+
+/** VMs that were stopped for it, or are being stopped: Lifeboat starts a VM whose Evacuation is withdrawn. */
+export function starts(w: NodeWorld): readonly Action[] {
+  return withdrawn(ownEvacuations(w).filter((e) => isHeldOff(e) || e.status.phase === "Stopping"));
+}
+
+function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
+  const wanted = evacuations.filter(({ spec }) => spec.intent !== "Withdrawn");
+  return wanted.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
+}
+
+/** Another party has uncordoned the node: a cordon that follows is not Lifeboat's. */
+export function disowned(w: NodeWorld): readonly Action[] {
+  const [node, by] = [nodeOf(w), ownerOf(w.ne)];
+  return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
+}
+
+/** Its own cordon, or that of one that has ended before it, unless another NodeEvacuation wants the node closed. */
+export function taken(w: NodeWorld): readonly Action[] {
+  const [node, rivals] = [nodeOf(w), rivalsOf(w)];
+  const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);
+  return node === undefined || by === undefined || wantedOf(rivals, w.now).length > 0
+    ? []
+    : [{ verb: "Uncordon", node: node.name, by }];
+}

@@ -1,0 +1,123 @@
+/** What the rules of a NodeEvacuation ask about the node, its VMs and other NodeEvacuations. */
+import { each, together } from "../facts/facts.ts";
+import { activeEvacuations } from "../facts/questions.ts";
+import { ROOMY_NODES } from "../facts/views.ts";
+import { isMarked } from "../evacuation/mark.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
+import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
+import { isFinal, keyOf, named, vmiNameOf } from "../kube/objects.ts";
+import * as select from "../kube/selections.ts";
+import type { PreflightFacts } from "../preflight/facts.ts";
+import { boundBecause } from "../preflight/held.ts";
+import { podsOf, preflightOf } from "../preflight/of-node.ts";
+import { type Subject, subjectsOf } from "../preflight/progress.ts";
+import { PREFLIGHT_PODS } from "../preflight/views.ts";
+import { aheadOf, flagsOf, placedFirst } from "./beside.ts";
+import { hasStarted, type NodeWorld } from "./world.ts";
+
+export function nodeOf({ ne, facts }: NodeWorld): NodeFacts | undefined {
+  return facts.get("nodes", named(ne.spec.nodeName));
+}
+
+function allOf({ facts }: NodeWorld): readonly NodeEvacuationFacts[] {
+  return facts.readable("nodeevacuations").items;
+}
+
+/** Other NodeEvacuations that name the node. */
+export function rivalsOf(w: NodeWorld): readonly NodeEvacuationFacts[] {
+  return allOf(w).filter(({ uid, spec }) => uid !== w.ne.uid && spec.nodeName === w.ne.spec.nodeName);
+}
+
+/** The NodeEvacuation that this one follows. */
+export function predecessorOf(w: NodeWorld): NodeEvacuationFacts | undefined {
+  return allOf(w).find(({ name }) => name === w.ne.spec.schedule.after);
+}
+
+/** Evacuations that belong to the NodeEvacuation, ended ones included. */
+export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFacts[] {
+  if (!hasStarted(ne)) return [];
+  const found = facts.readable("evacuations", select.evacuationsFor(ne.name)).items;
+  return found.filter(({ spec }) => spec.nodeEvacuation?.uid === ne.uid);
+}
+
+/** VMs on the node that have not ended. */
+export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
+  const found = facts.readable("virtualmachineinstances", select.vmisOn(ne.spec.nodeName)).items;
+  return found.filter((vmi) => !isFinal(vmi));
+}
+
+/** Fails if an object cannot be understood: it may be on the node all the same. */
+export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
+  facts.list("virtualmachineinstances", select.vmisOn(ne.spec.nodeName));
+  facts.list("evacuations", select.evacuationsFor(ne.name));
+  facts.list(PREFLIGHT_PODS, select.podsOn(ne.spec.nodeName));
+}
+
+/** By VM. VMs of one priority class have the same priority: then nothing is asked. */
+export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld): ReadonlyMap<string, number> {
+  const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
+  if (ne.spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
+  const pods = facts.readable("pods", select.launchersOn(ne.spec.nodeName)).items;
+  return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
+}
+
+/** Undefined: no VirtualMachine stands behind the VM. */
+export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): VirtualMachineFacts | undefined {
+  return facts.get("virtualmachines", vmi);
+}
+
+/** The active Evacuation of a VM on the node. A mark that no migration follows may stay for ever: the Evacuation of another party says why. */
+export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
+  const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
+  const own = ownEvacuations(w).find(isIts);
+  return own ?? (isMarked(vmi) && !vmi.isMigrating ? activeEvacuations(w.facts).find(isIts) : undefined);
+}
+
+/** Why no other node may take the VM, whatever room the node has. */
+export function boundTo({ asks }: VmiFacts, { ne, facts }: NodeWorld): string | undefined {
+  if (Object.keys(asks.nodeSelector).length === 0 && asks.required === undefined) return undefined;
+  const nodes = facts.readable(ROOMY_NODES).items;
+  return boundBecause(
+    asks,
+    nodes.filter(({ name }) => name !== ne.spec.nodeName),
+  );
+}
+
+/** `Here`: on the node all the same. `Again`: the VM runs in another VMI. `Off`: it does not run. */
+export interface Whereabouts {
+  readonly is: "Here" | "Elsewhere" | "Again" | "Off";
+  readonly node?: string | undefined;
+}
+
+/** Where a VMI is that is not among those of the node. */
+export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { ne, facts }: NodeWorld): Whereabouts {
+  const vmi = facts.get("virtualmachineinstances", vm);
+  if (vmi === undefined || isFinal(vmi)) return { is: "Off" };
+  if (vmi.uid !== vm.uid) return { is: "Again" };
+  return vmi.nodeName === ne.spec.nodeName ? { is: "Here" } : { is: "Elsewhere", node: vmi.nodeName };
+}
+
+/** What is still on the node. */
+export function podsLeft(w: NodeWorld): readonly Subject[] {
+  const { ne, facts } = w;
+  const [pods, node] = together(
+    () => podsOf(ne.spec.nodeName, flagsOf(ne.spec), w),
+    () => facts.get(ROOMY_NODES, named(ne.spec.nodeName)),
+  );
+  const nowhere = { otherNodes: [], otherPods: [], migratingElsewhere: [], leavingElsewhere: [] };
+  return node === undefined ? [] : subjectsOf({ ...pods, ...nowhere, volumes: [], finished: [], node });
+}
+
+/** So many other nodes that are being emptied are looked at: each is read in full. */
+const MOST_AHEAD = 5;
+
+/** The preflight, with VMs of other nodes that leave first already at their places. Undefined: there is no such node. */
+export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
+  const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);
+  const [found, others] = together(
+    () => preflightOf(w.ne.spec.nodeName, flagsOf(w.ne.spec), w),
+    () => each(ahead, (one) => ({ ...podsOf(one.spec.nodeName, flagsOf(one.spec), w), ne: one })),
+  );
+  return found && placedFirst(found, others);
+}

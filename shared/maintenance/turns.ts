@@ -1,0 +1,84 @@
+/** Whose turn it is to leave the node: VMs in their order while places are free, and guests whose end is due. */
+import type { Action } from "../kube/action.ts";
+import { each, takeInOrder, together } from "../facts/facts.ts";
+import { evacuationsOf } from "../facts/questions.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { activeEvacuation, newEvacuation } from "../evacuation/identity.ts";
+import { isShutdown } from "../evacuation/shutdown.ts";
+import { isShutdownDue } from "./blockers.ts";
+import { isRestarting, isRunning } from "./held-back.ts";
+import { virtualMachineOf } from "./questions.ts";
+import { heldByOwner, placesFree, type VmView } from "./vms.ts";
+import type { NodeWorld } from "./world.ts";
+
+export interface Turns {
+  /** With the VMs whose owners want them to stay, as far as these had their turn. */
+  readonly views: readonly VmView[];
+  readonly beginnings: readonly Action[];
+}
+
+export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
+  if (!isRunning(w)) return { views, beginnings: [] };
+  const [moves, ends] = together(
+    () => movesOf(views, w),
+    () => endsOf(views, w),
+  );
+  return { views: moves.views, beginnings: [...moves.beginnings, ...ends] };
+}
+
+/** A VM whose owner wants it to stay for now is passed over. */
+function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
+  const staying = new Map<VmView, VmView>();
+  const begun = takeInOrder(
+    views.filter(({ fate }) => fate === "Next"),
+    placesFree(views, w),
+    (view) => {
+      const held = heldByOwner(view.vmi, w);
+      if (held === undefined) return moveOf(view.vmi, w);
+      staying.set(view, held);
+      return undefined;
+    },
+  );
+  return { views: views.map((view) => staying.get(view) ?? view), beginnings: begun.flat() };
+}
+
+/** A VM that a drain, a person or another function has asked to move has its place already. */
+function moveOf(vmi: VmiFacts, w: NodeWorld): readonly Action[] {
+  const evacuations = evacuationsOf(vmi, w.facts);
+  return activeEvacuation(vmi, evacuations) === undefined ? [create(vmi, evacuations, {}, w)] : [];
+}
+
+/** All stops that are due, and one restart. */
+function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
+  const due = views.filter((view) => isShutdownDue(view, w));
+  const stops = due.filter(({ way }) => way === "ShutDown");
+  const restarts = isRestarting(w) ? [] : due.filter(({ way }) => way === "Restart").slice(0, 1);
+  return each([...stops, ...restarts], (view) => endOf(view, w)).flat();
+}
+
+function endOf(view: VmView, w: NodeWorld): readonly Action[] {
+  const evacuations = evacuationsOf(view.vmi, w.facts);
+  // Another function has begun it.
+  if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
+  // Its migration is not wanted any more: one of its pod at a time.
+  if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
+  const runStrategy = virtualMachineOf(view.vmi, w)?.runStrategy;
+  return [create(view.vmi, evacuations, { by: view.way, runStrategy, inherited: inheritedOf(view, evacuations) }, w)];
+}
+
+/** KubeVirt says that it can migrate, and it does not get away all the same. */
+function inheritedOf({ blocker }: VmView, evacuations: readonly EvacuationFacts[]) {
+  if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
+  const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);
+  return { attempts: Math.max(1, ...failed) };
+}
+
+type Own = Pick<EvacuationFacts["spec"], "by" | "runStrategy" | "inherited">;
+
+function create(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], own: Own, { ne, now }: NodeWorld): Action {
+  const asked = { cause: "NodeEvacuation", requestedBy: `NodeEvacuation ${ne.name}` } as const;
+  const evacuation = newEvacuation(vmi, asked, { evacuations, now });
+  const part = { nodeEvacuation: { name: ne.name, uid: ne.uid }, ...own };
+  return { verb: "CreateEvacuation", evacuation: { ...evacuation, spec: { ...evacuation.spec, ...part } } };
+}

@@ -1,0 +1,39 @@
+/** Objects that cannot be understood: they are left out of lists, and a maintenance does not take them for absent. */
+import { expect, test } from "vitest";
+import { openApp } from "../../support/app.ts";
+import { podObject } from "../../support/cluster/pods-and-nodes.ts";
+import type { FakeCluster } from "../../support/cluster.ts";
+import { NODE, PINNED, pod } from "../../support/fixtures.ts";
+import { at, textOf } from "../../support/json.ts";
+import { created, phaseOf } from "../../support/maintenance/kernel.ts";
+import { look } from "./looks.ts";
+
+const message = (fake: FakeCluster) =>
+  textOf(at(fake.api.object("nodeevacuations", { name: "kernel" }), "status", "message"));
+
+test("a node with a pod that cannot be understood is not empty, and the status says which pod it is", async () => {
+  const fake = created({}, []);
+  const { spec, ...odd } = podObject(pod({ namespace: "apps", name: "huge", uid: "huge" }));
+  fake.api.put("pods", { ...odd, spec: { ...Object(spec), nodeName: NODE, tolerations: "odd" } });
+  const app = openApp(fake);
+  await look(fake, app, 3);
+  expect(phaseOf(fake)).toBe("Blocked");
+  expect(message(fake)).toContain("apps/huge");
+  fake.pods.delete({ namespace: "apps", name: "huge" });
+  await look(fake, app, 2);
+  expect(phaseOf(fake)).toBe("Evacuated");
+});
+
+test("while a budget cannot be understood, no guest ends: it may be the VM's", async () => {
+  const fake = created({ virtualMachines: { whenBlocked: "ShutDown" }, forceShutdowns: true }, [
+    { name: "db", vmi: PINNED, runStrategy: "Always" },
+    { name: "web", vmi: {}, runStrategy: "Always" },
+  ]);
+  const metadata = { namespace: "tenant", name: "odd", uid: "odd", resourceVersion: "1" };
+  fake.api.put("poddisruptionbudgets", { metadata, spec: { selector: 7 }, status: {} });
+  const app = openApp(fake);
+  await look(fake, app, 4);
+  expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", undefined]]);
+  expect(phaseOf(fake)).toBe("Blocked");
+  expect(message(fake)).toContain("tenant/odd");
+});

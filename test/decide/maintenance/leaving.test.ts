@@ -1,0 +1,142 @@
+/** Emptying a node: when other pods leave, what is said of VMs that do not come up again, and how long it takes. */
+import { describe, expect, test } from "vitest";
+import { keyOf } from "../../../shared/kube/objects.ts";
+import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";
+import { owner, time } from "../../support/fixtures.ts";
+import { foreignBudget, launcher, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
+import {
+  inShort,
+  nextOf,
+  nodeWorld,
+  own,
+  pinnedVm,
+  type Situation,
+  started,
+} from "../../support/maintenance/worlds.ts";
+
+const web = vmiOf("web");
+const pinned = pinnedVm("web");
+const vm = (tweak: Partial<VirtualMachineFacts> = {}): Situation => ({ vms: { [keyOf(web)]: tweak } });
+const EVACUATIONS_OF_WEB = { "evacuations in apps where spec.virtualMachineInstance.name=web": [] };
+
+describe("other pods", () => {
+  const cart = plainPod("cart");
+  const owners = [owner({ kind: "InstanceManager", name: "im-1", uid: "im" })];
+  const engine = plainPod("im-1", { owners, labels: { app: "im" } });
+  const lone = plainPod("lone", { owners: [] });
+  const done = plainPod("done", { owners: [], phase: "Failed", localStorage: true });
+  const left = launcher("moved", { phase: "Succeeded" });
+  const guarded = plainPod("guarded");
+  const none = vmiOf("web", { evictionStrategy: "None" });
+
+  const budgets = [foreignBudget("b", "guarded")];
+  const { nodeName: _, ...unbound } = web;
+  const starting = { ...unbound, phase: "Scheduling", activePods: {} };
+  const hanging = { ...launcher("web"), deleting: true, goneBy: 0, finalizers: ["example.com/keep"] };
+
+  // prettier-ignore
+  test.each<readonly [string, Situation, string, readonly string[]]>([
+    ["leave once no VM moves",           { left: { pods: [cart] } },                                "Evacuating EvictPod", []],
+    ["… not before",                     { vmis: [web], ...vm(), left: { pods: [cart] }, more: EVACUATIONS_OF_WEB }, "Evacuating CreateEvacuation", []],
+    ["… beside VMs that cannot",         { vmis: [pinned], ...vm(), left: { pods: [cart, launcher("web")], vmis: [pinned] } }, "Evacuating EvictPod", ["NotMigratable"]],
+    ["without a controller block",       { left: { pods: [lone] } },                                "Blocked",             ["Unmanaged"]],
+    ["behind a budget wait",             { left: { pods: [guarded], budgets } },                    "Evacuating",          ["BudgetExhausted"]],
+    ["behind a storage engine's budget, too", { left: { pods: [engine], budgets: [foreignBudget("im-1", "im")] } }, "Evacuating",          ["BudgetOfController"]],
+    ["that end are waited for",          { left: { pods: [{ ...cart, deleting: true }] } },         "Evacuating",          []],
+    ["that have ended are evicted",      { left: { pods: [done] } },             "Evacuating EvictPod", []],
+    ["… a launcher left by a migration", { left: { pods: [left] } },                                "Evacuating EvictPod", []],
+    ["… once",                           { left: { pods: [{ ...left, deleting: true }] } },         "Evacuating",          []],
+    ["… where others stay, launchers",   { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [done, left] } }, "Evacuating EvictPod", []],
+    ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [cart, lone] } }, "Evacuated Uncordon", []],
+    ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), left: { pods: [launcher("web")], vmis: [none] } }, "Evacuating Event EvictPod", []],
+    ["… behind a budget waits",          { vmis: [none], ...vm(), left: { pods: [launcher("web", { labels: { ...launcher("web").labels, app: "guarded" } })], vmis: [none], budgets } }, "Evacuating", ["BudgetExhausted"]],
+    ["a launcher that does not start",   { left: { pods: [launcher("web")], vmis: [starting] } },   "Evacuating",          ["NotScheduled"]],
+    ["one that hangs",                   { left: { pods: [hanging] } },                             "Blocked",             ["Finalizers"]],
+  ])("%s", (_, world, expected, reasons) => {
+    const next = nextOf(world);
+    expect(inShort(next)).toBe(expected);
+    expect(next.more?.blockers?.map(({ reason }) => reason)).toEqual(reasons);
+  });
+
+  test("a budget that has refused for a minute blocks", () => {
+    const blockers = [
+      {
+        namespace: "apps",
+        name: "guarded",
+        uid: guarded.uid,
+        reason: "BudgetExhausted",
+        message: "",
+        since: time(-60),
+      },
+    ];
+    const next = nextOf({ ne: started({ status: { blockers } }), left: { pods: [guarded], budgets } });
+    expect(next.phase).toBe("Blocked");
+  });
+});
+
+test("an estimate follows what VMs have taken so far", () => {
+  const gone = [own("a", { status: { phase: "Moved" } }), own("b", { status: { phase: "Moved" } })];
+  const outcomes = ["a", "b"].map((name) => ({ namespace: "apps", name, uid: `vmi-${name}` }));
+  const ne = started({ status: { outcomes } });
+  const next = nextOf({
+    ne,
+    vmis: [vmiOf("web")],
+    evacuations: [...gone, own("web", { status: { phase: "Migrating" } })],
+  });
+  // Two in five minutes, one left.
+  expect(next.more).toMatchObject({
+    virtualMachines: { total: 3, left: 1, moving: 1, moved: 2 },
+    estimatedCompletionTime: time(150),
+  });
+  expect(nodeWorld().ne.status.startTime).toBe(time(-300));
+});
+
+const restartedFor = (seconds: number) =>
+  own("db", { spec: { by: "Restart" }, status: { phase: "Restarting", startTime: time(-seconds) } });
+
+describe("a restarted VM that does not run again", () => {
+  const vms = { "apps/web": {}, "apps/db": {} };
+  const blockers = [{ namespace: "apps", name: "db", reason: "NotRunningAgain", message: "", since: time(-1) }];
+
+  test("is waited for five minutes, and then named", () => {
+    expect(nextOf({ evacuations: [restartedFor(299)], vms })).toMatchObject({
+      phase: "Evacuating",
+      more: { blockers: [] },
+    });
+    const late = nextOf({ evacuations: [restartedFor(300)], vms });
+    expect(late).toMatchObject({ phase: "Blocked", more: { blockers: [{ name: "db", reason: "NotRunningAgain" }] } });
+  });
+
+  test("is named also where the next restart waits for it", () => {
+    const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } }, status: { blockers } });
+    const next = nextOf({ ne, vms, vmis: [pinnedVm("web")], evacuations: [restartedFor(300)] });
+    expect(next.phase).toBe("Blocked");
+    expect(next.more?.blockers?.map(({ name }) => name)).toEqual(["db", "web"]);
+  });
+});
+
+test("of VMs whose guests have ended without an Evacuation the total still tells; one of an external controller is blocked", () => {
+  const waits = own("web", { status: { phase: "WaitingForExternalController", message: "its controller moves it" } });
+  const before = started({
+    status: {
+      virtualMachines: {
+        total: 3,
+        left: 3,
+        moving: 0,
+        waiting: 0,
+        blocked: 0,
+        restarted: 0,
+        stopped: 0,
+        shutDown: 0,
+        moved: 0,
+        abandoned: 0,
+        leftBehind: 0,
+      },
+    },
+  });
+  const next = nextOf({ ne: before, vmis: [vmiOf("web", { evictionStrategy: "External" })], evacuations: [waits] });
+  expect(next.more).toMatchObject({
+    virtualMachines: { total: 3, left: 1, moving: 0, waiting: 0, blocked: 1 },
+    estimatedCompletionTime: undefined,
+  });
+});
