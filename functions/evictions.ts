@@ -11,7 +11,7 @@ import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
 import type { EvictionFacts } from "../shared/eviction/decide.ts";
 import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
-import type { Known } from "../shared/reconcile/observe-vmi.ts";
+import type { Known } from "../shared/reconcile/sources.ts";
 import { keepUndecided } from "./conditions.ts";
 import { describeError, RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
@@ -194,7 +194,9 @@ function isWorthALook({ decision, facts, created, isCached }: Review, vmi: VmiFa
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};
   const { evacuations, migrations } = facts;
-  return created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
+  const reviewed =
+    created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
+  return { reviewed };
 }
 
 function logReview(target: Target, { pod, request }: Asked, { decision, facts }: Review, dryRun: boolean): void {

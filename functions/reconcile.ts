@@ -6,7 +6,7 @@ import type { NamespacedName } from "../shared/kube/facts.ts";
 import type { ClusterError, Failure } from "../shared/kube/failures.ts";
 import { perform } from "../shared/evacuation/perform.ts";
 import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
-import type { Known } from "../shared/reconcile/observe-vmi.ts";
+import type { Known } from "../shared/reconcile/sources.ts";
 import { reconcileActive, reconcileAll, reconcileUnderWay, reconcileVmi } from "../shared/reconcile/reconcile.ts";
 import { keepConditions } from "./conditions.ts";
 import type { Target } from "./target.ts";
@@ -45,7 +45,7 @@ export async function reconcileWithin(
   let left = 0;
   try {
     const deps = { cluster, connect, settings, clock: now, until, onFailure: failures.add };
-    const result = await reconcile(watched ? { ...deps, cached: target.cached } : deps);
+    const result = await reconcile(watched ? { ...deps, watched: target.watched } : deps);
     left = result.left;
     return result;
   } finally {

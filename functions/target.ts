@@ -1,4 +1,6 @@
 /** The cluster that a request is about: found by name, and ready to be connected to. */
+import type { Reads } from "../shared/facts/decide.ts";
+import { watchedReads } from "../shared/facts/reads.ts";
 import { notedIn, readsFrom } from "../shared/kube/cache.ts";
 import { type Client, createClient } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
@@ -42,6 +44,8 @@ export interface Target {
   connect(seconds: number, held?: Held): Client;
   /** The client, with reads that may be old; undefined where nothing is watched. */
   readonly cached: ((cluster: Client) => Client) | undefined;
+  /** The same for decisions that ask for their facts. */
+  readonly watched: ((cluster: Client) => Reads) | undefined;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
@@ -96,6 +100,7 @@ export function targetOf(
     within,
     connect,
     cached: stores && ((cluster) => readsFrom(stores, cluster)),
+    watched: stores && ((cluster) => watchedReads(stores, cluster)),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

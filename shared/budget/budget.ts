@@ -1,10 +1,12 @@
 /** Disruption budgets: which VMI has one. Upstream: KubeVirt's disruption budget controller before VERSIONS.noBudgets. */
 import type { Action, Plan } from "../kube/action.ts";
+import type { Facts } from "../facts/facts.ts";
+import { unlessForbidden } from "../facts/questions.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, OwnerReference, VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL, NAME_PREFIX } from "../kube/names.ts";
 import { type EvictionStrategy, resolveStrategy } from "../settings/strategy.ts";
-import type { Moment } from "../settings/time.ts";
+import type { Deciding, Moment } from "../settings/time.ts";
 import type { Settings } from "../settings/settings.ts";
 import { derivedName, hash8, isFinal, keyOf } from "../kube/objects.ts";
 
@@ -50,10 +52,6 @@ export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
 
-export function isBudgetRead(evacuations: readonly EvacuationFacts[], settings: Settings): boolean {
-  return areBudgetsWanted(settings) && isBudgetDue(evacuations);
-}
-
 /** A VM with an unknown strategy is protected: its owner meant something by it. */
 export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Settings): boolean {
   if (vmi.deleting || isFinal(vmi)) return false;
@@ -69,11 +67,18 @@ export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vm
     : [];
 }
 
-/** The same where its budget was read: one of the wrong size must not stay so while two pods are ready. */
-export function ensureRightBudget(vmi: VmiFacts, { budgets, settings }: Pick<BudgetWorld, "budgets" | "settings">) {
-  const key = keyOf({ namespace: vmi.namespace, name: budgetName(vmi) });
-  const found = budgets.find((b) => b.managedByUs && !b.deleting && keyOf(b) === key);
-  return found === undefined ? ensureBudget(vmi, settings) : repaired(found, vmi);
+/** A missing permission must not keep the VM from being evacuated: then there seems to be none. */
+export function ownBudget(vmi: VmiFacts, facts: Facts): BudgetFacts | undefined {
+  const key = { namespace: vmi.namespace, name: budgetName(vmi) };
+  return unlessForbidden(() => facts.get("poddisruptionbudgets", key), undefined);
+}
+
+/** The same, also if there is one of the wrong size, which must not stay so while two pods are ready. */
+export function ensureRightBudget(vmi: VmiFacts, { facts, settings }: Deciding): readonly Action[] {
+  if (!areBudgetsWanted(settings)) return [];
+  const found = ownBudget(vmi, facts);
+  const isUsable = found?.managedByUs === true && !found.deleting;
+  return isUsable ? repaired(found, vmi) : ensureBudget(vmi, settings).map((create) => ({ ...create, missing: true }));
 }
 
 export function planBudgets(w: BudgetWorld): Plan {

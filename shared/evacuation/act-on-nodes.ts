@@ -2,6 +2,9 @@
 import * as z from "zod/mini";
 import { type Action, type ActionOf, type NodeAction, NODE_VERBS } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
+import { decide } from "../facts/decide.ts";
+import { together } from "../facts/facts.ts";
+import { liveReads } from "../facts/reads.ts";
 import { requestEviction } from "../kube/requests.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
@@ -17,7 +20,7 @@ import {
   rollingStatus,
   test,
 } from "./manifests.ts";
-import { readAsking } from "./read-asking.ts";
+import { askingOf } from "./asking.ts";
 import { mayBeAsked, startNow } from "./shutdown.ts";
 
 type Result = "Done" | "Conflict" | "Refused";
@@ -111,10 +114,15 @@ const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused",
 
 /** Everything is read again: KubeVirt's request has no precondition. */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
-  const [asking, now] = await Promise.all([
-    readAsking(e, vmi.uid, cluster),
-    cluster.get("virtualmachineinstances", vmi),
-  ]);
+  const { answer } = await decide(
+    (facts) =>
+      together(
+        () => askingOf(e, vmi.uid, facts),
+        () => facts.get("virtualmachineinstances", vmi),
+      ),
+    liveReads(cluster),
+  );
+  const [asking, now] = answer;
   if (!mayBeAsked(e, vmi, now, asking)) return "Conflict";
   return await change(e.spec.by === "Restart" ? "restart" : "stop", vmi, cluster, TAKEN);
 }

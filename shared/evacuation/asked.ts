@@ -9,29 +9,16 @@ import { hasEnded } from "../kube/node-evacuation.ts";
 import { isLive } from "../settings/strategy.ts";
 import { secondsAfter, secondsUntil } from "../settings/time.ts";
 import { ended, moved } from "./ends.ts";
+import { type Asking, askingOf } from "./asking.ts";
 import * as shutdown from "./shutdown.ts";
-import {
-  isAnother,
-  isForFailures,
-  isOff,
-  isRestart,
-  isWithdrawn,
-  LOST_SECONDS,
-  type Question,
-  read,
-} from "./shutdown.ts";
-import { type EvacuationWorld, type EvacuationCase, isElsewhere, type Next } from "./world.ts";
+import { isAnother, isForFailures, isOff, isRestart, isWithdrawn, LOST_SECONDS, type Question } from "./shutdown.ts";
+import { isElsewhere, type Next } from "./world.ts";
 
-export type AskedRow = shutdown.Row<Next | "StaleRead">;
+export type AskedRow = shutdown.Row<Next | "Wait">;
 
-export function nextOfShutdown(
-  e: EvacuationFacts,
-  f: EvacuationCase | undefined,
-  w: EvacuationWorld,
-): Next | "StaleRead" {
-  const q: Question = { e, f, asking: w.asking?.get(e.uid) ?? "NotRead", now: w.now };
-  const row = ASKED_ROWS.find(({ asked, applies }) => isAbout(asked, e) && applies(q));
-  return row === undefined ? "StaleRead" : row.answer(q);
+export function nextOfShutdown(q: Question): Next | "Wait" {
+  const row = ASKED_ROWS.find(({ asked, applies }) => isAbout(asked, q.e) && applies(q));
+  return row === undefined ? "Wait" : row.answer(q);
 }
 
 function isAbout(asked: AskedRow["asked"], e: EvacuationFacts): boolean {
@@ -39,6 +26,13 @@ function isAbout(asked: AskedRow["asked"], e: EvacuationFacts): boolean {
   if (phase !== "Restarting" && phase !== "Stopping") return asked === "nothing yet";
   return asked === "restart or stop" || asked === (isRestart(e) ? "restart" : "stop");
 }
+
+function around({ e, f, w }: Question): Asking {
+  return askingOf(e, f?.vmi.uid, w.facts);
+}
+
+/** A condition about the VirtualMachine, the NodeEvacuation, its node and the budgets. */
+const isAround = (is: (asking: Asking, q: Question) => boolean) => (q: Question) => is(around(q), q);
 
 const canMigrate = ({ e, f }: Question) => f?.vmi.liveMigratable.migratable === true && !isForFailures(e);
 
@@ -72,23 +66,23 @@ export const ASKED_ROWS: readonly AskedRow[] = [
   { asked: "restart or stop", since: "the guest shuts down", so: "it is waited for, whatever is wanted by now",
     applies: ({ f }) => f?.vmi.deleting === true, answer: ({ e }) => asked(e, "ShuttingDown", "the guest shuts down") },
   { asked: "restart or stop", since: "nothing, for less than 60 s", so: "it is waited for: the request may still be on its way",
-    applies: ({ e, now }) => secondsUntil(shutdown.askedUntil(e), now) > 0, answer: ({ e }) => asked(e, e.status.reason ?? "", e.status.message ?? "") },
+    applies: ({ e, w }) => secondsUntil(shutdown.askedUntil(e), w.now) > 0, answer: ({ e }) => asked(e, e.status.reason ?? "", e.status.message ?? "") },
   { asked: "restart or stop", since: "its VirtualMachine was deleted", so: "nothing is asked again",
-    applies: read(({ vm }) => vm === undefined), answer: () => withdrawn("its VirtualMachine was deleted") },
+    applies: isAround(({ vm }) => vm === undefined), answer: () => withdrawn("its VirtualMachine was deleted") },
   { asked: "restart or stop", since: "KubeVirt has the request, and virt-controller has not acted on it", so: "it is waited for, whatever is wanted by now; a VM that was stopped in vain starts again",
-    applies: read(({ vm }, { e }) => vm !== undefined && shutdown.isPending(e, vm)), answer: pending },
+    applies: isAround(({ vm }, { e }) => vm !== undefined && shutdown.isPending(e, vm)), answer: pending },
   { asked: "restart or stop", since: "its owner has changed its run strategy", so: "nothing is asked again",
-    applies: read(({ vm }, { e }) => vm?.runStrategy !== e.spec.runStrategy), answer: () => withdrawn("the run strategy of the VM has changed") },
+    applies: isAround(({ vm }, { e }) => vm?.runStrategy !== e.spec.runStrategy), answer: () => withdrawn("the run strategy of the VM has changed") },
   { asked: "restart or stop", since: "the NodeEvacuation was cancelled or has ended", so: "nothing is asked again",
-    applies: read(({ ne }, { e }) => isWithdrawn(e) || ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn"), answer: () => withdrawn("what had asked for it was cancelled or has ended") },
+    applies: isAround(({ ne }, { e }) => isWithdrawn(e) || ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn"), answer: () => withdrawn("what had asked for it was cancelled or has ended") },
   { asked: "restart or stop", since: "the VM can migrate", so: "nothing is asked again: it migrates",
-    applies: (q) => q.asking !== "NotRead" && canMigrate(q), answer: () => withdrawn("the VM can migrate now") },
+    applies: canMigrate, answer: () => withdrawn("the VM can migrate now") },
   { asked: "restart or stop", since: "the NodeEvacuation was paused, or the node uncordoned", so: "nothing is asked again until that is over",
-    applies: read(({ ne, node }) => ne?.spec.progress === "Paused" || node?.unschedulable !== true), answer: held },
+    applies: isAround(({ ne, node }) => ne?.spec.progress === "Paused" || node?.unschedulable !== true), answer: held },
   { asked: "restart or stop", since: "a disruption budget would refuse the eviction of its pod", so: "nothing is asked again until that is over",
-    applies: read(({ refusal }) => refusal !== undefined), answer: held },
+    applies: isAround(({ refusal }) => refusal !== undefined), answer: held },
   { asked: "restart or stop", since: "nothing, for 60 s: the request was refused or lost", so: "KubeVirt is asked again",
-    applies: read(() => true), answer: askAgain },
+    applies: () => true, answer: askAgain },
 ];
 
 /** Also after it was asked for: a migration may have been first. A VMI of another UID has not moved. */
@@ -98,8 +92,8 @@ function hasMigrated({ f }: Question): boolean {
   return vmi.uid === (e.status.virtualMachineInstanceUID ?? vmi.uid) && isLive(vmi) && isElsewhere(f);
 }
 
-function movedAway({ f }: Question): Next | "StaleRead" {
-  return f === undefined ? "StaleRead" : moved(f, f.vmi.nodeName);
+function movedAway({ f }: Question): Next | "Wait" {
+  return f === undefined ? "Wait" : moved(f, f.vmi.nodeName);
 }
 
 function withdrawn(message: string): Next {
@@ -111,22 +105,22 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
 }
 
 /** Written before the request is sent: another function does not take the request for lost while it is on its way. */
-function asking({ now }: Question, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
-  return { more: { nextAttemptTime: secondsAfter(now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
+function asking({ w }: Question, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
+  return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
 }
 
-function ask(q: Question): Next | "StaleRead" {
+function ask(q: Question): Next | "Wait" {
   const { e, f } = q;
-  if (f === undefined) return "StaleRead";
+  if (f === undefined) return "Wait";
   const message = `KubeVirt is asked to ${isRestart(e) ? "restart the VM, on another node" : "stop the VM"}`;
   const event = recordEvent(f.vmi, isRestart(e) ? "Restarted" : "Stopped", message, e.uid);
   const { more = {}, after = [] } = asking(q, f.vmi, e);
   return { ...asked(e, "Asked", message), more, after: [event, ...after] };
 }
 
-function askAgain(q: Question): Next | "StaleRead" {
+function askAgain(q: Question): Next | "Wait" {
   const { e, f } = q;
-  if (f === undefined) return "StaleRead";
+  if (f === undefined) return "Wait";
   const why = `KubeVirt has not taken it up for ${LOST_SECONDS} s: Lifeboat asks again`;
   return { ...asked(e, "NotTaken", why), ...asking(q, f.vmi, e) };
 }
@@ -137,12 +131,12 @@ function pending({ e }: Question): Next {
   return asked(e, "Pending", `KubeVirt has the request, and virt-controller has not acted on it${undone}`);
 }
 
-function held({ e, asking: around }: Question): Next {
-  const { ne, node, refusal } = around === "NotRead" ? {} : around;
+function held(q: Question): Next {
+  const { ne, node, refusal } = around(q);
   const isPaused = ne?.spec.progress === "Paused";
   const open = node?.unschedulable === true ? undefined : "its node is schedulable";
   const why = isPaused ? "spec.progress of its NodeEvacuation is Paused" : (open ?? refusal?.message ?? "");
-  return asked(e, "Held", `KubeVirt has not taken it up, and Lifeboat does not ask again: ${why}`);
+  return asked(q.e, "Held", `KubeVirt has not taken it up, and Lifeboat does not ask again: ${why}`);
 }
 
 function restarted({ f }: Question): Next {

@@ -18,14 +18,8 @@ import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settin
 import { sourceNodeOf } from "./identity.ts";
 import { type EvacuationCase, inheritedAttempts, type Next } from "./world.ts";
 import { isFinal } from "../kube/objects.ts";
+import { doubled, hasPlace, isOld, KUBEVIRT_SECONDS } from "./queue.ts";
 import { hasBegun, type NotStarted, whyNotStarted } from "./not-started.ts";
-
-/** Far beyond any maximum: 0 s times infinity is no time at all. */
-const MOST_DOUBLINGS = 32;
-
-function doubled(first: number, failures: number, most: number): number {
-  return Math.min(first * 2 ** Math.min(Math.max(failures - 1, 0), MOST_DOUBLINGS), most);
-}
 
 export function backoffSeconds(failures: number, { evacuation }: Settings): number {
   return doubled(evacuation.backoffSeconds, failures, evacuation.maxBackoffSeconds);
@@ -116,7 +110,7 @@ export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): st
   if (why.since !== undefined) return targetBecause(why, f);
   // A controller may raise a quota for the time of a move, a backup end, a volume be detached.
   if (migration.blockedBy !== undefined) return isOld(migration, f) ? why.message : undefined;
-  const isStuck = isStalled(migration, f) === true && isLong(stalledSince(migration, f), f);
+  const isStuck = isStalled(migration, f) && isLong(stalledSince(migration, f), f);
   if (!isStuck) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
   return why.reason === "Queued"
@@ -135,32 +129,14 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
   return secondsSince(since, w.now) >= w.settings.evacuation.stuckSeconds;
 }
 
-/** Whether it has not started although KubeVirt's limits would allow it; undefined if the queue was not read. One read proves nothing. */
-export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean | undefined {
-  if (!isOld(migration, f)) return false;
-  const queue = f.w.queues?.get(f.vmi.nodeName ?? "");
-  if (queue === undefined) return undefined;
-  const { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode } = f.w.settings.limits;
-  return queue.running < parallelMigrationsPerCluster && queue.leaving < parallelOutboundMigrationsPerNode;
+/** Whether it has not started although KubeVirt's limits would allow it. One read proves nothing. */
+export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
+  return !hasBegun(migration) && isOld(migration, f) && hasPlace(f);
 }
 
 function stalledSince({ uid }: MigrationFacts, { e: { status } }: EvacuationCase): string | undefined {
   const condition = status.conditions.find((one) => one.type === "Stalled" && one.status === "True");
   return uid === status.migration?.uid ? condition?.lastTransitionTime : undefined;
-}
-
-function isOld(migration: MigrationFacts, { e, w }: EvacuationCase): boolean {
-  return mayBeStuck(migration, inheritedAttempts(e), w);
-}
-
-const KUBEVIRT_SECONDS = 20;
-const MOST_KUBEVIRT_SECONDS = 320;
-
-/** Whether it is so old that the queue has to be read: KubeVirt itself backs off before. */
-export function mayBeStuck(m: MigrationFacts, attempts: number, { settings, now }: Moment): boolean {
-  if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
-  const backoff = attempts === 0 ? 0 : doubled(KUBEVIRT_SECONDS, attempts, MOST_KUBEVIRT_SECONDS);
-  return secondsSince(m.createdAt, now) >= settings.evacuation.stuckSeconds + backoff;
 }
 
 export interface KubeVirtBackoff {

@@ -1,9 +1,10 @@
 /** Ends the Evacuation of a VM that is to move, and removes what it leaves behind. The ends of a restart or a stop: asked.ts. */
+import { together } from "../facts/facts.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { NAME_PREFIX } from "../kube/names.ts";
-import { carriesDrainTaint, drivingTaint, isAlive, isFinal } from "../kube/objects.ts";
+import { carriesDrainTaint, drivingTaint, isAlive, isFinal, named } from "../kube/objects.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
 import { secondsAfter } from "../settings/time.ts";
 import * as attempts from "./attempts.ts";
@@ -42,26 +43,28 @@ export function withdrawn(f: EvacuationCase): Next | undefined {
 }
 
 export function drainTaintGone(f: EvacuationCase): Next | undefined {
-  const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f) : undefined;
+  const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f.vmi, f.w.facts) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
   const isDriven = marks.isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
   return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} does not carry the drain taint any more`);
 }
 
-export function noExecuteTaintGone(f: EvacuationCase): Next | "StaleRead" | undefined {
-  const [node, pod] = f.e.spec.cause === "NoExecuteTaint" ? [world.nodeOf(f), world.podOf(f)] : [];
+export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined {
+  if (f.e.spec.cause !== "NoExecuteTaint") return undefined;
+  const [node, pod] = together(
+    () => world.nodeOf(f.vmi, f.w.facts),
+    () => world.podOf(f),
+  );
   if (node === undefined || pod === undefined || world.isWantedBesides(f)) return undefined;
   if (!isAlive(node) || drivingTaint(node, pod) !== undefined) return undefined;
-  return marks.isMarkOnItsWay(f)
-    ? "StaleRead"
-    : withdraw(f, "Taint", `the NoExecute taint of node ${node.name} is gone`);
+  return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", `the NoExecute taint of node ${node.name} is gone`);
 }
 
 /** A new round of the scheduler has found other victims. A migration that runs does no harm. */
 export function preemptionOver(f: EvacuationCase): Next | undefined {
+  if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f)) return undefined;
+  if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
   const pod = world.podOf(f);
-  const runs = f.migrations.some(({ phase }) => phase === "Running");
-  if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f) || runs) return undefined;
   if (pod === undefined || pod.deleting) return undefined;
   return withdraw(f, "Preemption", `no scheduler deletes pod ${pod.name} any more`);
 }
@@ -203,7 +206,7 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
   const said = (why?: string): Action => {
     return { verb: "WriteStatus", evacuation: e, status: statusReleased(e, w.now, why) };
   };
-  const f = world.factsOf(e, w);
+  const f = world.caseOf(e, w);
   const { virtualMachineInstanceUID: uid = f?.vmi.uid } = e.status;
   if (f === undefined || uid !== f.vmi.uid || isFinal(f.vmi) || f.vmi.deleting) return [said("the VM has ended")];
   const other = isAbout(e, f.vmi) ? undefined : activeEvacuation(f.vmi, ofVmi(w.evacuations, f.vmi));
@@ -214,7 +217,7 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
 
 function keptBy({ vmi: { evacuationNodeName: name }, w }: EvacuationCase): string | undefined {
   if (name === undefined) return undefined;
-  const node = w.nodes.find((one) => one.name === name);
+  const node = w.facts.get("nodes", named(name));
   if (node === undefined) return `KubeVirt keeps the mark: node ${name} is gone`;
   return carriesDrainTaint(node, w.settings)
     ? `KubeVirt keeps the mark: node ${name} carries the drain taint ${w.settings.drainTaintKey}`

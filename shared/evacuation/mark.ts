@@ -76,7 +76,7 @@ export function wasMarkSeen({ e }: EvacuationCase): boolean {
 }
 
 export function isTakenBack(f: EvacuationCase): boolean {
-  return isMarkMissing(f) && f.w.vmisAreNewer && wasMarkSeen(f);
+  return isMarkMissing(f) && wasMarkSeen(f);
 }
 
 /** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */

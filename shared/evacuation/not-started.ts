@@ -2,27 +2,18 @@
  * Why a migration has not begun: the first reason that something in the cluster shows. Without any it says only what is known. Upstream:
  * `handleTargetPodCreation`, `createTargetPod`, `handlePendingPodTimeout` of KubeVirt's migration controller.
  */
-import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { View } from "../facts/facts.ts";
+import { podsOf, unlessForbidden } from "../facts/questions.ts";
+import type { MigrationFacts, PodFacts } from "../kube/facts.ts";
 import { called } from "./migration-cause.ts";
-import type { SeenEvent } from "../kube/seen-event.ts";
 import { MIGRATION_JOB_LABEL, OVER_QUOTA } from "../kube/names.ts";
 import { isFinal, isListedBy } from "../kube/objects.ts";
-import type { Settings } from "../settings/settings.ts";
-import { type Moment, secondsSince } from "../settings/time.ts";
+import { Seen } from "../kube/schemas/kubernetes.ts";
+import type { SeenEvent } from "../kube/seen-event.ts";
 import { offBecause } from "../settings/limits.ts";
-
-export interface StartWorld extends Moment {
-  readonly settings: Settings;
-  readonly pods: readonly PodFacts[];
-  /** Events of the VMI and its target pod. Absent: not read. */
-  readonly events?: readonly SeenEvent[];
-  readonly queues?: ReadonlyMap<string, { readonly running: number; readonly leaving: number }>;
-}
-
-export interface StartFacts {
-  readonly vmi: VmiFacts;
-  readonly w: StartWorld;
-}
+import { secondsSince } from "../settings/time.ts";
+import { hasPlace, isOld } from "./queue.ts";
+import type { EvacuationCase } from "./world.ts";
 
 export interface NotStarted {
   readonly reason: string;
@@ -31,7 +22,7 @@ export interface NotStarted {
   readonly since?: number;
 }
 
-type Rule = (m: MigrationFacts, f: StartFacts) => NotStarted | undefined;
+type Rule = (m: MigrationFacts, f: EvacuationCase) => NotStarted | undefined;
 
 const RULES: readonly Rule[] = [
   notLookedAt,
@@ -70,7 +61,7 @@ export function hasBegun({ phase }: MigrationFacts): boolean {
 }
 
 /** Says why the migration has not started: the first rule that applies. */
-export function whyNotStarted(m: MigrationFacts, f: StartFacts): NotStarted {
+export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted {
   for (const rule of RULES) {
     const found = rule(m, f);
     if (found !== undefined) return found;
@@ -81,7 +72,7 @@ export function whyNotStarted(m: MigrationFacts, f: StartFacts): NotStarted {
 /** virt-controller gives a new migration its first phase within moments. */
 const UNANSWERED_SECONDS = 10;
 
-function notLookedAt({ name, phase, createdAt }: MigrationFacts, { w }: StartFacts): NotStarted | undefined {
+function notLookedAt({ name, phase, createdAt }: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
   if (phase !== "" || secondsSince(createdAt, w.now) < UNANSWERED_SECONDS) return undefined;
   const message = `KubeVirt has not looked at migration ${name} since it was created: virt-controller does not run, or is far behind`;
   return { reason: "KubeVirtNotAnswering", message };
@@ -99,20 +90,44 @@ function blocked({ name, blockedBy }: MigrationFacts): NotStarted | undefined {
   };
 }
 
-/** KubeVirt alone lists the pods of a VMI. */
-export function targetPodOf(m: MigrationFacts, { vmi, w }: StartFacts): PodFacts | undefined {
-  const listed = w.pods.filter(
-    (pod) => pod.namespace === vmi.namespace && !pod.deleting && !isFinal(pod) && isListedBy(vmi, pod),
-  );
+/** A target pod may say why it does not start; a second launcher pod may keep KubeVirt from creating one. KubeVirt alone lists the pods of a VMI. */
+function launchersOf({ phase }: MigrationFacts, { vmi, w }: EvacuationCase): readonly PodFacts[] {
+  const mayBeThere = phase === "Scheduling" || Object.keys(vmi.activePods).length > 1;
+  return mayBeThere ? podsOf(vmi, w.facts).filter((pod) => isListedBy(vmi, pod)) : [];
+}
+
+function targetPodOf(m: MigrationFacts, f: EvacuationCase): PodFacts | undefined {
+  const listed = launchersOf(m, f).filter((pod) => !pod.deleting && !isFinal(pod));
   const isIts = ({ labels }: PodFacts) => labels[MIGRATION_JOB_LABEL] === m.uid;
   return listed.find(isIts) ?? listed.find((pod) => pod.unschedulable !== undefined || pod.gates !== undefined);
+}
+
+/** A target pod that has not started by then is worth more requests. */
+const STARTS_SECONDS = 20;
+const MOST_EVENTS = 50;
+
+export const SEEN_EVENTS: View<SeenEvent> = { resource: "events", name: "Seen", schema: () => Seen };
+
+/** Returns the last Event that matters, once the migration is late. */
+function lastEvent(
+  m: MigrationFacts,
+  fields: Readonly<Record<string, string>>,
+  f: EvacuationCase,
+): SeenEvent | undefined {
+  const { vmi, w } = f;
+  const since = m.schedulingSince ?? m.createdAt;
+  const isLate = m.phase === "Scheduling" ? secondsSince(since, w.now) >= STARTS_SECONDS : isOld(m, f);
+  if (!isLate) return undefined;
+  const selection = { namespace: vmi.namespace, fields, limit: MOST_EVENTS };
+  const events = unlessForbidden(() => w.facts.readable(SEEN_EVENTS, selection).items, []);
+  return events.toSorted((a, b) => a.last - b.last).at(-1);
 }
 
 function sinceOf({ schedulingSince, createdAt }: MigrationFacts): number {
   return schedulingSince ?? createdAt;
 }
 
-function gated(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
+function gated(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod?.gates === undefined) return undefined;
   const gates = `scheduling gate${pod.gates.length === 1 ? "" : "s"} ${pod.gates.join(", ")}`;
@@ -124,7 +139,7 @@ function gated(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
 }
 
 /** An autoscaler, or a VM that ends, may still make room. */
-function unschedulable(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
+function unschedulable(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod?.unschedulable === undefined) return undefined;
   const { message, since } = pod.unschedulable;
@@ -138,10 +153,11 @@ function unschedulable(m: MigrationFacts, f: StartFacts): NotStarted | undefined
 const MOST_WORDS = 400;
 
 /** Reports the last Event of a kubelet, a scheduler or the attach-detach controller about the target pod. */
-function podTrouble(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
+function podTrouble(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
-  const last = pod && lastOf(f, ({ about }) => about === pod.uid);
-  if (pod === undefined || last === undefined || pod.ready) return undefined;
+  if (pod === undefined || pod.ready) return undefined;
+  const last = lastEvent(m, { "involvedObject.uid": pod.uid, type: "Warning" }, f);
+  if (last === undefined) return undefined;
   const words = last.message.slice(0, MOST_WORDS);
   return {
     reason: "TargetNotStarted",
@@ -150,7 +166,7 @@ function podTrouble(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
   };
 }
 
-function starting(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
+function starting(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod !== undefined)
     return {
@@ -162,35 +178,24 @@ function starting(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
   return { reason: "TargetStarting", message: `the target pod of ${called(m)} is starting` };
 }
 
-function switchedOff(_: MigrationFacts, { w }: StartFacts): NotStarted | undefined {
+function switchedOff(_: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
   const message = offBecause(w.settings);
   return message === undefined ? undefined : { reason: "MigrationsOff", message };
 }
 
 /** The API server has refused the target pod: a policy, a webhook, a quota that KubeVirt does not recognise. */
-function refused(m: MigrationFacts, f: StartFacts): NotStarted | undefined {
-  const last = lastOf(
-    f,
-    ({ about, reason, last }) => about === f.vmi.uid && reason === "FailedCreate" && last >= m.createdAt,
-  );
-  if (last === undefined) return undefined;
+function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
+  const last = lastEvent(m, { "involvedObject.uid": f.vmi.uid, reason: "FailedCreate" }, f);
+  if (last === undefined || last.last < m.createdAt) return undefined;
   const words = last.message.slice(0, MOST_WORDS);
   return { reason: "TargetRefused", message: `KubeVirt cannot create the target pod of migration ${m.name}: ${words}` };
 }
 
-function lastOf({ w }: StartFacts, isMeant: (event: SeenEvent) => boolean): SeenEvent | undefined {
-  return (w.events ?? [])
-    .filter(isMeant)
-    .toSorted((a, b) => a.last - b.last)
-    .at(-1);
-}
-
 /** KubeVirt waits until there is one launcher pod. */
-function secondLauncher(m: MigrationFacts, { vmi, w }: StartFacts): NotStarted | undefined {
-  const other = w.pods.find((pod) => {
-    const isElsewhere = pod.nodeName !== undefined && pod.nodeName !== vmi.nodeName;
-    const isOthers = isElsewhere && !isFinal(pod) && !pod.deleting && pod.labels[MIGRATION_JOB_LABEL] !== m.uid;
-    return isOthers && isListedBy(vmi, pod);
+function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
+  const other = launchersOf(m, f).find((pod) => {
+    const isElsewhere = pod.nodeName !== undefined && pod.nodeName !== f.vmi.nodeName;
+    return isElsewhere && !isFinal(pod) && !pod.deleting && pod.labels[MIGRATION_JOB_LABEL] !== m.uid;
   });
   if (other === undefined) return undefined;
   const message = `KubeVirt does not start migration ${m.name} while the VM has a second launcher pod, ${other.name} on node ${other.nodeName}`;
@@ -198,12 +203,8 @@ function secondLauncher(m: MigrationFacts, { vmi, w }: StartFacts): NotStarted |
 }
 
 /** Its limits are reached. */
-function queued(m: MigrationFacts, { vmi, w }: StartFacts): NotStarted | undefined {
-  const queue = w.queues?.get(vmi.nodeName ?? "");
-  if (queue === undefined) return undefined;
-  const { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode } = w.settings.limits;
-  const isFull = queue.running >= parallelMigrationsPerCluster || queue.leaving >= parallelOutboundMigrationsPerNode;
-  return isFull
+function queued(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
+  return isOld(m, f) && !hasPlace(f)
     ? { reason: "Queued", message: `${called(m)} waits in KubeVirt's queue: its limits are reached` }
     : undefined;
 }

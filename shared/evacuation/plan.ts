@@ -2,6 +2,7 @@
  * What is done about Evacuations: those that continue, end, or start without a request. KubeVirt is the queue: nothing here counts
  * migrations.
  */
+import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { isMarked, isMarkedTooLate } from "./mark.ts";
 import { canMigrate, isLive, strategyOf } from "../settings/strategy.ts";
@@ -13,87 +14,92 @@ import { type EvacuationFacts, isActive, isHeldOff, isToBeReleased, isUnfinished
 import { nextOf } from "./rules.ts";
 import { releaseStopped } from "./start-again.ts";
 import { actionsOf } from "./status.ts";
-import { type EvacuationWorld, factsOf } from "./world.ts";
+import { caseOf, type EvacuationWorld, nodeOf } from "./world.ts";
 import { carriesDrainTaint } from "../kube/objects.ts";
 import { ofVmi } from "./identity.ts";
 
 type Chain = readonly Action[];
 
+/** For a reconcile of a VMI, which was read after its Evacuations. */
 export function planEvacuations(w: EvacuationWorld): Plan {
-  const active = w.evacuations.filter(isActive).map((e) => reconcile(e, w));
-  // A VMI that is older than the Evacuations does not show what has started since one of them ended.
-  const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
-  const { chains: started, again: hasStarted } = planBeginnings(w);
-  const chains = [...started, ...active.map(({ chain }) => chain), ...ended.map((e) => released(e, w))];
+  const started = w.vmis.flatMap((vmi) => startByMark(vmi, w));
+  const active = each(w.evacuations.filter(isActive), (e) => reconcile(e, w));
+  const ended = each(w.evacuations.filter(isToBeReleased), (e) => released(e, w));
+  const chains = [...cleared(w), ...started, ...active.map(({ chain }) => chain), ...ended];
   return {
     chains: chains.filter((chain) => chain.length > 0),
-    again: hasStarted === true || active.some(({ again }) => again),
+    again: started.length > 0 || active.some(({ again }) => again),
   };
 }
 
 function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
-  return isHeldOff(e) ? releaseStopped(e, factsOf(e, w), w) : release(e, w);
+  return isHeldOff(e) ? releaseStopped({ e, f: caseOf(e, w), w }) : release(e, w);
 }
 
 /** A mark or a migration is KubeVirt's to act on; a failed attempt and an end are ours. */
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
-  const vmi = factsOf(e, w)?.vmi;
+  const vmi = caseOf(e, w)?.vmi;
   // It follows one of the same pod that is not released yet, and whose mark would be taken for its own.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
-  const next = waits === true ? "StaleRead" : nextOf(e, w);
-  if (next === "StaleRead") return { chain: [], again: waits === true };
+  const next = waits === true ? "Wait" : nextOf(e, w);
+  if (next === "Wait") return { chain: [], again: waits === true };
   const chain = actionsOf({ e, vmi, w }, next);
   const isOurs = next.phase === "BackingOff" || next.released === false;
   return { chain, again: isOurs && chain.length > (next.actions ?? []).length };
 }
 
-/** Only what has not started yet: for a reconcile of many VMs, none of whose migrations are known. */
+/** For VMIs of nodes, none of whose migrations are known. */
+export function planByTaint(w: EvacuationWorld): Plan {
+  const started = each(w.vmis, (vmi) => startByTaint(vmi, w)).flat();
+  return { chains: [...cleared(w), ...started], again: started.length > 0 };
+}
+
+/** For VMIs that were read after all Evacuations. */
 export function planBeginnings(w: EvacuationWorld): Plan {
-  const started = w.vmis.flatMap((vmi) => start(vmi, w));
-  return { chains: [...w.vmis.flatMap((vmi) => clear(vmi, w)), ...started], again: started.length > 0 };
+  const byMark = w.vmis.flatMap((vmi) => startByMark(vmi, w));
+  const { chains, again } = planByTaint(w);
+  return { chains: [...chains, ...byMark], again: again === true || byMark.length > 0 };
 }
 
-function clear(vmi: VmiFacts, { evacuations }: EvacuationWorld): readonly Chain[] {
-  const isFollowed = ofVmi(evacuations, vmi).some(isUnfinished);
-  return isMarkedTooLate(vmi) && isLive(vmi) && !isFollowed ? [[{ verb: "Unmark", vmi }]] : [];
+function cleared({ vmis, evacuations }: EvacuationWorld): readonly Chain[] {
+  const left = vmis.filter((vmi) => isMarkedTooLate(vmi) && isLive(vmi) && !ofVmi(evacuations, vmi).some(isUnfinished));
+  return left.map((vmi) => [{ verb: "Unmark", vmi }]);
 }
 
-function start(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
-  // A VMI that is older than the Evacuations may show the mark of one that has ended since.
-  const isDriven = isMarked(vmi) ? w.vmisAreNewer : !isMarkedTooLate(vmi) && isTaintedAway(vmi, w);
+/** KubeVirt's webhook marks a VM again with the next request of a drain, and does not say who drains. */
+function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
+  if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];
+  const before = identity.backingOffEvacuation(vmi, ofVmi(w.evacuations, vmi), w);
+  const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
+  const message = `found marked for evacuation from node ${vmi.nodeName} (cause ${cause})`;
+  return start(vmi, { cause, requestedBy: before?.spec.requestedBy || FOUND_MARKED, message }, w);
+}
+
+function startByTaint(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
+  if (vmi.evacuationNodeName !== undefined || !canMigrate(vmi, w.settings) || !isStartable(vmi, w)) return [];
+  if (identity.backingOffEvacuation(vmi, ofVmi(w.evacuations, vmi), w) !== undefined) return [];
+  const { drainTaintKey: key } = w.settings;
+  const node = nodeOf(vmi, w.facts);
+  if (node === undefined || !carriesDrainTaint(node, w.settings)) return [];
+  const message = `node ${vmi.nodeName} carries the drain taint ${key}: evacuating the VM`;
+  return start(vmi, { cause: "DrainTaint", requestedBy: `taint ${key}`, message }, w);
+}
+
+function isStartable(vmi: VmiFacts, w: EvacuationWorld): boolean {
   const evacuations = ofVmi(w.evacuations, vmi);
   const isKnown = identity.activeEvacuation(vmi, evacuations) !== undefined || identity.isMarkEnded(vmi, evacuations);
-  if (!isLive(vmi) || !isDriven || isKnown) return [];
-  const backingOff = identity.backingOffEvacuation(vmi, evacuations, w);
-  const found = isMarked(vmi) ? byMark(vmi, backingOff, w) : byTaint(vmi, backingOff, w);
-  if (found === undefined) return [];
-  const evacuation = identity.newEvacuation(vmi, found, { evacuations, now: w.now });
-  const event = recordEvent(vmi, "EvacuationAdopted", found.message, evacuation.name);
-  return [[{ verb: "CreateEvacuation", evacuation }, event]];
-}
-
-function isTaintedAway(vmi: VmiFacts, { nodes, settings }: EvacuationWorld): boolean {
-  const node = nodes.find(({ name }) => name === vmi.nodeName);
-  return node !== undefined && carriesDrainTaint(node, settings) && canMigrate(vmi, settings);
+  return isLive(vmi) && !isKnown;
 }
 
 type Found = identity.Beginning & { readonly message: string };
 
-/** KubeVirt's webhook marks a VM again with the next request of a drain, and does not say who drains. */
-function byMark(vmi: VmiFacts, before: EvacuationFacts | undefined, { settings }: EvacuationWorld): Found | undefined {
-  if (strategyOf(vmi, settings) === "None") return undefined;
-  const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
-  const message = `found marked for evacuation from node ${vmi.nodeName} (cause ${cause})`;
-  return { cause, requestedBy: before?.spec.requestedBy || FOUND_MARKED, message };
+function start(vmi: VmiFacts, found: Found, { evacuations, now }: EvacuationWorld): readonly Chain[] {
+  const evacuation = identity.newEvacuation(vmi, found, { evacuations: ofVmi(evacuations, vmi), now });
+  const event = recordEvent(vmi, "EvacuationAdopted", found.message, evacuation.name);
+  return [[{ verb: "CreateEvacuation", evacuation }, event]];
 }
 
-function byTaint(vmi: VmiFacts, before: EvacuationFacts | undefined, { settings }: EvacuationWorld): Found | undefined {
-  if (before !== undefined) return undefined;
-  const message = `node ${vmi.nodeName} carries the drain taint ${settings.drainTaintKey}: evacuating the VM`;
-  return { cause: "DrainTaint", requestedBy: `taint ${settings.drainTaintKey}`, message };
-}
-
-export interface HistoryWorld extends EvacuationWorld {
+export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuations" | "settings" | "now"> {
   /** UIDs of those that have not ended, or act once more: their Evacuations stay. Undefined: they could not be read. */
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }

@@ -26,18 +26,18 @@ export const RULES: readonly Rule[] = [
   // What a migration shows
   noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, aboutToStart, migrating,
   // There is none
-  markNotRead, waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
+  waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
 ];
 
-export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRead" {
-  const facts = world.factsOf(e, w);
-  if (isShutdown(e)) return nextOfShutdown(e, facts, w);
-  if (facts === undefined) return ends.ended("there is no VirtualMachineInstance of this name");
+export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "Wait" {
+  const found = world.caseOf(e, w);
+  if (isShutdown(e)) return nextOfShutdown({ e, f: found, w });
+  if (found === undefined) return ends.ended("there is no VirtualMachineInstance of this name");
   for (const rule of RULES) {
-    const next = rule(facts);
-    if (next !== undefined) return next === "StaleRead" ? next : withCauses(next, facts);
+    const next = rule(found);
+    if (next !== undefined) return next === "Wait" ? next : withCauses(next, found);
   }
-  return "StaleRead";
+  return "Wait";
 }
 
 /** It has moved, and what has been read does not show it yet. */
@@ -48,8 +48,9 @@ function arriving(f: EvacuationCase): Next | undefined {
 
 /** No guest leaves a node without virt-handler, and a migration that waits for it is no failed attempt. */
 function noVirtHandler(f: EvacuationCase): Next | undefined {
-  const node = world.nodeOf(f);
-  if (node === undefined || !isAlive(node) || !isHandlerMissing(node, f.w.now)) return undefined;
+  const { e, vmi, w } = f;
+  const node = world.isSlow(e, w.now) || world.isOfTaint(e) ? world.nodeOf(vmi, w.facts) : undefined;
+  if (node === undefined || !isAlive(node) || !isHandlerMissing(node, w.now)) return undefined;
   const why =
     `virt-handler does not run on node ${node.name}: a taint that it does not tolerate ends it. Remove the taint, or add a toleration to ` +
     "spec.workloads.nodePlacement of the KubeVirt object";
@@ -131,10 +132,6 @@ function migrating(f: EvacuationCase): Next | undefined {
   const next = follow(f, migration);
   if (world.attemptOf(f) === undefined || migration.deleting) return next;
   return { ...next, stalled: attempts.isStalled(migration, f) };
-}
-
-function markNotRead(f: EvacuationCase): "StaleRead" | undefined {
-  return marks.isMarkMissing(f) && marks.wasMarkSeen(f) ? "StaleRead" : undefined;
 }
 
 /** Where KubeVirt's eviction webhook is switched off, Lifeboat can only say that the external controller does not learn of it. */

@@ -3,12 +3,13 @@
  * say what follows; here is what both know, and whether a request is still right just before it is sent, for KubeVirt's requests have
  * no precondition. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
-import { type EvacuationFacts, isHeldOff } from "../kube/evacuation.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { hasEnded, type VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { isFinal } from "../kube/objects.ts";
-import { secondsAfter, secondsUntil } from "../settings/time.ts";
-import type { Asking, EvacuationCase } from "./world.ts";
+import { secondsAfter } from "../settings/time.ts";
+import type { Asking } from "./asking.ts";
+import type { EvacuationCase, EvacuationWorld } from "./world.ts";
 
 export function isShutdown({ spec }: EvacuationFacts): boolean {
   return spec.by === "Restart" || spec.by === "ShutDown";
@@ -33,10 +34,9 @@ export function isOff(vmi: VmiFacts | undefined): boolean {
 
 export interface Question {
   readonly e: EvacuationFacts;
+  /** Undefined: there is no VMI. */
   readonly f: EvacuationCase | undefined;
-  /** `NotRead`: a row that depends on it waits for the next look. */
-  readonly asking: Asking | "NotRead";
-  readonly now: Date;
+  readonly w: EvacuationWorld;
 }
 
 export interface Row<Answer> {
@@ -53,10 +53,6 @@ export interface Row<Answer> {
 export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }: VirtualMachineFacts): boolean {
   return isChanging || (runStrategy === "Halted" && spec.runStrategy !== "Halted");
 }
-
-/** Returns a condition that applies only after the facts for the request were read. */
-export const read = (is: (asking: Asking, q: Question) => boolean) => (q: Question) =>
-  q.asking !== "NotRead" && is(q.asking, q);
 
 export const isSame = ({ e, f }: Question) => f?.vmi.uid === e.status.virtualMachineInstanceUID;
 export const isAnother = (q: Question) => q.f !== undefined && !isSame(q);
@@ -85,13 +81,6 @@ function isWanted({ ne, node }: Asking): boolean {
 function isAsJudged(now: VmiFacts, uid: string, nodeName: string): boolean {
   const isStill = now.uid === uid && now.nodeName === nodeName && !now.deleting && !isFinal(now);
   return isStill && !now.isMigrating && now.decentralized === undefined;
-}
-
-/** Whether a row depends on the VirtualMachine, the NodeEvacuation and the node. */
-export function needsAsking(e: EvacuationFacts, vmi: VmiFacts | undefined, now: Date): boolean {
-  const { phase } = e.status;
-  if (phase === "Stopped") return isHeldOff(e) && isWithdrawn(e);
-  return (phase === "Restarting" || phase === "Stopping") && !isOff(vmi) && secondsUntil(askedUntil(e), now) === 0;
 }
 
 /** The run strategy of a VM that KubeVirt has stopped. */

@@ -1,9 +1,9 @@
 /** When a VM that was stopped for a NodeEvacuation starts again: the first row that applies counts. */
 import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { isAnother, isOff, isWithdrawn, leftAs, type Question, read, type Row } from "./shutdown.ts";
+import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";
+import { isAnother, isOff, isWithdrawn, leftAs, type Question, type Row } from "./shutdown.ts";
 import { statusHeldOff, statusReleased } from "./status.ts";
-import type { EvacuationWorld, EvacuationCase } from "./world.ts";
 
 export type StartRow = Row<readonly Action[]>;
 
@@ -11,23 +11,22 @@ export type StartRow = Row<readonly Action[]>;
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [
   { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat does not start it any more: it is its owner's",
-    applies: (q) => isAnother(q) && !isOff(q.f?.vmi), answer: ({ e, now }) => released(e, now, "the VM has been started") },
+    applies: (q) => isAnother(q) && !isOff(q.f?.vmi), answer: ({ e, w }) => released(e, w.now, "the VM has been started") },
   { asked: "stop, then start", since: "its node is not schedulable yet", so: "it stays off",
     applies: ({ e }) => !isWithdrawn(e), answer: () => [] },
   { asked: "stop, then start", since: "its owner has deleted it or changed its run strategy", so: "Lifeboat does not start it",
-    applies: read(({ vm }, { e }) => vm?.runStrategy !== leftAs(e)), answer: ({ e, now }) => released(e, now, "its owner has deleted or changed the VM") },
+    applies: (q) => vmOf(q)?.runStrategy !== leftAs(q.e), answer: ({ e, w }) => released(e, w.now, "its owner has deleted or changed the VM") },
   { asked: "stop, then start", since: "the stop is not over", so: "it is waited for: KubeVirt would forget the start",
-    applies: read(({ vm }, { f }) => vm?.isChanging === true || !isOff(f?.vmi)), answer: () => [] },
+    applies: (q) => vmOf(q)?.isChanging === true || !isOff(q.f?.vmi), answer: () => [] },
   { asked: "stop, then start", since: "the node was uncordoned, or the NodeEvacuation has ended otherwise", so: "KubeVirt is asked to start it; an error, or a refusal, of which an Event tells, is followed by another request a minute later",
-    applies: read(() => true), answer: start },
+    applies: () => true, answer: start },
 ];
 
-export function releaseStopped(
-  e: EvacuationFacts,
-  f: EvacuationCase | undefined,
-  w: EvacuationWorld,
-): readonly Action[] {
-  const q: Question = { e, f, asking: w.asking?.get(e.uid) ?? "NotRead", now: w.now };
+function vmOf({ e, w }: Question): VirtualMachineFacts | undefined {
+  return w.facts.get("virtualmachines", { namespace: e.namespace, name: e.spec.vmiName });
+}
+
+export function releaseStopped(q: Question): readonly Action[] {
   return START_ROWS.find(({ applies }) => applies(q))?.answer(q) ?? [];
 }
 
@@ -35,8 +34,10 @@ function released(e: EvacuationFacts, now: Date, why: string): readonly Action[]
   return [{ verb: "WriteStatus", evacuation: e, status: statusReleased(e, now, why) }];
 }
 
-function start({ e, asking: around, now }: Question): readonly Action[] {
-  const vm = around === "NotRead" ? undefined : around.vm;
+function start(q: Question): readonly Action[] {
+  const { e, w } = q;
+  const { now } = w;
+  const vm = vmOf(q);
   if (vm === undefined) return [];
   const command = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
   const why = `KubeVirt refuses to start the VM; Lifeboat asks again every minute. Its owner: ${command} says why`;

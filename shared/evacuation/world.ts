@@ -1,55 +1,27 @@
-/** What is known when an Evacuation is decided on, and the shape of what is decided. */
-import type { Refusal } from "../budget/refusal.ts";
+/** A case: an Evacuation that is decided on, its VM, and what the rules ask about both; and the shape of what is decided. */
+import type { Facts } from "../facts/facts.ts";
+import { migrationsOf, podsOf } from "../facts/questions.ts";
 import type { Action } from "../kube/action.ts";
-import type { BudgetFacts, MigrationFacts } from "../kube/facts.ts";
-import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
-import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
-import type { SeenEvent } from "../kube/seen-event.ts";
+import type { MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { byAge, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { MIGRATES, strategyOf } from "../settings/strategy.ts";
 import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuation.ts";
-import { type Moment, secondsSince } from "../settings/time.ts";
-import { isFinal } from "../kube/objects.ts";
+import { type Deciding, secondsSince } from "../settings/time.ts";
+import { isFinal, named } from "../kube/objects.ts";
 
-export interface EvacuationWorld extends Moment {
+/** What is decided on. Everything else the rules ask for. */
+export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
-  /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. */
+  /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. They were read before the VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
-  readonly migrations: readonly MigrationFacts[];
-  readonly budgets: readonly BudgetFacts[];
-  /** Launcher pods of the VMIs, where a rule needs them: see `needsPods`. */
-  readonly pods: readonly PodFacts[];
-  /** The VMIs' nodes, where a rule needs them: see `needsNode`. */
-  readonly nodes: readonly NodeFacts[];
-  readonly queues?: ReadonlyMap<string, MigrationQueue>;
-  /** By UIDs of Evacuations that restart or stop a VM, where a row of asked.ts depends on it. Absent: not read. */
-  readonly asking?: ReadonlyMap<string, Asking>;
-  /** Events of VMIs and target pods that have not started. Absent: not read. */
-  readonly events?: readonly SeenEvent[];
-  /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
-  readonly vmisAreNewer: boolean;
   /** Whether watches show each change: then a migration is seen when it appears, and annotating it replaces a status write. */
   readonly isWatched?: boolean | undefined;
-}
-
-/** Facts for a request to KubeVirt to restart, stop or start a VM. Undefined: the object does not exist. */
-export interface Asking {
-  readonly vm: VirtualMachineFacts | undefined;
-  readonly ne: NodeEvacuationFacts | undefined;
-  readonly node: NodeFacts | undefined;
-  /** Why an eviction of its pod would be refused. */
-  readonly refusal?: Refusal | undefined;
-}
-
-/** Counts running migrations as KubeVirt does: migrations with a target pod. */
-export interface MigrationQueue {
-  readonly running: number;
-  readonly leaving: number;
 }
 
 export interface EvacuationCase {
   readonly e: EvacuationFacts;
   readonly vmi: VmiFacts;
+  /** Of the VMI, finished ones included. */
   readonly migrations: readonly MigrationFacts[];
   /** The one of these that has not ended: of two, of KubeVirt and of Lifeboat, the one that KubeVirt lets move the VM. */
   readonly migration: MigrationFacts | undefined;
@@ -69,16 +41,29 @@ export interface Next {
   readonly after?: readonly Action[];
 }
 
-/** `StaleRead`: the VMI was read too early to tell, and nothing is done until the next reconcile. */
-export type Rule = (f: EvacuationCase) => Next | "StaleRead" | undefined;
+/** `Wait`: nothing is done until the next reconcile. */
+export type Rule = (f: EvacuationCase) => Next | "Wait" | undefined;
 
-export function factsOf(e: EvacuationFacts, w: EvacuationWorld): EvacuationCase | undefined {
-  const isOfVmi = (name: string, { namespace }: { readonly namespace: string }) =>
-    namespace === e.namespace && name === e.spec.vmiName;
-  const vmi = w.vmis.find((one) => isOfVmi(one.name, one));
-  const migrations = w.migrations.filter((m) => isOfVmi(m.vmiName, m));
-  const open = migrations.filter((m) => !isFinal(m));
-  return vmi && { e, vmi, migrations, migration: open.find((m) => !isQueued(m)) ?? open[0], w };
+/** Undefined: there is no VMI of this name. */
+export function caseOf(e: EvacuationFacts, w: EvacuationWorld): EvacuationCase | undefined {
+  const vmi = w.vmis.find(({ namespace, name }) => namespace === e.namespace && name === e.spec.vmiName);
+  return vmi && newCase(e, vmi, w);
+}
+
+/** Asks for the migrations when a rule looks at them. */
+function newCase(e: EvacuationFacts, vmi: VmiFacts, w: EvacuationWorld): EvacuationCase {
+  return {
+    e,
+    vmi,
+    w,
+    get migrations() {
+      return migrationsOf(vmi, w.facts);
+    },
+    get migration() {
+      const open = this.migrations.filter((m) => !isFinal(m));
+      return open.find((m) => !isQueued(m)) ?? open[0];
+    },
+  };
 }
 
 export function isQueued({ phase }: MigrationFacts): boolean {
@@ -101,22 +86,20 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
 }
 
-/** A VM that has not left for so long may be one that cannot: its node tells whether virt-handler runs there. */
 const SLOW_SECONDS = 60;
 
-export function needsNode({ spec, createdAt }: EvacuationFacts, now: Date): boolean {
-  const isOfTaint = spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
-  return isOfTaint || secondsSince(createdAt, now) >= SLOW_SECONDS;
+/** A VM that has not left for so long may be one that cannot: its node tells whether virt-handler runs there. */
+export function isSlow({ createdAt }: EvacuationFacts, now: Date): boolean {
+  return secondsSince(createdAt, now) >= SLOW_SECONDS;
 }
 
-export function needsPods(e: EvacuationFacts, now: Date): boolean {
+export function isOfTaint({ spec: { cause } }: EvacuationFacts): boolean {
+  return cause === "DrainTaint" || cause === "NoExecuteTaint";
+}
+
+/** The taint manager or the scheduler may delete the pod, or may have given that up: the pod tells. */
+export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
   return e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now);
-}
-
-/** A target pod may say why it does not start, or a second launcher pod may keep KubeVirt from creating one. */
-export function needsTarget({ activePods }: VmiFacts, migrations: readonly MigrationFacts[]): boolean {
-  const hasSeveral = Object.keys(activePods).length > 1;
-  return migrations.some((m) => m.phase === "Scheduling" || (hasSeveral && isQueued(m)));
 }
 
 /** Its external controller may try again, or shut the VM down in order: so its migrations are never counted, deleted or doubled. */
@@ -143,8 +126,8 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
 }
 
 /** Whether its cause may be over before the VM has left: then its Duplicates say what the VM still has to leave for. */
-export function mayBeOver({ spec: { cause } }: EvacuationFacts): boolean {
-  return cause === "DrainTaint" || cause === "NoExecuteTaint" || cause === "Preemption";
+export function mayBeOver(e: EvacuationFacts): boolean {
+  return isOfTaint(e) || e.spec.cause === "Preemption";
 }
 
 /** By another cause, whose Evacuation has ended as this one's Duplicate. */
@@ -155,10 +138,12 @@ export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   });
 }
 
-export function nodeOf({ vmi, w }: EvacuationCase) {
-  return w.nodes.find(({ name }) => name === vmi.nodeName);
+/** Undefined: it is on none, or its node is gone. */
+export function nodeOf({ nodeName }: Pick<VmiFacts, "nodeName">, facts: Facts): NodeFacts | undefined {
+  return nodeName === undefined ? undefined : facts.get("nodes", named(nodeName));
 }
 
-export function podOf({ e, vmi, w }: EvacuationCase) {
-  return w.pods.find(({ namespace, uid }) => namespace === vmi.namespace && uid === podUIDOf(e));
+/** The pod that has to leave, while KubeVirt lists it among the VM's. */
+export function podOf({ e, vmi, w }: EvacuationCase): PodFacts | undefined {
+  return podsOf(vmi, w.facts).find(({ uid }) => uid === podUIDOf(e));
 }

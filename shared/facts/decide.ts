@@ -46,16 +46,27 @@ export async function decide<T>(
   }
 }
 
-/** As `decide`; an answer that is not safe on facts that may be old is decided again on live facts alone. */
+/** Reads that may be old, and whether an answer that is based on them may be acted on. */
+export interface Source<T> {
+  readonly reads: Reads;
+  readonly isSafe: (answer: T) => boolean;
+}
+
+/**
+ * As `decide`, on the first source on which the answer is safe: an unsafe one is decided again from the beginning. It passes over a source on
+ * which the answer of the source before would not be safe either. The last source is live.
+ */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,
-  { live, watched }: { readonly live: Reads; readonly watched?: Reads | undefined },
-  isSafe: (answer: T) => boolean,
+  sources: readonly Source<T>[],
+  live: Reads,
   beforehand: Beforehand = {},
 ): Promise<Decided<T>> {
-  if (watched !== undefined) {
-    const decided = await decide(rule, watched, beforehand);
-    if (!decided.isCached || isSafe(decided.answer)) return decided;
+  let last: Decided<T> | undefined;
+  for (const { reads, isSafe } of sources) {
+    if (last !== undefined && !isSafe(last.answer)) continue;
+    last = await decide(rule, reads, beforehand);
+    if (!last.isCached || isSafe(last.answer)) return last;
   }
   return await decide(rule, live, beforehand);
 }

@@ -1,7 +1,7 @@
 /** Questions that more than one decision asks. Lists leave out objects that cannot be understood. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { MigrationFacts, NamespacedName, VmiFacts } from "../kube/facts.ts";
-import { isNotServed } from "../kube/failures.ts";
+import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { isForbidden, isNotServed } from "../kube/failures.ts";
 import { isFinal, isVmiKey, keyOf } from "../kube/objects.ts";
 import type { FactsOf } from "../kube/resources.ts";
 import * as select from "../kube/selections.ts";
@@ -22,6 +22,10 @@ export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
 
 export function evacuationsFrom(node: string, facts: Facts): readonly EvacuationFacts[] {
   return facts.readable("evacuations", select.evacuationsFrom(node)).items;
+}
+
+export function vmisOn(node: string, facts: Facts): readonly VmiFacts[] {
+  return facts.readable("virtualmachineinstances", select.vmisOn(node)).items;
 }
 
 /** VMIs that have been handed over to a target pod that runs. */
@@ -55,6 +59,25 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
 export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   return unlessFailed(list, (failed) => {
     if (isNotServed(failed)) return [];
+    throw failed;
+  });
+}
+
+/** Migrations of a VMI, finished ones included. */
+export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly MigrationFacts[] {
+  const lists = select.migrationsOf([vmi]).map((one) => facts.readable("virtualmachineinstancemigrations", one).items);
+  return lists.flat().filter(({ namespace, vmiName }) => namespace === vmi.namespace && vmiName === vmi.name);
+}
+
+/** Pods that are labelled as created for a VMI: launcher pods, or a tenant's. */
+export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
+  return facts.readable("pods", select.podsOf(vmi)).items;
+}
+
+/** Leaves out what Lifeboat may not read. */
+export function unlessForbidden<T>(ask: () => T, otherwise: T): T {
+  return unlessFailed(ask, (failed) => {
+    if (isForbidden(failed)) return otherwise;
     throw failed;
   });
 }

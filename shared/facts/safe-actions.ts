@@ -1,6 +1,6 @@
 /** What Lifeboat may do on cached facts, which may be old. For everything else it decides again on live facts. */
 import type { Action } from "../kube/action.ts";
-import type { Phase } from "../kube/evacuation.ts";
+import { isEnd, type Phase } from "../kube/evacuation.ts";
 
 /** Deletions are reviewed on live facts: to allow one ends a VM, and no other webhook stands beside it. */
 export type Decision = "Eviction" | "Reconcile";
@@ -29,4 +29,12 @@ export function isSafeOnCachedFacts(action: Action, decision: Decision): boolean
 export function isSafeWithLiveVmi(action: Action): boolean {
   const hasMoved = action.verb === "WriteStatus" && action.status.phase === "Moved";
   return hasMoved || isSafeOnCachedFacts(action, "Reconcile");
+}
+
+/** For a VMI that was read at the same time as its Evacuations: a mark that seems to be missing or left may be that of the next Evacuation. */
+export function isSafeOnOneReading(action: Action): boolean {
+  if (action.verb === "CreateEvacuation") return false;
+  if (action.verb !== "WriteStatus") return true;
+  const { phase = "Pending" } = action.evacuation.status;
+  return !isEnd(phase) && action.status.reason !== "MarkWithdrawn";
 }

@@ -5,11 +5,12 @@ import { GUARDED, isGateOn } from "../settings/guarded.ts";
 import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, Taint, VmiFacts } from "../kube/facts.ts";
 import { isMarked } from "../evacuation/mark.ts";
+import { nodeOf } from "../evacuation/world.ts";
 import { isToMove } from "../eviction/table.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { armFor } from "../shield/shield.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
-import { type Moment, secondsSince } from "../settings/time.ts";
+import { type Deciding, type Moment, secondsSince } from "../settings/time.ts";
 import {
   drivingTaints,
   isAlive,
@@ -24,14 +25,14 @@ import {
 } from "../kube/objects.ts";
 import { startDisruption } from "./decide.ts";
 
-export interface DisruptionWorld extends Moment {
+export interface DisruptionWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Launcher pods that are pointed at, those of nodes with a NoExecute taint, and those whose deadline may have passed. */
+  /**
+   * Launcher pods that are pointed at, those of nodes with a NoExecute taint, and those whose deadline may have passed. One whose VMI is not among
+   * these has none.
+   */
   readonly pods: readonly PodFacts[];
-  readonly nodes: readonly NodeFacts[];
-  /** The VMIs of all of these pods have been read: one that is missing does not exist. */
-  readonly areVmisKnown: boolean;
 }
 
 export function planDisruptions(w: DisruptionWorld): Plan {
@@ -52,12 +53,10 @@ function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
 }
 
 /** No guest ends with a pod that the taint manager has come for and that no VM runs in. The target of a migration may get one. */
-function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings, areVmisKnown }: DisruptionWorld) {
+function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: DisruptionWorld) {
   const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;
   const isOther =
-    vmi === undefined
-      ? areVmisKnown
-      : unprotectedReason(pod, undefined, vmi) === "VmiGone" || vmi.deleting || isFinal(vmi);
+    vmi === undefined || unprotectedReason(pod, undefined, vmi) === "VmiGone" || vmi.deleting || isFinal(vmi);
   return isWanted && isOther && isTold(pod) && !pod.deleting ? [{ verb: "DeletePod", pod } as const] : [];
 }
 
@@ -77,9 +76,10 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   return [...actions, recordEvent(vmi, "DisruptionSeen", message, name)];
 }
 
-function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionWorld): boolean {
+function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, facts }: DisruptionWorld): boolean {
   if (isMarked(vmi) || !isToMove(vmi, settings)) return false;
-  return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
+  const node = nodeOf(pod, facts);
+  return node === undefined || isAlive(node);
 }
 
 /**
@@ -87,8 +87,7 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionW
  * moves the VM, or deletes the pod as the taint asks.
  */
 function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
-  const node = w.nodes.find(({ name }) => name === pod.nodeName);
-  // A node that has not been read says nothing about its taints.
+  const node = nodeOf(pod, w.facts);
   if (node === undefined) return [];
   if (isHeldInVain(pod, node, w)) return [{ verb: "DeletePod", pod }];
   const taint =

@@ -1,6 +1,6 @@
 /** Selections that more than one decision asks by. */
 import { END_PHASES } from "./evacuation.ts";
-import type { NamespacedName } from "./facts.ts";
+import type { NamespacedName, VmiFacts } from "./facts.ts";
 import * as names from "./names.ts";
 import { isVmiKey } from "./objects.ts";
 import type { Selection } from "./selection.ts";
@@ -27,6 +27,20 @@ export const launchersOn = (node: string): Selection => {
 
 /** VMIs that have been handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
 export const MIGRATING_VMIS: Selection = { labels: { [names.TARGET_NODE_LABEL]: true } };
+
+export const podsOf = ({ namespace, uid }: VmiFacts): Selection => {
+  return { namespace, labels: { [names.CREATED_BY_LABEL]: uid } };
+};
+
+/** Launcher pods of a VMI in any namespace: a tenant may label pods so. */
+export const launchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => {
+  return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT, [names.CREATED_BY_LABEL]: uid } };
+};
+
+export const launchersOn = (node: string): Selection => {
+  const labels = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
+  return { labels, fields: { "spec.nodeName": node } };
+};
 
 export const SOME: Selection = { limit: 250 };
 

@@ -1,47 +1,11 @@
-/** Carries out what the policy plans for a world. */
-import type { AnnotationWorld } from "../annotations/descheduler-annotations.ts";
-import { type BudgetWorld, isBudgetDue, planBudgets } from "../budget/budget.ts";
-import type { EvacuationWorld } from "../evacuation/world.ts";
-import { FEATURES } from "../features.ts";
-import type { DisruptionWorld } from "../guard/disruption.ts";
-import type { PressureWorld } from "../pressure/pressure.ts";
-import type { ShieldWorld } from "../shield/shield.ts";
-import { isSafeOnCachedFacts } from "../facts/safe-actions.ts";
+/** Carries out what the policy plans. */
+import type { Reads } from "../facts/decide.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
-import type { Action, Plan } from "../kube/action.ts";
-import { type HistoryWorld, planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
-import { isActive } from "../kube/evacuation.ts";
+import type { Plan } from "../kube/action.ts";
 import type { Settings } from "../settings/settings.ts";
-import { secondsSince } from "../settings/time.ts";
 import { eachOf } from "../evacuation/each-of.ts";
 import { perform } from "../evacuation/perform.ts";
-
-export type World = HistoryWorld &
-  EvacuationWorld &
-  BudgetWorld &
-  DisruptionWorld &
-  PressureWorld &
-  ShieldWorld &
-  AnnotationWorld;
-
-export const NO_WORLD = {
-  vmis: [],
-  evacuations: [],
-  migrations: [],
-  budgets: [],
-  pods: [],
-  nodes: [],
-  launchers: [],
-  pressured: [],
-  candidateNodes: [],
-  signals: [],
-  shielded: [],
-  vmisAreNewer: false,
-  complete: false,
-  areVmisKnown: false,
-  openNodeEvacuations: new Set<string>(),
-} as const satisfies Omit<World, "settings" | "now">;
 
 /** Where something has happened, as an event says. It only says what to reconcile: the world is read anew. */
 export type ReconcileRequest =
@@ -56,8 +20,8 @@ export type ReconcileRequest =
 export interface Deps {
   readonly cluster: Client;
   readonly connect: (seconds: number) => Client;
-  /** The client, with reads that may be old. Absent: where nothing is watched, and what must find what no watch has shown. */
-  readonly cached?: ((cluster: Client) => Client) | undefined;
+  /** Reads from watches, which may be old. Absent: where nothing is watched, and what must find what no watch has shown. */
+  readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
   /** Nothing is started after this time; absent: the requests' own deadline ends what is left. */
@@ -123,23 +87,12 @@ export async function attempt<T>(doing: string, { onFailure }: Deps, work: () =>
   }
 }
 
-/** Pure rules: what to do in a world. */
-interface Rules {
-  readonly name: string;
-  readonly plan: (world: World) => Plan;
-}
+/** In their order: what is urgent is marked first, and budgets are created before migrations. */
+export type Plans = readonly (Plan & { readonly name: string })[];
 
-/** Features mark first what is urgent. */
-export const FEATURE_RULES: readonly Rules[] = FEATURES.flatMap((one) => ("plan" in one ? [one] : []));
-export const BUDGET_RULES: Rules = { name: "budget", plan: planBudgets };
-const EVACUATION_RULES: Rules = { name: "evacuation", plan: planEvacuations };
-export const BEGINNING_RULES: Rules = { name: "beginnings", plan: planBeginnings };
-export const HISTORY_RULES: Rules = { name: "history", plan: planHistory };
-
-export async function carryOut(rules: readonly Rules[], world: World, deps: Deps): Promise<Result> {
+export async function carryOut(plans: Plans, deps: Deps): Promise<Result> {
   const results: Result[] = [];
-  for (const { name, plan } of rules) {
-    const { chains, again = false } = plan(world);
+  for (const { name, chains, again = false } of plans) {
     const onFailure = (_: string, failure: ClusterError) => deps.onFailure(`reconciling: ${name}`, failure);
     const performing = { cluster: deps.cluster, now: deps.clock, onFailure };
     const chained = await eachOf(chains, (chain) => perform(chain, performing), isTime(deps));
@@ -152,24 +105,6 @@ export async function carryOut(rules: readonly Rules[], world: World, deps: Deps
     results.push(...performed, { ...NOTHING, left: chained.left, again });
   }
   return sum(results);
-}
-
-/** Rules for one VMI. Budgets are created before migrations. */
-export function rulesFor({ evacuations }: World): readonly Rules[] {
-  return [...FEATURE_RULES, ...(isBudgetDue(evacuations) ? [BUDGET_RULES] : []), EVACUATION_RULES];
-}
-
-/** So long a watch may be behind: a mark that it shows may be that of the Evacuation before, and not the present one's. */
-const BEHIND_SECONDS = 60;
-
-const isSafeOnWatches = (action: Action) => isSafeOnCachedFacts(action, "Reconcile");
-
-/** Whether all that would be done may be done although the world may be old; `isSafeAction`: by what safe-actions.ts says of what has been read. */
-export function isSafe(world: World, isSafeAction = isSafeOnWatches): boolean {
-  const { evacuations, now } = world;
-  const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
-  if (hasJustEnded && evacuations.some(isActive)) return false;
-  return rulesFor(world).every(({ plan }) => plan(world).chains.flat().every(isSafeAction));
 }
 
 export function isTime({ clock, until }: Deps): () => boolean {

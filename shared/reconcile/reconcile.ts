@@ -8,29 +8,14 @@ import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { forgetMaintenance } from "../maintenance/reconcile.ts";
 import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
-import {
-  attempt,
-  BEGINNING_RULES,
-  BUDGET_RULES,
-  carryOut,
-  type Deps,
-  FEATURE_RULES,
-  HISTORY_RULES,
-  isTime,
-  NOTHING,
-  rulesFor,
-  type ReconcileRequest,
-  type Result,
-  sum,
-  type World,
-} from "./carry-out.ts";
-import { shield } from "../shield/feature.ts";
-import { observeAll } from "./observe-all.ts";
-import { observeNodes } from "./observe-nodes.ts";
+import { attempt, carryOut, type Deps, isTime, NOTHING, type ReconcileRequest, type Result, sum } from "./carry-out.ts";
+import { decideOnNodes } from "./nodes.ts";
+import type { Asked } from "./pressure.ts";
+import { scan } from "./scan.ts";
+import { decideOnShield } from "./shield.ts";
+import { decideAgain, decideFirst, type Known } from "./sources.ts";
+import { reconcileTaints } from "./taints.ts";
 import { reconcileMaintenance, type Which } from "./reconcile-maintenance.ts";
-import { reconcileTaints } from "./reconcile-taints.ts";
-import { observeShield } from "./observe-shield.ts";
-import { type Known, observeVmi } from "./observe-vmi.ts";
 import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, vmisOn } from "../kube/requests.ts";
 import { keyOf } from "../kube/objects.ts";
 
@@ -44,25 +29,22 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
   const { result } = await attempt(`reconciling VMI ${keyOf(key)}`, deps, async () => {
     for (let i = 0; i < MOST_RECONCILES; i++) {
       // What the caller knows, and what watches show, is old the second time.
-      const isFirst = i === 0;
-      const isWatched = deps.cached !== undefined;
-      const observer = { ...observerOf(deps), isWatched, cached: isFirst ? deps.cached?.(deps.cluster) : undefined };
-      const world = await observeVmi(key, observer, isFirst ? known : { pods: known.pods ?? [] });
-      const done = await carryOut(rulesFor(world), world, deps);
-      results.push({ ...done, pressed: pressedBy(world), emptied: emptiedBy(world, done) });
+      const { evacuations, plans } = await (i === 0 ? decideFirst(key, known, deps) : decideAgain(key, known, deps));
+      const done = await carryOut(plans, deps);
+      results.push({ ...done, pressed: pressedBy(evacuations), emptied: emptiedBy(evacuations, done) });
       if (!done.again) break;
     }
   });
   return sum([...results, result]);
 }
 
-function pressedBy({ evacuations }: World): readonly string[] {
+function pressedBy(evacuations: readonly EvacuationFacts[]): readonly string[] {
   const active = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
 /** A place may be free. */
-function emptiedBy({ evacuations }: World, { done }: Result): readonly string[] {
+function emptiedBy(evacuations: readonly EvacuationFacts[], { done }: Result): readonly string[] {
   if (done["WriteStatus"] === undefined) return [];
   return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
 }
@@ -141,7 +123,7 @@ async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: De
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
     // The watches show all of them.
-    const needsAll = deps.cached !== undefined || isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
+    const needsAll = deps.watched !== undefined || isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
     return await reconcileOneOfMany(key, deps, needsAll ? {} : { evacuations: ofVmi });
   };
   const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), reconcile, isTime(deps));
@@ -198,18 +180,22 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
 }
 
 /** Pressure and taints; what they start is reconciled at once. */
-async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
+async function reconcileNodes(around: Asked, deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
-  const world = await observeNodes(around, observerOf(deps));
-  const started = await carryOut([...FEATURE_RULES, BEGINNING_RULES], world, deps);
-  const forTaints = world.evacuations.filter((e) => isActive(e) && e.spec.cause === "NoExecuteTaint");
-  return sum([started, await requeue(world, started, deps), await reconcileVmisOf(forTaints, liveOf(deps))]);
+  const decided = await decideOnNodes(around, observerOf(deps));
+  const started = await carryOut(decided.plans, deps);
+  const forTaints = decided.evacuations.filter((e) => isActive(e) && e.spec.cause === "NoExecuteTaint");
+  return sum([started, await requeue(decided, started, deps), await reconcileVmisOf(forTaints, liveOf(deps))]);
 }
 
 /** What has just been created no watch may have shown yet. */
-const liveOf = (deps: Deps): Deps => ({ ...deps, cached: undefined });
+const liveOf = (deps: Deps): Deps => ({ ...deps, watched: undefined });
 
-async function requeue(before: World, started: Result, deps: Deps): Promise<Result> {
+async function requeue(
+  before: { readonly evacuations: readonly EvacuationFacts[] },
+  started: Result,
+  deps: Deps,
+): Promise<Result> {
   if (started.done["CreateEvacuation"] === undefined) return NOTHING;
   const known = new Set(before.evacuations.map(({ uid }) => uid));
   const unfinished = await unfinishedEvacuations(deps.cluster);
@@ -222,24 +208,26 @@ async function requeue(before: World, started: Result, deps: Deps): Promise<Resu
 
 /** The full scan: everything in progress, and all that no event has shown. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
-  const { world, unread } = await observeAll(observerOf(deps));
-  const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
-  const others = [...FEATURE_RULES, BEGINNING_RULES, HISTORY_RULES].map((rules) => carryOut([rules], world, deps));
-  const scans = [carryOut([BUDGET_RULES], budgeted, deps), ...others];
-  const scanned = await Promise.all(scans);
-  const unfinished = world.evacuations.filter(isUnfinished);
+  const { plans, evacuations, nodes } = await scan(observerOf(deps));
+  const scanned = await Promise.all(plans.map((plan) => carryOut([plan], deps)));
+  const unfinished = evacuations.filter(isUnfinished);
   const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
-  const isConcerned = concernedBy(world.evacuations, world.nodes);
+  const isConcerned = concernedBy(evacuations, nodes);
   const emptied = await empty(deps, { isConcerned, isThorough: true, isRolling: true });
   await attempt("removing old maintenance", deps, () => forgetMaintenance(deps));
-  return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), emptied, await reconcileShield(deps)]);
+  return sum([
+    ...scanned,
+    ofVmis,
+    await requeue({ evacuations }, sum(scanned), deps),
+    emptied,
+    await reconcileShield(deps),
+  ]);
 }
 
 async function reconcileShield(deps: Deps): Promise<Result> {
   if (!deps.settings.isShieldOn) return NOTHING;
   const work = async () => {
-    const world = await observeShield(await activeEvacuations(deps.cluster), observerOf(deps));
-    return await carryOut([shield], world, deps);
+    return await carryOut(await decideOnShield(await activeEvacuations(deps.cluster), observerOf(deps)), deps);
   };
   const { found, result } = await attempt("looking after the shield", deps, work);
   return found ?? result;

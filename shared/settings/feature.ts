@@ -25,7 +25,7 @@ export interface Feature {
   readonly withoutRelay?: string;
   /** Events that only this feature records. */
   readonly events?: readonly EventReason[];
-  /** Its rules in a reconcile: they plan nothing where their facts were not read. */
+  /** Its rules in a reconcile. */
   readonly plan?: (world: never) => Plan;
   /** Returns what the configuration sets and what has no effect, or less than expected. */
   readonly notes?: (settings: Settings) => readonly string[];

@@ -1,26 +1,90 @@
-/** Worlds for the planners: everything that a pass has observed, minimal plus one tweak. */
+/** Worlds for the planners, minimal plus one tweak. What their rules may ask for is a map of facts: whatever else they ask for fails the test. */
+import { SEEN_EVENTS } from "../../shared/evacuation/not-started.ts";
+import { textOf } from "../../shared/facts/facts.ts";
+import * as select from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/kube/action.ts";
-import { type BudgetWorld, planBudgets } from "../../shared/budget/budget.ts";
+import { budgetName, type BudgetWorld, planBudgets } from "../../shared/budget/budget.ts";
 import { type HistoryWorld, planEvacuations } from "../../shared/evacuation/plan.ts";
 import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../shared/kube/evacuation.ts";
 import type { EvacuationWorld } from "../../shared/evacuation/world.ts";
-import { budget, marked, NOW, only, settings } from "./fixtures.ts";
+import type { BudgetFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import { keyOf } from "../../shared/kube/objects.ts";
+import type { SeenEvent } from "../../shared/kube/seen-event.ts";
+import { type FactMap, factsOf } from "./facts.ts";
+import { budget, marked, NODE, NOW, only, settings, vmi as vmiNamed } from "./fixtures.ts";
 
-/** The VMI, marked, with its budget, and nothing that says that it should move; VMIs are read after Evacuations. */
-export function world(tweak: Partial<HistoryWorld> = {}): HistoryWorld {
-  return {
+export interface Around extends Omit<HistoryWorld & EvacuationWorld, "facts"> {
+  readonly nodes: readonly NodeFacts[];
+  readonly migrations: readonly MigrationFacts[];
+  readonly budgets: readonly BudgetFacts[];
+  readonly pods: readonly PodFacts[];
+  /** Without them, rules may not ask for Events. */
+  readonly events: readonly SeenEvent[] | undefined;
+  /** KubeVirt's queue: VMs that migrate, and those of them that leave node01. Without it, rules may not ask for it. */
+  readonly queue: { readonly running: number; readonly leaving: number } | undefined;
+  readonly more: FactMap;
+}
+
+/** The VMI, marked, with its budget, and nothing that says that it should move. */
+export function world(tweak: Partial<Around> = {}): HistoryWorld & EvacuationWorld {
+  const around: Around = {
     vmis: [marked()],
     evacuations: [],
+    nodes: [],
     migrations: [],
     budgets: [budget()],
     pods: [],
-    nodes: [],
+    events: undefined,
+    queue: undefined,
+    more: {},
     openNodeEvacuations: new Set(),
-    vmisAreNewer: true,
     settings: settings(),
     now: NOW,
     ...tweak,
   };
+  const { vmis, evacuations, openNodeEvacuations, settings: own, now, isWatched } = around;
+  return { vmis, evacuations, openNodeEvacuations, settings: own, now, isWatched, facts: factsOf(mapOf(around)) };
+}
+
+function mapOf({ vmis, queue, more, ...around }: Around): FactMap {
+  const kind = "virtualmachineinstances";
+  const ofQueue = queue && { [textOf({ kind, selection: select.MIGRATING_VMIS })]: migrating(queue) };
+  return Object.assign({}, ...vmis.map((vmi) => factsAround(vmi, around)), ofQueue, more);
+}
+
+type AroundVmi = Pick<Around, "nodes" | "migrations" | "budgets" | "pods" | "events">;
+
+function factsAround(vmi: VmiFacts, { nodes, migrations, budgets, pods, events }: AroundVmi): FactMap {
+  const names = [vmi.nodeName, vmi.evacuationNodeName].filter((name) => name !== undefined);
+  const key = keyOf({ namespace: vmi.namespace, name: budgetName(vmi) });
+  const ofMigrations = select.migrationsOf([vmi]).map((selection) => {
+    return [textOf({ kind: "virtualmachineinstancemigrations", selection }), migrations];
+  });
+  return {
+    ...Object.fromEntries(names.map((name) => [`nodes ${name}`, nodes.find((node) => node.name === name)])),
+    ...Object.fromEntries(ofMigrations),
+    [`poddisruptionbudgets ${key}`]: budgets.find((one) => keyOf(one) === key),
+    [textOf({ kind: "pods", selection: select.podsOf(vmi) })]: pods,
+    ...(events && eventsAbout(vmi, pods, events)),
+  };
+}
+
+function eventsAbout(vmi: VmiFacts, pods: readonly PodFacts[], events: readonly SeenEvent[]): FactMap {
+  const asked = [
+    { "involvedObject.uid": vmi.uid, reason: "FailedCreate" },
+    ...pods.map(({ uid }) => ({ "involvedObject.uid": uid, type: "Warning" })),
+  ];
+  const found = asked.map((fields) => {
+    const text = textOf({ kind: SEEN_EVENTS, selection: { namespace: vmi.namespace, fields, limit: 50 } });
+    return [text, events.filter(({ about }) => about === fields["involvedObject.uid"])];
+  });
+  return Object.fromEntries(found);
+}
+
+function migrating({ running, leaving }: NonNullable<Around["queue"]>): readonly VmiFacts[] {
+  return Array.from({ length: running }, (_, i) => {
+    return vmiNamed({ name: `moving-${i}`, isMigrating: true, nodeName: i < leaving ? NODE : "node02" });
+  });
 }
 
 export function budgetWorld(tweak: Partial<BudgetWorld> = {}): BudgetWorld {
@@ -32,12 +96,12 @@ export function plannedBudgets(tweak: Partial<BudgetWorld>): readonly Action[] {
   return planBudgets(budgetWorld(tweak)).chains.flat();
 }
 
-export function planned(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): readonly Action[] {
+export function planned(subject: EvacuationFacts, tweak: Partial<Around> = {}): readonly Action[] {
   return planEvacuations(world({ evacuations: [subject], ...tweak })).chains.flat();
 }
 
 /** What is written about this one, or what it says already. */
-export function statusAfter(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): EvacuationStatus {
+export function statusAfter(subject: EvacuationFacts, tweak: Partial<Around> = {}): EvacuationStatus {
   const writes = only("WriteStatus", planned(subject, tweak));
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }
@@ -53,7 +117,7 @@ export function inShort(actions: readonly Action[]): string {
 }
 
 /** `inShort`, and of one that ends and has left something the next look, too, which takes that back. */
-export function course(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): string {
+export function course(subject: EvacuationFacts, tweak: Partial<Around> = {}): string {
   const first = inShort(planned(subject, tweak));
   const status = statusAfter(subject, tweak);
   return isToBeReleased({ status }) ? `${first}; ${inShort(planned({ ...subject, status }, tweak))}` : first;

@@ -1,6 +1,6 @@
 /** The Events of refused shutdowns: which count, and what cannot be told from them. */
 import { expect, test } from "vitest";
-import { readRefusal } from "../../../shared/reconcile/observe-shield.ts";
+import { readRefusal } from "../../../shared/reconcile/shield.ts";
 import { json, status } from "../../support/answers.ts";
 import { at, time, vmi } from "../../support/fixtures.ts";
 import { connectToOneVm } from "../../support/client.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
-import { at, evacuation, marked, migration, NODE, node, pod, time, vmi } from "../../support/fixtures.ts";
+import { at, evacuation, marked, migration, NODE, node, pod, POD_UID, time } from "../../support/fixtures.ts";
 
 const RULING = 'admission webhook "policy.example.com" denied the request: no migration on a Sunday';
 
@@ -11,7 +11,11 @@ function cluster(migrations: readonly Parameters<typeof migration>[0][] = []): F
   const fake = new FakeCluster();
   fake.nodes.put(node());
   fake.pods.put(pod());
-  fake.vmis.put(marked(vmi()));
+  const labels = { ...pod().labels, "kubevirt.io/migrationJobUID": migration().uid };
+  const target = pod({ labels, name: "target", uid: "target", phase: "Pending", ready: false, nodeName: "node02" });
+  const isThere = migrations.some(({ phase } = {}) => phase === "Scheduling");
+  if (isThere) fake.pods.put(target);
+  fake.vmis.put(marked(isThere ? { activePods: { [POD_UID]: NODE, target: "node02" } } : {}));
   fake.migrations.put(...migrations.map((one) => migration(one)));
   const own = { phase: "Pending", attempts: 0, startTime: time(-60), sourceNode: NODE } as const;
   fake.evacuations.put(evacuation({ createdAt: at(-60).getTime(), status: { ...own } }));

@@ -7,7 +7,7 @@ import {
   uncountedFailures,
   whyFailed,
 } from "../../../shared/evacuation/attempts.ts";
-import type { EvacuationCase, MigrationQueue } from "../../../shared/evacuation/world.ts";
+import type { EvacuationCase } from "../../../shared/evacuation/world.ts";
 import type { MigrationFacts, PodFacts } from "../../../shared/kube/facts.ts";
 import type { SeenEvent } from "../../../shared/kube/seen-event.ts";
 import { OVER_QUOTA } from "../../../shared/kube/names.ts";
@@ -24,7 +24,7 @@ import {
   time,
   without,
 } from "../../support/fixtures.ts";
-import { world } from "../../support/worlds.ts";
+import { type Around, world } from "../../support/worlds.ts";
 
 // prettier-ignore
 test.each([
@@ -84,7 +84,7 @@ const listed = marked({ activePods: { [POD_UID]: NODE, target: "" } });
 
 interface Tweak {
   readonly launchers?: readonly PodFacts[];
-  readonly queue?: MigrationQueue;
+  readonly queue?: Around["queue"];
   readonly stalledSince?: string;
   readonly attempts?: number;
   readonly events?: readonly SeenEvent[];
@@ -93,19 +93,18 @@ interface Tweak {
 
 function facts(
   of: MigrationFacts,
-  { launchers = [pod()], queue, stalledSince, attempts = 0, events, off = false }: Tweak,
+  { launchers = [pod()], queue, stalledSince, attempts = 0, events = [], off = false }: Tweak,
 ): EvacuationCase {
   const seen = { type: "Stalled", status: "True", reason: "LimitsNotReached", message: "" } as const;
   const conditions = stalledSince === undefined ? [] : [{ ...seen, lastTransitionTime: stalledSince }];
   const e = evacuation({ status: { attempts, conditions, migration: { name: of.name, uid: of.uid } } });
-  const queues = queue && { queues: new Map([[NODE, queue]]) };
   const w = world({
     vmis: [listed],
     evacuations: [e],
     migrations: [of],
     pods: launchers,
-    ...queues,
-    ...(events && { events }),
+    queue,
+    events,
     ...(off && { settings: OFF }),
   });
   return { e, vmi: listed, migrations: [of], migration: of, w };
@@ -168,8 +167,8 @@ describe("why an unfinished migration cannot begin", () => {
   ])("%s", (_, given, tweak, expected) => expect(blockedBecause(given, facts(given, tweak))).toBe(expected));
 
   // prettier-ignore
-  test.each<[string, MigrationFacts, Tweak, boolean | undefined]>([
-    ["old, not looked at", old,                                  {},              undefined],
-    ["old, limits free",   old,                                  { queue: FREE }, true],
+  test.each<[string, MigrationFacts, Tweak, boolean]>([
+    ["old, limits reached", old,                                 { queue: FULL_NODE }, false],
+    ["old, limits free",    old,                                 { queue: FREE },      true],
   ])("stalled: %s", (_, given, tweak, expected) => expect(isStalled(given, facts(given, tweak))).toBe(expected));
 });

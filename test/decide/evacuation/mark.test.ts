@@ -4,8 +4,7 @@ import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";
 import { markActions, urgencyOf } from "../../../shared/evacuation/mark.ts";
 import { marked, only, settings, verbs, vmi, evacuation, migration, at, NOW } from "../../support/fixtures.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
-import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
-import { planned } from "../../support/worlds.ts";
+import { type Around, planned } from "../../support/worlds.ts";
 import { cooldownLeft, cooldownReason } from "../../../shared/evacuation/cooldown.ts";
 
 const GENTLE = { isGentle: true };
@@ -47,7 +46,7 @@ test.each(CAUSES)("%s: whether the mark waits for the budget, its urgency, and w
   expect(only("Mark", actions)).toEqual(asks ? [{ verb: "Mark", vmi: vmi(), ...source }] : []);
 });
 
-function label(e: EvacuationFacts, tweak: Partial<EvacuationWorld>): string {
+function label(e: EvacuationFacts, tweak: Partial<Around>): string {
   const failed = [migration({ phase: "Failed" })];
   const [found] = only("Label", planned(e, { migrations: failed, ...tweak }));
   return found?.urgency ?? "-";
@@ -60,7 +59,7 @@ const drained = { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] }
 const two = [migration({ phase: "Failed" }), migration({ phase: "Failed", uid: "second" })];
 
 // prettier-ignore
-test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
+test.each<readonly [what: string, EvacuationFacts, Partial<Around>, expected: string]>([
   ["the fourth: one is left",                 after(3), {},                                                   "urgent"],
   ["two at once: one is left",                after(2), { migrations: two },                                  "urgent"],
   ["the fifth: nothing follows",              after(4), {},                                                   "-"],

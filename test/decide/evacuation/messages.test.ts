@@ -1,10 +1,9 @@
 /** What an Evacuation says of a migration that goes on after it, and of one that KubeVirt leaves alone. */
 import { describe, expect, test } from "vitest";
-import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, evacuation, marked, migration, NODE, node, only, pod, POD_UID, time } from "../../support/fixtures.ts";
-import { planned, statusAfter } from "../../support/worlds.ts";
+import { type Around, planned, statusAfter } from "../../support/worlds.ts";
 
 const running = migration({ name: "kubevirts", evacuates: NODE, targetNode: "node02" });
 const pending: MigrationFacts = { ...running, phase: "Pending" };
@@ -21,7 +20,7 @@ const HERS = "; migration hers is not Lifeboat's to delete, and may still move t
 
 describe("the end of one whose migration goes on", () => {
   // prettier-ignore
-  test.each<readonly [string, EvacuationFacts, Partial<EvacuationWorld>, says: readonly [message: string, migration?: string]]>([
+  test.each<readonly [string, EvacuationFacts, Partial<Around>, says: readonly [message: string, migration?: string]]>([
     ["cancelled: what waits is deleted",       withdrawn, { migrations: [pending] }, [BY_INTENT]],
     ["cancelled: it runs",                     withdrawn, { migrations: [running] }, [`${BY_INTENT}${FINISHES}`, "kubevirts"]],
     ["cancelled: it runs, and is aborted",     withdrawn, { migrations: [{ ...running, deleting: true }] }, [BY_INTENT]],

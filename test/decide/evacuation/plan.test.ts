@@ -1,7 +1,6 @@
 /** Evacuations that begin without a request, what one that has ended takes back, and how long it stays. */
 import { describe, expect, test } from "vitest";
 import { planBeginnings, planHistory, planEvacuations } from "../../../shared/evacuation/plan.ts";
-import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import {
   endedEvacuation,
@@ -17,7 +16,7 @@ import {
   NODE,
   without,
 } from "../../support/fixtures.ts";
-import { world, inShort, planned, statusAfter } from "../../support/worlds.ts";
+import { type Around, world, inShort, planned, statusAfter } from "../../support/worlds.ts";
 
 const drained = { nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] })] };
 const resting = endedEvacuation("Abandoned", {
@@ -25,7 +24,7 @@ const resting = endedEvacuation("Abandoned", {
   status: { attempts: 5, nextAttemptTime: time(9) },
 });
 
-function begun(tweak: Partial<EvacuationWorld>) {
+function begun(tweak: Partial<Around>) {
   const { chains } = planBeginnings(world(tweak));
   return only("CreateEvacuation", chains.flat())[0]?.evacuation.spec;
 }
@@ -34,11 +33,10 @@ const MARK = "ApiEviction by KubeVirt";
 const TAINT = "DrainTaint by taint kubevirt.io/drain";
 
 // prettier-ignore
-const rows: readonly (readonly [what: string, Partial<EvacuationWorld>, expected: string])[] = [
+const rows: readonly (readonly [what: string, Partial<Around>, expected: string])[] = [
   ["a mark",                               { vmis: [marked()] },                                          MARK],
   ["… for the descheduler",                { vmis: [marked({ evictionSource: "descheduler" })] },         "Descheduler by KubeVirt"],
   ["… set again after it was given up",    { vmis: [marked()], evacuations: [resting] },                  "ApiEviction by jane"],
-  ["… in a VMI read before the Evacuations", { vmis: [marked()], vmisAreNewer: false },                   "-"],
   ["… known already",                      { vmis: [marked()], evacuations: [newborn()] },                "-"],
   ["… the one that is known is of a pod that it has left", { vmis: [marked({ activePods: { other: "node01" } })], evacuations: [evacuation()] }, MARK],
   ["… a strategy that KubeVirt does not know", { vmis: [marked({ evictionStrategy: "Odd" })] },           "-"],
@@ -69,7 +67,7 @@ const late = marked({ evacuationNodeName: "node00" });
 
 // prettier-ignore
 describe("a mark for a node that the VM has left", () => {
-  test.each<[string, Partial<EvacuationWorld>, readonly string[]]>([
+  test.each<[string, Partial<Around>, readonly string[]]>([
     ["is cleared",                               { vmis: [late] },                                                   ["Unmark"]],
     ["… at the end of one that goes on",         { vmis: [late], evacuations: [newborn()] },                         []],
     ["… is left on a VM that is being deleted",  { vmis: [{ ...late, deleting: true }] },                            []],
@@ -121,7 +119,7 @@ const ofTarget = newborn({ name: "next", uid: "next", spec: { pod: { uid: "other
 const ofAnother = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db" } });
 
 // prettier-ignore
-test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
+test.each<[string, EvacuationFacts, Partial<Around>, expected: string]>([
   ["cancelled: its mark",                       cancelled,          {},                                                   "Unmark, Released"],
   ["… and KubeVirt's migration for it",         cancelled,          { migrations: [kubevirts] },                          "Unmark, DeleteMigration, Released"],
   ["… never a person's",                        cancelled,          { migrations: [persons] },                            "Unmark, Released"],
@@ -130,18 +128,16 @@ test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>
   ["… the VM has ended since",                  cancelled,          { vmis: [marked({ phase: "Failed" })] },              "Released"],
   ["… is being deleted",                        cancelled,          { vmis: [marked({ deleting: true })] },               "Released"],
   ["… there is no such VM any more",            cancelled,          { vmis: [] },                                         "Released"],
-  ["… in a VMI read before the Evacuations",    cancelled,          { vmisAreNewer: false },                              "-"],
   ["the mark was removed: its migration",       unmarked,           { vmis: [vmi()], migrations: [kubevirts] },           "DeleteMigration, Released"],
   ["… and has been set anew: nothing is its own", unmarked,         { migrations: [kubevirts] },                                                   "Released"],
   ["moved: its label",                          ended("Moved"),     { vmis: [{ ...moved, evacuationLabel: "urgent" }] },  "Unmark, Released"],
   ["… and KubeVirt's mark that came too late",  ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: NODE }] },   "Unmark, Released"],
   ["… nor a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
   ["another one of the pod goes on: it waits",  cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "Unmark, DeleteMigration, Released"],
-  ["… and so it does while the VMI is old",     cancelled,          { evacuations: [cancelled, next], vmisAreNewer: false },     "-"],
   ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
 ])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
 
-function released(e: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}) {
+function released(e: EvacuationFacts, tweak: Partial<Around> = {}) {
   return statusAfter(e, tweak).conditions.find(({ type }) => type === "Released");
 }
 

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/evacuation/plan.ts";
 import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../../shared/kube/evacuation.ts";
-import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import { disrupted, MAINTENANCE } from "../../support/guard/disruptions.ts";
 import {
   at,
@@ -24,7 +23,7 @@ import {
   vmi,
   without,
 } from "../../support/fixtures.ts";
-import { course, planned, statusAfter, world } from "../../support/worlds.ts";
+import { type Around, course, planned, statusAfter, world } from "../../support/worlds.ts";
 
 const DRAIN = { key: "kubevirt.io/drain", effect: "NoSchedule" };
 const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
@@ -81,7 +80,7 @@ const BY_MARK = "Withdrawn MarkWithdrawn, tell";
 const BY_INTENT = "Withdrawn IntentWithdrawn, tell";
 const FAILED = "BackingOff MigrationFailed, tell";
 
-type Row = readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string];
+type Row = readonly [what: string, EvacuationFacts, Partial<Around>, expected: string];
 
 // prettier-ignore
 const rows: readonly Row[] = [
@@ -128,7 +127,6 @@ const rows: readonly Row[] = [
   ["… a migration waits",                      evacuation(), { vmis: [vmi()], migrations: [kubevirts] },                `${BY_MARK}; DeleteMigration, Released`],
   ["… a migration runs",                       evacuation(), { vmis: [vmi()], migrations: [running] },                  "Migrating Running"],
   ["… and one for a former node is left",      evacuation(), { vmis: [vmi({ evacuationNodeName: "node00" })] },         `${BY_MARK}; Unmark, Released`],
-  ["… in a VMI read before the Evacuation",    evacuation(), { vmis: [vmi()], vmisAreNewer: false },                    "-"],
   ["no mark was seen yet",                     unseen,       { vmis: [vmi()] },                                         MARKED],
   ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
   ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
@@ -221,7 +219,7 @@ describe("beside another Evacuation", () => {
   const former = { virtualMachineInstanceUID: "old" };
 
   // prettier-ignore
-  test.each<[string, EvacuationFacts, other: EvacuationFacts, Partial<EvacuationWorld>, phase: string]>([
+  test.each<[string, EvacuationFacts, other: EvacuationFacts, Partial<Around>, phase: string]>([
     ["an older one",                    evacuation(), older,                                                {},                "Duplicate"],
     ["… is withdrawn itself",           withdrawn,    older,                                                {},                "Duplicate"],
     ["… when it has moved",             evacuation(), older,                                                { vmis: [moved] }, "Moved"],

@@ -1,16 +1,29 @@
 /** Evacuations by a restart or a stop: what is written before KubeVirt is asked, and what becomes of it. */
 import { describe, expect, test } from "vitest";
-import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import type { Asking } from "../../../shared/evacuation/world.ts";
-import { node, NODE, time } from "../../support/fixtures.ts";
+import type { BudgetFacts, NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import { textOf } from "../../../shared/facts/facts.ts";
+import { SCHEDULED_PODS } from "../../../shared/facts/views.ts";
+import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
+import { launchersOf } from "../../../shared/kube/selections.ts";
+import type { FactMap } from "../../support/facts.ts";
+import { budget, node, NODE, time } from "../../support/fixtures.ts";
 import { CORDONED, own, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 import { inShort, planned, statusAfter } from "../../support/worlds.ts";
-import { vmiOf } from "../../support/preflight/fixtures.ts";
+import { launcher, vmiOf } from "../../support/preflight/fixtures.ts";
 
 const web = pinnedVm("web");
 const another = { ...web, uid: "another", nodeName: "node02", activePods: { other: "node02" } };
 const ended = { ...web, phase: "Succeeded" };
 
+interface Asking {
+  /** Undefined: there is no such object. */
+  readonly vm: object | undefined;
+  readonly ne: NodeEvacuationFacts | undefined;
+  readonly node: NodeFacts;
+  readonly budgets: readonly BudgetFacts[];
+}
+
+/** `asking`: what it depends on and has changed; undefined: a rule may not ask for it. */
 type Row = readonly [
   what: string,
   status: object,
@@ -20,15 +33,32 @@ type Row = readonly [
 ];
 
 const VM = { namespace: "apps", name: "web", uid: "vm-web", runStrategy: "Always", isChanging: false };
-/** Nothing has changed since. */
-const SAME: Asking = { vm: VM, ne: started(), node: node(CORDONED) };
+const SAME: Asking = { vm: VM, ne: started(), node: node(CORDONED), budgets: [] };
+/** Of another owner: it lets nothing go. */
+const KEEPING = budget({
+  managedByUs: false,
+  owners: [],
+  selector: { matchLabels: launcher("web").labels, matchExpressions: [] },
+});
+const POD = launcher("web");
+const LAUNCHERS = { ...launchersOf({ uid: web.uid }), namespace: "apps", unlike: { "spec.nodeName": [""] } };
+
+function factsOf({ vm, ne, budgets }: Asking): FactMap {
+  return {
+    "virtualmachines apps/web": vm,
+    nodeevacuations: ne === undefined ? [] : [ne],
+    "poddisruptionbudgets in apps": budgets,
+    [textOf({ kind: SCHEDULED_PODS, selection: LAUNCHERS })]: [POD],
+  };
+}
 
 function rowsOf(by: "Restart" | "ShutDown", rows: readonly Row[], intent = "Evacuate"): void {
-  for (const [what, status, vmi, expected, asking = {}] of rows) {
+  for (const [what, status, vmi, expected, asking] of rows) {
     test(what, () => {
       const e = own("web", { spec: { by, intent, runStrategy: "Always" }, status });
-      const read = new Map([[e.uid, { ...SAME, ...asking }]]);
-      expect(inShort(planned(e, { vmis: vmi ? [vmi] : [], budgets: [], asking: read }))).toBe(expected);
+      const around = { ...SAME, ...asking };
+      const given = asking === undefined ? {} : { nodes: [around.node], more: factsOf(around) };
+      expect(inShort(planned(e, { vmis: vmi ? [vmi] : [], ...given }))).toBe(expected);
     });
   }
 }
@@ -46,16 +76,16 @@ describe("a restart", () => {
     ["of one that has ended",                   {},                                           ended,                                  "Gone VirtualMachineInstanceGone"],
     ["of one that is gone",                     {},                                           undefined,                              "Gone VirtualMachineInstanceGone"],
     ["was asked for just now",                  RESTARTING,                                   web,                                    "-"],
-    ["was asked for a minute ago, in vain",     IN_VAIN,                                      web,                                    "Restarting NotTaken, ShutDown"],
+    ["was asked for a minute ago, in vain",     IN_VAIN,                                      web,                                    "Restarting NotTaken, ShutDown", {}],
     ["… and again just now",                    { ...IN_VAIN, nextAttemptTime: time(1) },     web,                                    "-"],
     ["… and KubeVirt has it",                   IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, isChanging: true } }],
     ["… and its owner has stopped the VM",      IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, runStrategy: "Halted" } }],
     ["… of a VM that is Manual by now",         IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: { ...VM, runStrategy: "Manual" } }],
     ["… of a VM that was deleted",              IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: undefined }],
-    ["… of a VM that can migrate now",          IN_VAIN,                                      vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
+    ["… of a VM that can migrate now",          IN_VAIN,                                      vmiOf("web"),                           "Withdrawn IntentWithdrawn",   {}],
     ["… which is paused",                       IN_VAIN,                                      web,                                    "Restarting Held",             { ne: started({ spec: { progress: "Paused" } }) }],
     ["… of a node that is uncordoned",          IN_VAIN,                                      web,                                    "Restarting Held",             { node: node() }],
-    ["… whose pod a budget keeps",              IN_VAIN,                                      web,                                    "Restarting Held",             { refusal: { reason: "BudgetExhausted", message: "m" } }],
+    ["… whose pod a budget keeps",              IN_VAIN,                                      web,                                    "Restarting Held",             { budgets: [KEEPING] }],
     ["… for one that has ended",                IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: started({ status: { phase: "Expired" } }) }],
     ["… for one that is gone",                  IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: undefined }],
     ["… of one that has moved by then",         { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],
@@ -66,11 +96,6 @@ describe("a restart", () => {
   test("because migrations fail does not ask whether the VM can migrate", () => {
     const e = own("web", { spec: { by: "Restart", inherited: { attempts: 5 } } });
     expect(inShort(planned(e, { vmis: [vmiOf("web")], budgets: [] }))).toBe("Restarting Asked, tell, ShutDown");
-  });
-
-  test("is not judged on what has not been read", () => {
-    const e = own("web", { spec: { by: "Restart", runStrategy: "Always" }, status: IN_VAIN });
-    expect(inShort(planned(e, { vmis: [web], budgets: [] }))).toBe("-");
   });
 
   test("names the VMI that it is about", () => {
@@ -104,7 +129,7 @@ describe("withdrawn", () => {
   rowsOf("Restart", [
     ["a restart that was not asked for",         {},          web,                          "Withdrawn IntentWithdrawn"],
     ["… that was asked for just now",            RESTARTING,  web,                          "-"],
-    ["… that KubeVirt has not taken up",         IN_VAIN,     web,                          "Withdrawn IntentWithdrawn"],
+    ["… that KubeVirt has not taken up",         IN_VAIN,     web,                          "Withdrawn IntentWithdrawn", {}],
     ["… that is pending",                        IN_VAIN,     web,                          "Restarting Pending", { vm: { ...VM, isChanging: true } }],
     ["… of a VM that is about to start",         RESTARTING,  { ...another, phase: "Scheduling" }, "Withdrawn IntentWithdrawn"],
     ["… of a VM that runs again",                RESTARTING,  another,                      "Restarted Restarted"],

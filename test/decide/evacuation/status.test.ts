@@ -1,7 +1,6 @@
 /** What the status of an Evacuation says, how attempts are counted in it, and what Events tell. */
 import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/evacuation/plan.ts";
-import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import { disrupted } from "../../support/guard/disruptions.ts";
 import {
@@ -24,7 +23,7 @@ import {
   VMI_UID,
   without,
 } from "../../support/fixtures.ts";
-import { planned, statusAfter, world } from "../../support/worlds.ts";
+import { type Around, planned, statusAfter, world } from "../../support/worlds.ts";
 
 const young = newborn({ createdAt: at(-4).getTime() });
 const failed = migration({ phase: "Failed", failureReason: "no room" });
@@ -72,7 +71,7 @@ describe("the status", () => {
   });
 
   // prettier-ignore
-  test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, readonly string[], next: string | undefined]>([
+  test.each<[string, EvacuationFacts, Partial<Around>, readonly string[], next: string | undefined]>([
     ["Moved",            evacuation({ status: resting }), moved,                ["Evacuated True", "Marked True", "Released True"],                 undefined],
     ["Abandoned",        exhausted,    {},                                      ["Evacuated False", "Failed True", "Marked True", "Released False"], time(320)],
     ["impossible",       impossible,   { vmis: [vmi(PINNED)] },                 ["Evacuated False", "Failed True", "Released True"],                undefined],
@@ -116,7 +115,7 @@ function stalled({ conditions }: EvacuationStatus): readonly string[] {
 }
 
 test("a migration that does not begin is stalled from the first look that finds it so, until one finds it queued", () => {
-  const running = (count: number) => ({ migrations: [old], queues: new Map([[NODE, { running: count, leaving: 1 }]]) });
+  const running = (count: number) => ({ migrations: [old], queue: { running: count, leaving: 1 }, events: [] });
   const subject = evacuation({ createdAt: at(-300).getTime() });
   expect(stalled(statusAfter(subject, running(5)))).toEqual([]);
   const found = { ...subject, status: statusAfter(subject, running(4)) };
@@ -163,7 +162,7 @@ describe("a failed attempt", () => {
     }
   });
 
-  test.each<[boolean, string, Partial<EvacuationWorld>]>([
+  test.each<[boolean, string, Partial<Around>]>([
     [true, "a failed attempt", { evacuations: [evacuation()], migrations: [failed] }],
     [true, "a new Evacuation", {}],
     [false, "a mark", { evacuations: [young] }],

@@ -107,6 +107,16 @@ test("another view of a resource is another question", async () => {
   expect(decided.answer).toEqual(["by the table", "by name"]);
 });
 
+const ofNodes = (f: Facts) => each(["a", "b"], (name) => f.get("nodes", named(name)));
+
+/** Each answers with its name. */
+const source =
+  (name: string, isCached: boolean, asked: string[]): Reads =>
+  async ({ key }) => {
+    asked.push(`${name} ${key?.name}`);
+    return await Promise.resolve({ value: name, isCached });
+  };
+
 // prettier-ignore
 test.each<[string, { isCached: boolean; isSafe: boolean }, readonly string[], readonly string[]]>([
   // The answer is              decided on                   and read
@@ -115,11 +125,20 @@ test.each<[string, { isCached: boolean; isSafe: boolean }, readonly string[], re
   ["one that no watch shows",   { isCached: false, isSafe: false }, ["watched", "watched"], ["watched a", "watched b"]],
 ])("%s: live and cached facts are never mixed", async (_, { isCached, isSafe }, answer, expected) => {
   const asked: string[] = [];
-  const source = (name: string, cached: boolean): Reads => async ({ key }) => {
-    asked.push(`${name} ${key?.name}`);
-    return await Promise.resolve({ value: name, isCached: cached });
-  };
-  const sources = { live: source("live", false), watched: source("watched", isCached) };
-  const decided = await decideSafely((f) => each(["a", "b"], (name) => f.get("nodes", named(name))), sources, () => isSafe);
+  const watched = { reads: source("watched", isCached, asked), isSafe: () => isSafe };
+  const decided = await decideSafely(ofNodes, [watched], source("live", false, asked));
   expect([decided.answer, asked]).toEqual([answer, expected]);
+});
+
+test.each([
+  ["where the answer of the one before would be safe", ["old", "newer"], "newer"],
+  ["unless that would not be safe there either", [], "live"],
+])("an unsafe answer is decided again on the next source, %s", async (_, safe, expected) => {
+  const asked: string[] = [];
+  const isSafe = (answer: readonly unknown[]) => answer.every((one) => safe.some((name) => name === one));
+  const old = { reads: source("old", true, asked), isSafe: () => false };
+  const newer = { reads: source("newer", true, asked), isSafe };
+  const decided = await decideSafely<readonly unknown[]>(ofNodes, [old, newer], source("live", false, asked));
+  expect(decided.answer).toEqual([expected, expected]);
+  expect(asked).toEqual(["old", expected].flatMap((name) => [`${name} a`, `${name} b`]));
 });

@@ -3,9 +3,10 @@ import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../..
 import { type GuardCause, GUARDED } from "../../../shared/settings/guarded.ts";
 import { type DisruptionWorld, planDisruptions } from "../../../shared/guard/disruption.ts";
 import type { NewEvacuation } from "../../../shared/kube/action.ts";
-import type { DisruptionTarget, PodFacts, Taint } from "../../../shared/kube/facts.ts";
+import type { DisruptionTarget, NodeFacts, PodFacts, Taint } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { FeatureGate, Settings } from "../../../shared/settings/settings.ts";
+import { factsOf } from "../facts.ts";
 import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "../fixtures.ts";
 
 export const SCHEDULER = "system:kube-scheduler";
@@ -130,23 +131,22 @@ export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
   return evacuation({ name: "web-drained-1", uid: "drain-uid", createdAt: at(-600).getTime(), ...tweak });
 }
 
-export function disruptionWorld(tweak: Partial<DisruptionWorld> = {}): DisruptionWorld {
-  return {
-    vmis: [vmi()],
-    evacuations: [],
-    pods: [],
-    nodes: [node()],
-    settings: guarded(),
-    now: NOW,
-    areVmisKnown: true,
-    ...tweak,
-  };
+interface Around extends Omit<DisruptionWorld, "facts"> {
+  readonly nodes: readonly NodeFacts[];
 }
 
-export function disruptionPlan(tweak: Partial<DisruptionWorld>) {
+/** Rules may ask for the nodes of the pods. */
+export function disruptionWorld({ nodes = [node()], ...tweak }: Partial<Around> = {}): DisruptionWorld {
+  const w = { vmis: [vmi()], evacuations: [], pods: [], settings: guarded(), now: NOW, ...tweak };
+  const names = w.pods.flatMap(({ nodeName }) => nodeName ?? []);
+  const map = names.map((name) => [`nodes ${name}`, nodes.find((one) => one.name === name)] as const);
+  return { ...w, facts: factsOf(Object.fromEntries(map)) };
+}
+
+export function disruptionPlan(tweak: Partial<Around>) {
   return planDisruptions(disruptionWorld(tweak));
 }
 
-export function plannedDisruptions(tweak: Partial<DisruptionWorld>) {
+export function plannedDisruptions(tweak: Partial<Around>) {
   return disruptionPlan(tweak).chains.flat();
 }

@@ -1,32 +1,32 @@
-/** Observing the VMs that the shield covers. */
+/** What is to be done about the VMs that the shield covers. */
+import type { Plans } from "./carry-out.ts";
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
+import { shield } from "../shield/feature.ts";
 import { isLookDue, type RefusedShutdown, type Shielded } from "../shield/shield.ts";
 import { eachOf } from "../evacuation/each-of.ts";
-import { NO_WORLD, type World } from "./carry-out.ts";
 import { migrationsOf } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
-export async function observeShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<World> {
+/** Reads a few VMs at a time, and each VM's trouble is its own. */
+export async function decideOnShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<Plans> {
   const { cluster, settings, now } = observer;
-  const world = { ...NO_WORLD, settings, now, evacuations };
-  if (!settings.isShieldOn) return world;
   const vmis = await cluster.list("virtualmachineinstances", { labels: { [SHIELD_LABEL]: true } });
   const names = [...new Set(vmis.flatMap(({ nodeName }) => nodeName ?? []))];
   const read = await eachOf(names, (name) => cluster.get("nodes", named(name)));
   const nodes = new Map(read.results.map((node) => [node?.name, node]));
   const { results: shielded } = await eachOf(vmis, async (vmi): Promise<Shielded> => {
-    const more = isLookDue(vmi, observer) ? await observeRefusal(vmi, observer) : { migrations: [] };
+    const more = isLookDue(vmi, observer) ? await refusalOf(vmi, observer) : { migrations: [] };
     return { vmi, node: nodes.get(vmi.nodeName), ...more };
   });
-  return { ...world, shielded };
+  return [{ name: shield.name, ...shield.plan({ settings, now, vmis: [], evacuations, pressured: [], shielded }) }];
 }
 
 /** One namespace's trouble is no other's: there the VM is allowed to end in time. */
-async function observeRefusal(vmi: VmiFacts, { cluster, onFailure }: Observer) {
+async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
     const [refusal, migrations] = await Promise.all([readRefusal(vmi, cluster), migrationsOf([vmi], cluster)]);
     return { refusal, migrations };

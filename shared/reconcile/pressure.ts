@@ -1,5 +1,8 @@
-/** Observing nodes: those that are asked for, those under pressure, who lives there, and which others have room. */
-import type { Client } from "../kube/client.ts";
+/**
+ * Reads what concerns node pressure: nodes under pressure, who lives there, and which others have room. It reads one node after another: the pods
+ * of ten nodes may be more than an isolate holds.
+ */
+import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -8,16 +11,14 @@ import { canTake, type PressureWorld, type VmOnNode, type CandidateNode } from "
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { renderTarget } from "../preflight/next-pod.ts";
 import { preflightPodSchema } from "../preflight/preflight-pod.ts";
-import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
-import { hasNoExecuteTaint, launchersOn, ofEach } from "./observe-taints.ts";
-import { readNodes } from "./observe-vmi.ts";
+import type { ReconcileRequest } from "./carry-out.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
-import { carriesDrainTaint, isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { pressure } from "../pressure/feature.ts";
 import { isFeatureOn } from "../settings/feature.ts";
-import { isGateOn } from "../settings/guarded.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
+/** What is asked for. */
 export interface Asked {
   readonly requests: readonly ReconcileRequest[];
   /** Of VMIs that are asked for: what their pods and guests show concerns node pressure too. */
@@ -26,44 +27,16 @@ export interface Asked {
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-export async function observeNodes(asked: Asked, observer: Observer): Promise<World> {
-  const { cluster, settings, now } = observer;
-  const names = asked.requests.map((r) => (r.kind === "Node" ? r.name : undefined));
-  const nodes = await readNodes(names, cluster);
-  const pressure = await observePressure({ ...asked, nodes }, observer);
-  const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
-  const isGuarded = isGateOn("NoExecuteTaint", settings);
-  const tainted = isGuarded ? nodes.filter(hasNoExecuteTaint) : [];
-  const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
-  const [vmsOnNode, leaving, pods] = await Promise.all([
-    ofEach(left, ({ name }) => vmisOn(name, cluster)),
-    // Evacuations from nodes under pressure were just read. A removed taint ends the Evacuations that it started.
-    ofEach(
-      (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
-      ({ name }) => evacuationsFrom(name, cluster),
-    ),
-    ofEach(tainted, (node) => launchersOn(node, cluster)),
-  ]);
-  const vmis = onceEach([...asked.vmis, ...vmsOnNode]);
-  const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
-  const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
-  return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods, evacuations };
-}
-
-function onceEach<T extends { readonly uid: string }>(objects: readonly T[]): readonly T[] {
-  return [...new Map(objects.map((object) => [object.uid, object])).values()];
-}
-
 interface Seen extends Asked {
   readonly nodes: readonly NodeFacts[];
 }
 
-type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
+export type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 
 /** So many nodes are asked for their room: if none of them has any, hardly another one has. */
 const MOST_CANDIDATES = 10;
 
-export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
+export async function readPressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
   if (!isFeatureOn(pressure, settings)) return { pressured: [], candidateNodes: [], signals: [] };
   const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
   const signals = signalsOf(seen, nodes);
@@ -71,7 +44,6 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   if (pressing.length === 0) return { pressured: [], candidateNodes: [], signals };
   const populations: Population[] = [];
   const candidateNodes: CandidateNode[] = [];
-  // One after another: the pods of ten nodes at a time may be more than an isolate holds.
   for (const node of pressing) populations.push(await populationOf(node, cluster));
   const isAny = populations.some(({ vmsOnNode }) => vmsOnNode.length > 0);
   const all = isAny ? await cluster.list("nodes", { as: NodeWithResources }) : [];
@@ -102,6 +74,15 @@ async function nodesConcerned(seen: Seen, cluster: Client): Promise<readonly Nod
   ];
   const missing = concerned.filter((name) => !known.has(name));
   return [...nodes, ...(await readNodes(missing, cluster))];
+}
+
+export async function readNodes(
+  names: readonly (string | undefined)[],
+  cluster: Client,
+): Promise<readonly NodeFacts[]> {
+  const distinct = [...new Set(names)].filter((name) => name !== undefined);
+  const read = await Promise.all(distinct.map((name) => cluster.get("nodes", named(name))));
+  return read.filter((node) => node !== undefined);
 }
 
 type Population = Omit<Pressure["pressured"][number], "labels">;

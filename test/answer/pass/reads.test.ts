@@ -2,12 +2,15 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ClusterError } from "../../../shared/kube/failures.ts";
-import { observeNodes } from "../../../shared/reconcile/observe-nodes.ts";
-import { observeVmi } from "../../../shared/reconcile/observe-vmi.ts";
+import { readPressure } from "../../../shared/reconcile/pressure.ts";
+import { reconcileVmi } from "../../../shared/reconcile/reconcile.ts";
+import { reconcileWithin } from "../../../functions/reconcile.ts";
+import { openApp } from "../../support/app.ts";
+import { kindOf } from "../../support/cluster/request-info.ts";
 import type { Phase } from "../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../support/cluster.ts";
 import { connectTo } from "../../support/client.ts";
-import { at, evacuation, migration, NODE, node, NOW, pod, settings, vmi } from "../../support/fixtures.ts";
+import { at, evacuation, marked, migration, NODE, node, NOW, pod, settings, vmi } from "../../support/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 
@@ -16,32 +19,55 @@ function observer(fake: FakeCluster) {
   return { cluster: connectTo(fake), settings: settings({ featureGates }), now: NOW };
 }
 
+/** The requests of a reconcile of the VM. */
+async function reconcile(fake: FakeCluster): Promise<readonly string[]> {
+  fake.configure({ disruptionBudgets: "Never" });
+  await reconcileWithin(openApp(fake).target, 20, (deps) => reconcileVmi(WEB, deps));
+  return fake.requests.map(kindOf);
+}
+
 test.each<[Phase, migrations: number]>([
   ["Pending", 1],
-  ["Duplicate", 1],
+  ["Duplicate", 0],
   ["Moved", 0],
   ["Abandoned", 0],
-])("of a VM whose only Evacuation is %s, %d migrations are read", async (phase, count) => {
+])("of a VM whose only Evacuation is %s, migrations are read %d times", async (phase, count) => {
   const fake = new FakeCluster();
-  fake.vmis.put(vmi());
+  fake.vmis.put(phase === "Pending" ? marked() : vmi());
   fake.evacuations.put(evacuation({ status: { phase } }));
   fake.migrations.put(migration());
-  expect((await observeVmi(WEB, observer(fake))).migrations).toHaveLength(count);
+  const requests = await reconcile(fake);
+  expect(requests.filter((kind) => kind === "list virtualmachineinstancemigrations")).toHaveLength(count);
 });
 
-test("KubeVirt's queue is read for a migration that may be stuck: what runs, and what leaves the node", async () => {
+test.each([
+  [
+    "as many leave the node as may: it is queued",
+    NODE,
+    "migration migration waits in KubeVirt's queue: its limits are reached",
+    undefined,
+  ],
+  [
+    "one more may leave it: it is stalled",
+    "node02",
+    "KubeVirt has not created the target pod of migration migration yet",
+    "True",
+  ],
+])("KubeVirt's queue is read for a migration that may be stuck; %s", async (_, second, message, stalled) => {
   const fake = new FakeCluster();
   const others = [
     { name: "same-node", nodeName: NODE, isMigrating: true },
-    { name: "same-node-too", nodeName: NODE, isMigrating: true },
+    { name: "second", nodeName: second, isMigrating: true },
     { name: "another-node", nodeName: "node02", isMigrating: true },
     { name: "at-rest", nodeName: NODE, isMigrating: false },
   ];
-  for (const tweak of [{}, ...others]) fake.vmis.put(vmi(tweak));
+  for (const tweak of [{}, ...others]) fake.vmis.put(marked({ ...tweak }));
   fake.evacuations.put(evacuation());
-  fake.migrations.put(migration({ phase: "Pending", createdAt: at(-3600).getTime() }));
-  const { queues } = await observeVmi(WEB, observer(fake));
-  expect(queues).toEqual(new Map([[NODE, { running: 3, leaving: 2 }]]));
+  fake.migrations.put(migration({ phase: "Pending", evacuates: NODE, createdAt: at(-3600).getTime() }));
+  await reconcile(fake);
+  const [status] = fake.evacuations.list().map((one) => one.status);
+  expect(status).toMatchObject({ phase: "Migrating", message });
+  expect(status?.conditions.find(({ type }) => type === "Stalled")?.status).toBe(stalled);
 });
 
 /** With so much memory. */
@@ -68,8 +94,11 @@ test("their pods are read one node after another, and a node that takes too long
     open.count -= 1;
     if (asked.length === 3) throw new ClusterError({ reason: "DeadlineExceeded" });
   };
-  const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
-  const { candidateNodes } = await observeNodes(told, { ...observer(fake), cluster: connectTo(fake, before) });
+  const nodes = fake.nodes.list(({ name }) => name === "full");
+  const { candidateNodes } = await readPressure(
+    { requests: [], pods: [], vmis: [], evacuations: [], nodes },
+    { ...observer(fake), cluster: connectTo(fake, before) },
+  );
   expect(candidateNodes.map((candidateNode) => candidateNode.node.name)).toEqual(["node-9", "node-5"]);
   expect(asked).toEqual([1, 1, 1, 1]);
 });
@@ -85,8 +114,8 @@ test.each([
   fake.pods.put(ending);
   fake.nodes.put(node({ pressures: ["DiskPressure"] }));
   const requests = [{ kind: "EndingPod", namespace: ending.namespace, name: ending.name, by: "Killing" }] as const;
-  const told = { requests, pods: [ending], vmis: [vmi()], evacuations: [] };
-  const { signals, pressured } = await observeNodes(told, observer(fake));
+  const told = { requests, pods: [ending], vmis: [vmi()], evacuations: [], nodes: [] };
+  const { signals, pressured } = await readPressure(told, observer(fake));
   const said = { reason: "Killing", node: expect.objectContaining({ name: NODE, pressures: ["DiskPressure"] }) };
   expect(signals).toEqual(Array(count).fill(expect.objectContaining(said)));
   expect(pressured.map((one) => one.node.name)).toEqual([NODE]);

@@ -1,0 +1,42 @@
+/** What a request to KubeVirt to restart, stop or start a VM depends on: a decision asks for it, and Lifeboat asks again just before the request. */
+import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
+import { type Facts, together } from "../facts/facts.ts";
+import { SCHEDULED_PODS } from "../facts/views.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import type { NodeFacts } from "../kube/facts.ts";
+import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
+import { named } from "../kube/objects.ts";
+import { launchersOf } from "../kube/selections.ts";
+import { isRestart } from "./shutdown.ts";
+
+/** Undefined: the object does not exist. */
+export interface Asking {
+  readonly vm: VirtualMachineFacts | undefined;
+  readonly ne: NodeEvacuationFacts | undefined;
+  readonly node: NodeFacts | undefined;
+  /** Why an eviction of its pod would be refused. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** `vmiUID`: of the VMI that is to end; undefined: it has ended. */
+export function askingOf(e: EvacuationFacts, vmiUID: string | undefined, facts: Facts): Asking {
+  const { namespace, spec } = e;
+  const [vm, { items }, refusal] = together(
+    () => facts.get("virtualmachines", { namespace, name: spec.vmiName }),
+    () => facts.readable("nodeevacuations"),
+    () => (vmiUID === undefined ? undefined : refusalOf(e, vmiUID, facts)),
+  );
+  const ne = items.find(({ uid }) => uid === spec.nodeEvacuation?.uid);
+  return { vm, ne, node: ne && facts.get("nodes", named(ne.spec.nodeName)), refusal };
+}
+
+function refusalOf(e: EvacuationFacts, vmiUID: string, facts: Facts): Refusal | undefined {
+  const { namespace } = e;
+  const selection = { ...launchersOf({ uid: vmiUID }), namespace, unlike: { "spec.nodeName": [""] } };
+  const [pods, budgets] = together(
+    () => facts.readable(SCHEDULED_PODS, selection).items,
+    () => facts.readable("poddisruptionbudgets", { namespace }).items,
+  );
+  const ending = pods.map((pod) => ({ pod, isBack: isRestart(e) }));
+  return [...keptByBudgets(ending, budgets).values()][0];
+}

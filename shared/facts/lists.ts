@@ -1,0 +1,13 @@
+/** Facts from lists that have been read in full, for decisions on each of many objects. */
+import type { NodeFacts } from "../kube/facts.ts";
+import { type Facts, factsFrom, textOf } from "./facts.ts";
+
+/** A question about anything else is a defect. */
+export function factsOfNodes(nodes: readonly NodeFacts[]): Facts {
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  return factsFrom((question) => {
+    const { kind, key } = question;
+    if (kind === "nodes" && key !== undefined) return { value: byName.get(key.name) };
+    throw new Error(`no list answers ${textOf(question)}`);
+  });
+}

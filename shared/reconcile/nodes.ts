@@ -1,0 +1,58 @@
+/** What is to be done about nodes that events name: pressure and taints. */
+import { planByTaint } from "../evacuation/plan.ts";
+import { factsOfNodes } from "../facts/lists.ts";
+import { guard } from "../guard/feature.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { carriesDrainTaint } from "../kube/objects.ts";
+import { evacuationsFrom, vmisOn } from "../kube/requests.ts";
+import { pressure } from "../pressure/feature.ts";
+import { isGateOn } from "../settings/guarded.ts";
+import type { Observer } from "../settings/load-settings.ts";
+import { shield } from "../shield/feature.ts";
+import type { Plans } from "./carry-out.ts";
+import { type Asked, readNodes, readPressure } from "./pressure.ts";
+import { hasNoExecuteTaint, launchersOn, ofEach, ofThese } from "./taints.ts";
+
+export interface Decided {
+  readonly plans: Plans;
+  /** What the plans know of. */
+  readonly evacuations: readonly EvacuationFacts[];
+}
+
+export async function decideOnNodes(asked: Asked, observer: Observer): Promise<Decided> {
+  const { cluster, settings, now } = observer;
+  const names = asked.requests.map((r) => (r.kind === "Node" ? r.name : undefined));
+  const nodes = await readNodes(names, cluster);
+  const seen = await readPressure({ ...asked, nodes }, observer);
+  const pressured = new Set(seen.pressured.map(({ node }) => node.name));
+  const isGuarded = isGateOn("NoExecuteTaint", settings);
+  const tainted = isGuarded ? nodes.filter(hasNoExecuteTaint) : [];
+  const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
+  const [there, leaving, launchers] = await Promise.all([
+    ofEach(left, ({ name }) => vmisOn(name, cluster)),
+    // Evacuations from nodes under pressure were just read. A removed taint ends the Evacuations that it started.
+    ofEach(
+      (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
+      ({ name }) => evacuationsFrom(name, cluster),
+    ),
+    ofEach(tainted, (node) => launchersOn(node, cluster)),
+  ]);
+  const vmis = onceEach([...asked.vmis, ...there]);
+  const fromPressured = seen.pressured.flatMap((one) => one.evacuations);
+  const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
+  const pods = ofThese(vmis, launchers);
+  const here = vmis.filter(({ nodeName }) => nodes.some(({ name }) => name === nodeName));
+  const facts = factsOfNodes(nodes);
+  const w = { settings, now, facts, vmis, evacuations };
+  const plans = [
+    { name: guard.name, ...guard.plan({ ...w, pods }) },
+    { name: shield.name, ...shield.plan({ ...w, pressured: seen.pressured, shielded: [] }) },
+    { name: pressure.name, ...pressure.plan({ ...w, ...seen }) },
+    { name: "beginnings", ...planByTaint({ ...w, vmis: here }) },
+  ];
+  return { plans, evacuations };
+}
+
+function onceEach<T extends { readonly uid: string }>(objects: readonly T[]): readonly T[] {
+  return [...new Map(objects.map((object) => [object.uid, object])).values()];
+}

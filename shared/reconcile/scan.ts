@@ -1,0 +1,98 @@
+/** The full scan reads each list once, and decides on everything in them. */
+import { deschedulerSupport } from "../annotations/feature.ts";
+import { planBudgets } from "../budget/budget.ts";
+import { planBeginnings, planHistory } from "../evacuation/plan.ts";
+import { factsOfNodes } from "../facts/lists.ts";
+import { guard } from "../guard/feature.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { ClusterError } from "../kube/failures.ts";
+import type { BudgetFacts, NamespacedName, NodeFacts } from "../kube/facts.ts";
+import { isOpen } from "../kube/node-evacuation.ts";
+import { LAUNCHER, OURS } from "../kube/requests.ts";
+import { Launcher } from "../kube/schemas/kubernetes.ts";
+import { pressure } from "../pressure/feature.ts";
+import { isFeatureOn } from "../settings/feature.ts";
+import type { Observer } from "../settings/load-settings.ts";
+import { shield } from "../shield/feature.ts";
+import type { Plans } from "./carry-out.ts";
+import { readPressure } from "./pressure.ts";
+import { areTaintsConcern, ofThese, readTaints, withHold } from "./taints.ts";
+
+export interface Scanned {
+  readonly plans: Plans;
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly nodes: readonly NodeFacts[];
+}
+
+export async function scan(observer: Observer): Promise<Scanned> {
+  const { cluster, now } = observer;
+  // Before the VMIs: a mark that is missing later has been removed.
+  const evacuations = await cluster.list("evacuations");
+  // A VMI that cannot be understood may have a budget, and pods, all the same.
+  let complete = true;
+  const onOdd = () => {
+    complete = false;
+  };
+  const reading = cluster.list("virtualmachineinstances", { onOdd });
+  const [vmis, nodes, openNodeEvacuations] = await Promise.all([reading, cluster.list("nodes"), readOpen(observer)]);
+  const [{ budgets, unread }, launchers, around] = await Promise.all([
+    // Also where none are wanted: those of before are removed.
+    readBudgets(vmis, observer),
+    isFeatureOn(deschedulerSupport, observer.settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
+    readPressure({ vmis, nodes, pods: [], requests: [], evacuations }, observer),
+  ]);
+  const settings = await withHold(observer.settings, cluster);
+  const tainted = areTaintsConcern(settings) ? (await readTaints(nodes, cluster)).launchers : [];
+  const pods = complete ? tainted : ofThese(vmis, tainted);
+  const seen = { settings, now, facts: factsOfNodes(nodes), vmis, evacuations };
+  const budgeted = vmis.filter(({ namespace }) => !unread.has(namespace));
+  const { pressured } = around;
+  const plans = [
+    { name: guard.name, ...guard.plan({ ...seen, pods }) },
+    { name: shield.name, ...shield.plan({ ...seen, pressured, shielded: [] }) },
+    { name: pressure.name, ...pressure.plan({ ...seen, ...around }) },
+    { name: deschedulerSupport.name, ...deschedulerSupport.plan({ ...seen, launchers }) },
+    { name: "budget", ...planBudgets({ ...seen, vmis: budgeted, migrations: [], budgets, complete }) },
+    { name: "beginnings", ...planBeginnings(seen) },
+    { name: "history", ...planHistory({ ...seen, openNodeEvacuations }) },
+  ];
+  return { plans, evacuations, nodes };
+}
+
+/** Undefined: the manifests in the cluster are of an older version. */
+async function readOpen({ cluster, onFailure }: Observer): Promise<ReadonlySet<string> | undefined> {
+  try {
+    return new Set((await cluster.list("nodeevacuations")).filter(isOpen).map(({ uid }) => uid));
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure?.("NodeEvacuations", error);
+    return undefined;
+  }
+}
+
+/** Each holds as much as one answer may be, for any tenant may label large budgets as ours. */
+const LISTS_AT_A_TIME = 3;
+/** A list that hangs must not use up the time of other namespaces'. */
+const BUDGETS_MS = 10_000;
+
+/** By namespace, so that a tenant's budgets are at most that namespace's trouble. */
+async function readBudgets(vmis: readonly NamespacedName[], { cluster, onFailure }: Observer) {
+  const namespaces = new Set(vmis.map(({ namespace }) => namespace)).values();
+  const unread = new Set<string>();
+  const budgets: BudgetFacts[] = [];
+  const worker = async () => {
+    for (const namespace of namespaces) {
+      try {
+        budgets.push(
+          ...(await cluster.list("poddisruptionbudgets", { namespace, labels: OURS, withinMs: BUDGETS_MS })),
+        );
+      } catch (error) {
+        if (!(error instanceof ClusterError)) throw error;
+        onFailure?.("budgets", error);
+        unread.add(namespace);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LISTS_AT_A_TIME }, worker));
+  return { budgets, unread };
+}

@@ -1,0 +1,98 @@
+/** Where the facts about one VMI come from, and what may be done on each. */
+import { decide, decideSafely, type Source } from "../facts/decide.ts";
+import type { Facts, Question } from "../facts/facts.ts";
+import { givenReads, liveReads } from "../facts/reads.ts";
+import { isSafeOnCachedFacts, isSafeOnOneReading, isSafeWithLiveVmi } from "../facts/safe-actions.ts";
+import type { Action } from "../kube/action.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
+import * as select from "../kube/selections.ts";
+import { secondsSince } from "../settings/time.ts";
+import type { Deps } from "./carry-out.ts";
+import { decideOnVmi, type VmiDecision } from "./decide-on-vmi.ts";
+
+/** What the caller has read. */
+export interface Known {
+  /** The VMI's Evacuations, which were read before. */
+  readonly evacuations?: readonly EvacuationFacts[];
+  /** Pods of the VMI that an event has named. */
+  readonly pods?: readonly PodFacts[];
+  readonly reviewed?: Reviewed;
+}
+
+/** What a review has read, all of it at the same time. */
+export interface Reviewed {
+  readonly vmi: VmiFacts;
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Empty where the Evacuation has just started: KubeVirt has not seen the mark yet. */
+  readonly migrations?: readonly MigrationFacts[] | undefined;
+}
+
+/** Decides on what the caller knows or watches show, where what is to be done is safe on that; else on live facts. */
+export async function decideFirst(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
+  const beforehand = { known: known.evacuations === undefined ? [] : [evacuationsAnswer(key, known.evacuations)] };
+  const sources = sourcesOf(key, known, deps);
+  return (await decideSafely(ruleFor(key, known, deps), sources, liveReads(deps.cluster), beforehand)).answer;
+}
+
+/** Decides on live facts alone: what the caller knows, and what watches show, is old by now. */
+export async function decideAgain(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
+  return (await decide(ruleFor(key, known, deps), liveReads(deps.cluster))).answer;
+}
+
+function ruleFor(key: NamespacedName, { pods = [] }: Known, { settings, clock, watched }: Deps) {
+  const moment = { settings, now: clock(), isWatched: watched !== undefined };
+  return (facts: Facts) => decideOnVmi(key, pods, { facts, ...moment });
+}
+
+/** What may be old, in the order in which it is asked. */
+function sourcesOf(
+  key: NamespacedName,
+  { evacuations, pods = [], reviewed }: Known,
+  { cluster, watched, clock }: Deps,
+): readonly Source<VmiDecision>[] {
+  const live = liveReads(cluster);
+  if (reviewed !== undefined)
+    return [{ reads: givenReads(answersOf(key, reviewed), live), isSafe: all(isSafeOnOneReading) }];
+  if (watched === undefined || evacuations !== undefined || pods.length > 0) return [];
+  const shown = watched(cluster);
+  const isOf = (isSafeAction: (action: Action) => boolean) => (decision: VmiDecision) =>
+    !isMarkBehind(decision, clock()) && all(isSafeAction)(decision);
+  return [
+    { reads: shown, isSafe: isOf((action) => isSafeOnCachedFacts(action, "Reconcile")) },
+    // That a VM has moved is decided on a live VMI: it is newer than its Evacuation, whose version the write tests.
+    { reads: (question) => (isVmi(question) ? live : shown)(question), isSafe: isOf(isSafeWithLiveVmi) },
+  ];
+}
+
+function all(isSafe: (action: Action) => boolean) {
+  return ({ plans }: VmiDecision) => plans.every(({ chains }) => chains.flat().every(isSafe));
+}
+
+function isVmi({ kind, key }: Question): boolean {
+  return kind === "virtualmachineinstances" && key !== undefined;
+}
+
+/** So long a watch may be behind. */
+const BEHIND_SECONDS = 60;
+
+/** The mark that a watch shows may be that of the Evacuation before. */
+function isMarkBehind({ evacuations }: VmiDecision, now: Date): boolean {
+  const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
+  return hasJustEnded && evacuations.some(isActive);
+}
+
+function evacuationsAnswer(key: NamespacedName, value: readonly EvacuationFacts[]) {
+  return [{ kind: "evacuations", selection: select.evacuationsOf(key) }, { value }] as const;
+}
+
+function answersOf(key: NamespacedName, { vmi, evacuations, migrations }: Reviewed) {
+  const ofMigrations = select.migrationsOf([key]).map((selection) => {
+    return [{ kind: "virtualmachineinstancemigrations", selection }, { value: migrations }] as const;
+  });
+  return [
+    [{ kind: "virtualmachineinstances", key }, { value: vmi }] as const,
+    evacuationsAnswer(key, evacuations),
+    ...(migrations === undefined ? [] : ofMigrations),
+  ];
+}

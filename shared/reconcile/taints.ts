@@ -1,0 +1,103 @@
+/** Nodes with a NoExecute taint: who lives there, and whether the API server keeps them there. */
+import { decideSafely } from "../facts/decide.ts";
+import { each, type Facts, together } from "../facts/facts.ts";
+import { factsOfNodes } from "../facts/lists.ts";
+import * as ask from "../facts/questions.ts";
+import { liveReads } from "../facts/reads.ts";
+import { guard } from "../guard/feature.ts";
+import { type Client, named } from "../kube/client.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { HOLD_TAINTS } from "../kube/names.ts";
+import { keyOf, vmiNameOf } from "../kube/objects.ts";
+import { evacuationsFrom } from "../kube/requests.ts";
+import { launchersOn as selectLaunchersOn } from "../kube/selections.ts";
+import { isGateOn } from "../settings/guarded.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Deciding } from "../settings/time.ts";
+import { attempt, carryOut, type Deps, NOTHING, type Result, sum } from "./carry-out.ts";
+import type { Decided } from "./nodes.ts";
+
+/** Whether the policy is there is asked only where its gate is off: Lifeboat then deletes what it holds. */
+export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
+  if (isGateOn("NoExecuteTaint", settings)) return settings;
+  // One that may not be read is not known to be there.
+  const binding = await cluster.get("validatingadmissionpolicybindings", named(HOLD_TAINTS), { expect: [403] });
+  return { ...settings, isHoldingTaints: binding !== undefined };
+}
+
+/** Whether anything is to be done for what a taint drives away; `settings`: as withHold gives them. */
+export function areTaintsConcern(settings: Settings): boolean {
+  return settings.isHoldingTaints || isGateOn("NoExecuteTaint", settings);
+}
+
+export function hasNoExecuteTaint({ taints }: NodeFacts): boolean {
+  return taints.some(({ effect }) => effect === "NoExecute");
+}
+
+export function launchersOn({ name }: NodeFacts, cluster: Client): Promise<readonly PodFacts[]> {
+  return cluster.list("pods", selectLaunchersOn(name));
+}
+
+/** Launcher pods of nodes with a NoExecute taint, and Evacuations of their VMs: what an event has not shown. */
+export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
+  const tainted = nodes.filter(hasNoExecuteTaint);
+  const [launchers, evacuations] = await Promise.all([
+    ofEach(tainted, (node) => launchersOn(node, cluster)),
+    ofEach(tainted, ({ name }) => evacuationsFrom(name, cluster)),
+  ]);
+  return { launchers, evacuations };
+}
+
+/** Pods of these VMIs. The VMI of another pod is on another node, or there is none: that is for a reconcile of it. */
+export function ofThese(vmis: readonly VmiFacts[], pods: readonly PodFacts[]): readonly PodFacts[] {
+  const keys = new Set(vmis.map(keyOf));
+  return pods.filter((pod) => keys.has(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })));
+}
+
+export async function ofEach<T>(
+  nodes: readonly NodeFacts[],
+  list: (node: NodeFacts) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  return (await Promise.all(nodes.map(list))).flat();
+}
+
+function decideOnTaints({ facts, settings, now }: Deciding): Decided {
+  const nodes = facts.readable("nodes").items.filter(hasNoExecuteTaint);
+  const found = each(nodes, ({ name }) =>
+    together(
+      () => facts.readable("pods", selectLaunchersOn(name)).items,
+      () => ask.evacuationsFrom(name, facts),
+      () => ask.vmisOn(name, facts),
+    ),
+  );
+  const evacuations = found.flatMap(([, all]) => all);
+  const vmis = found.flatMap(([, , all]) => all);
+  const pods = ofThese(
+    vmis,
+    found.flatMap(([all]) => all),
+  );
+  const world = { settings, now, facts: factsOfNodes(nodes), vmis, evacuations, pods };
+  return { plans: [{ name: guard.name, ...guard.plan(world) }], evacuations };
+}
+
+function isNothingToDo({ plans }: Decided): boolean {
+  return plans.every(({ chains }) => chains.length === 0);
+}
+
+type Requeue = (before: Decided, started: Result, deps: Deps) => Promise<Result>;
+
+/** Also what was there before a gate was switched. Where nodes and pods are watched, nothing is read unless the watches show something to do. */
+export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Result> {
+  const { cluster, clock, watched } = deps;
+  const { found, result } = await attempt("reconciling tainted nodes", deps, async () => {
+    const settings = await withHold(deps.settings, cluster);
+    if (!areTaintsConcern(settings)) return NOTHING;
+    const now = clock();
+    const sources = watched === undefined ? [] : [{ reads: watched(cluster), isSafe: isNothingToDo }];
+    const rule = (facts: Facts) => decideOnTaints({ facts, settings, now });
+    const { answer } = await decideSafely(rule, sources, liveReads(cluster));
+    const started = await carryOut(answer.plans, deps);
+    return sum([started, await requeue(answer, started, deps)]);
+  });
+  return sum([found ?? NOTHING, result]);
+}
