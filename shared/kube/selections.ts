@@ -37,11 +37,6 @@ export const launchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT, [names.CREATED_BY_LABEL]: uid } };
 };
 
-export const launchersOn = (node: string): Selection => {
-  const labels = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
-  return { labels, fields: { "spec.nodeName": node } };
-};
-
 export const SOME: Selection = { limit: 250 };
 
 /** Names in a selector, as they are in a URL, a comma after each: there are proxies that take 8 KB. */
