@@ -6,6 +6,7 @@ import { readPressure } from "../../../shared/reconcile/pressure.ts";
 import { reconcileVmi } from "../../../shared/reconcile/reconcile.ts";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { openApp } from "../../support/app.ts";
+import { evictionOf } from "../../support/reviews.ts";
 import { kindOf } from "../../support/cluster/request-info.ts";
 import type { Phase } from "../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -68,6 +69,21 @@ test.each([
   const [status] = fake.evacuations.list().map((one) => one.status);
   expect(status).toMatchObject({ phase: "Migrating", message });
   expect(status?.conditions.find(({ type }) => type === "Stalled")?.status).toBe(stalled);
+});
+
+test("a mark that comes at the same time as a review, which has not read it, was not removed", async () => {
+  const fake = new FakeCluster();
+  fake.configure({ disruptionBudgets: "Never" });
+  fake.nodes.put(node());
+  fake.pods.put(pod());
+  // The mark is new: the one that the Evacuation has seen is gone since.
+  fake.vmis.put(vmi());
+  fake.evacuations.put(evacuation());
+  const app = openApp(fake);
+  await app.evict(evictionOf(pod()));
+  await app.settle();
+  expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe(NODE);
+  expect(fake.evacuations.list().map(({ status }) => status.phase)).toEqual(["Pending"]);
 });
 
 /** With so much memory. */
