@@ -1,4 +1,4 @@
-/** What is watched of node maintenance. */
+/** The kinds of node maintenance, as watched. */
 import * as z from "zod/mini";
 import { watchedKind } from "./kinds.ts";
 

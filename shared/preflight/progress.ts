@@ -80,7 +80,6 @@ function toTarget({ migration, vmi, evacuation }: Subject): string {
 }
 
 export type Mood = "waiting" | "moving" | "blocked" | "gone";
-
 export interface ProgressRow {
   readonly key: string;
   readonly isVm: boolean;
