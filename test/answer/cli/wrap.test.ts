@@ -20,12 +20,13 @@ test.each([
   expect(wrapped(text, 40)).toBe(shown);
 });
 
+async function said(machine: object): Promise<readonly string[]> {
+  const { host, err } = machineOf(machine);
+  await run(["explain", "node", "a", "--kubeconfig", "/nowhere/there/is/no/such/file"], host);
+  return err.join("").trimEnd().split("\n");
+}
+
 test("a terminal gets its width, a pipe gets whole lines", async () => {
-  const said = async (machine: object) => {
-    const { host, err } = machineOf(machine);
-    await run(["explain", "node", "a", "--kubeconfig", "/nowhere/there/is/no/such/file"], host);
-    return err.join("").trimEnd().split("\n");
-  };
   expect(Math.max(...(await said({ terminal: true, columns: 50 })).map((line) => line.length))).toBeLessThanOrEqual(50);
   expect(await said({})).toHaveLength(1);
 });
