@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { guard } from "../../../shared/guard/feature.ts";
 import type { PodFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import { HOLD_PREEMPTION } from "../../../shared/kube/names.ts";
 import { isFinal, launcherOfHotplug } from "../../../shared/kube/objects.ts";
 import type { HoldPolicy } from "../../../shared/settings/holds.ts";
 import { fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "../install/guard.ts";
@@ -27,15 +28,23 @@ export async function policies({ holdPolicies, guardSite, policyObjects }: Docto
   if (there.size === 0) return [];
   const [site, objects] = [await guardSite(), await policyObjects()];
   const isThere = ({ metadata: { name } }: Manifest) => [...there].some((policy) => policy === name);
-  const wrong = SHIPPED.filter(isThere).flatMap((manifest) => findingOf(manifest, site, objects));
+  const timeless = isTimeless(site) && !there.has(HOLD_PREEMPTION) ? [NO_CLOCK] : [];
+  const wrong = [...timeless, ...SHIPPED.filter(isThere).flatMap((manifest) => findingOf(manifest, site, objects))];
   return wrong.length > 0 ? wrong : [ok("the guard's policies fit the settings and this cluster")];
+}
+
+const WITHOUT_CLOCK = "no Lease in kube-system tells the time: preemptions are not held while Lifeboat is away";
+/** k3s on SQLite has no leader election, for example: install then leaves the policy out. */
+const NO_CLOCK = warning("preemptions are held by the webhook alone", WITHOUT_CLOCK);
+
+function isTimeless({ clock, featureGates }: GuardSite): boolean {
+  return clock === undefined && featureGates.includes("PreemptionEvictionLiveMigration");
 }
 
 function findingOf(manifest: Manifest, site: GuardSite, objects: Installed): readonly Finding[] {
   if (!isPolicyPlanned(manifest, { ...site, clock: site.clock ?? ANY_CLOCK })) return [];
   if (!isPolicyPlanned(manifest, site)) {
-    const why = "no Lease in kube-system tells the time: preemptions are not held while Lifeboat is away";
-    return [warning(`${idOf(manifest)} does not fit this cluster`, why, FIX)];
+    return [warning(`${idOf(manifest)} does not fit this cluster`, WITHOUT_CLOCK, FIX)];
   }
   const found = objects.get(idOf(manifest));
   if (found === undefined) return [failed(`${idOf(manifest)} is missing`, "its binding does nothing", FIX)];

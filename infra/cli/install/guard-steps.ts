@@ -10,6 +10,7 @@ import { handlerAdvice } from "./handler-advice.ts";
 import { type Manifest, nameOf, type Part } from "./manifests.ts";
 import { plan, type Site } from "./plan.ts";
 import type { ClusterFacts } from "./present.ts";
+import { adviseOnSchedulers } from "./schedulers.ts";
 
 interface Wanted {
   readonly facts: ClusterFacts;
@@ -26,6 +27,7 @@ export async function guardOf(
   const gates = [...facts.featureGates, ...parts.flatMap((part) => part.gates)];
   const site = await readGuardSite({ connection, host, kubevirtNamespace: facts.kubevirtNamespace, gates });
   if (site.clock === undefined) host.stderr.write(NO_CLOCK);
+  host.stderr.write(await adviseOnSchedulers(connection.send(), site.requesters));
   if (!facts.toleratesNoExecute) host.stderr.write(handlerAdvice(facts.kubevirtNamespace));
   return site;
 }

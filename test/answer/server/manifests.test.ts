@@ -1,8 +1,6 @@
 /** What an administrator applies to run Lifeboat in the cluster. That it is enough is tried in test/live/in-cluster.test.ts. */
-import { readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import { fileURLToPath } from "node:url";
-import { loadAll } from "js-yaml";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import type { Home } from "../../../infra/cli/install/plan.ts";
@@ -11,7 +9,6 @@ import { inClusterManifests } from "../../../infra/lab/stage/in-cluster.ts";
 import { build } from "../../support/manifests/kustomize.ts";
 
 const infra = new URL("../../../infra/", import.meta.url);
-const RELAY = loadAll(readFileSync(new URL("relay/kubernetes/deployment.yaml", infra), "utf8"));
 
 const Container = z.looseObject({ name: z.string() });
 const Deployment = z.object({
@@ -69,16 +66,6 @@ function isIn(address: string, cidrs: readonly string[]): boolean {
 function familyOf(address: string) {
   return isIP(address) === 4 ? "ipv4" : "ipv6";
 }
-
-test.each([
-  ["the server", deploymentIn(inClusterManifests([]))],
-  ["the relay", deploymentIn(RELAY)],
-])("the pods of %s satisfy the Pod Security Standard `restricted`", (_, { template }) => {
-  const pod = { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } };
-  const capabilities = { drop: ["ALL"] };
-  const container = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities };
-  expect(template.spec).toMatchObject({ securityContext: pod, containers: [{ securityContext: container }] });
-});
 
 const URL_OF_WORKER = "https://lifeboat.example.com/clusters/CLUSTER";
 

@@ -1,0 +1,23 @@
+/** Which accounts schedule pods in a cluster, and which of them the guard does not know. */
+import { expect, test } from "vitest";
+import { adviseOnSchedulers } from "../../../infra/cli/install/schedulers.ts";
+
+function bindings(...subjects: readonly object[]) {
+  const other = { roleRef: { name: "view" }, subjects: [{ kind: "User", name: "jane" }] };
+  return { items: [other, { roleRef: { name: "system:kube-scheduler" }, subjects }, { roleRef: { name: "none" } }] };
+}
+
+const USER = { kind: "User", name: "system:kube-scheduler" };
+const SECOND = { kind: "ServiceAccount", namespace: "batch", name: "volcano" };
+
+// prettier-ignore
+test.each([
+  ["Kubernetes' own",        bindings(USER),                                          undefined],
+  ["a second one",           bindings(USER, SECOND),                                  "preemptions by system:serviceaccount:batch:volcano"],
+  ["a group",                bindings({ kind: "Group", name: "schedulers" }),         undefined],
+  ["none that may be seen",  { kind: "Status", message: "forbidden" },                undefined],
+])("%s", async (_, body, said) => {
+  const advice = await adviseOnSchedulers(async () => await Promise.resolve({ code: 200, body, bytes: 0 }), ["system:kube-scheduler"]);
+  expect(advice).toEqual(said === undefined ? "" : expect.stringContaining(said));
+  if (said !== undefined) expect(advice).toContain('"requesters":["system:kube-scheduler","system:serviceaccount:batch:volcano"]');
+});
