@@ -80,6 +80,20 @@ export interface NodePlan {
   readonly restarts: number;
   /** Guests that end and do not start again elsewhere. */
   readonly shutdowns: number;
+  /** Seconds from the beginning of the maintenance, from 10 % to 90 %. A node with its own hour starts no earlier. */
+  readonly starts: Range;
+  readonly ends: Range;
+  /** Whether the node is empty in time, nine times of ten. Absent: no end was asked for. */
+  readonly isInTime?: boolean;
+  /** VMs that leave, of a class that no migration has proven, or whose last migrations have failed. */
+  readonly unproven: number;
+  readonly failing: number;
+  /** What its VMs need that find no room. */
+  readonly shortage?: string;
+  /** A node after which it would have room. */
+  readonly roomAfter?: string;
+  /** What keeps the node from being powered off when it is empty. */
+  readonly powerOff: readonly string[];
   readonly pods: readonly PodVerdict[];
   readonly unknown: readonly string[];
 }

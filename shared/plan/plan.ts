@@ -1,89 +1,136 @@
-/** A rolling maintenance, rehearsed: what happens on each node, in its order. */
-import type { NodeVerdict, Outcome, PodVerdict, Preflight } from "../preflight/facts.ts";
+/** A rolling maintenance, rehearsed: what happens on each node, in its order, and when. */
+import { keyOf } from "../kube/objects.ts";
+import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import { concluded } from "../preflight/verdict.ts";
-import type { NodePlan, PlanFacts, PlanOptions } from "./facts.ts";
+import { type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
+import type { NodePlan, PlanFacts, PlanOptions, Range } from "./facts.ts";
 import { type Given, givenBy } from "./judge.ts";
-import { placementOf } from "./placement.ts";
-import { hasNoRoom, type Sequence, sequenceOf, type Step } from "./sequence.ts";
+import { type Ordered, plannedOrder, shortageOf } from "./order.ts";
+import { type Placement, placementOf } from "./placement.ts";
+import { powerOffObstacles } from "./power-off.ts";
+import { rehearsed } from "./rehearsals.ts";
+import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
+import { type PlanTimes, timesOf } from "./time.ts";
 
 export interface Plan {
-  readonly nodes: readonly NodePlan[];
   readonly verdict: NodeVerdict;
+  /** In their order. */
+  readonly nodes: readonly NodePlan[];
+  /** RFC 3339. */
+  readonly begins: string;
+  /** Seconds. */
+  readonly takes: Range;
+  readonly basis: string;
+  readonly evidence: Evidence;
+  /** Nodes for which no order has room. Absent: the order was given, and needs no change. */
+  readonly stuck?: readonly string[];
+  /** What could not be read, and what cannot be judged because of that. */
+  readonly unread: readonly string[];
   /** Nodes that do not exist. */
   readonly missing: readonly string[];
 }
 
-export function planOf(f: PlanFacts, options: PlanOptions): Plan {
-  const given = givenBy(f, options);
+export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
+  const given = givenBy(f, asked);
   const start = placementOf(f);
+  const planned = asked.order === "planned" ? plannedOrder(asked.nodes, start, asked.parallel, given) : undefined;
+  const options = planned === undefined ? asked : { ...asked, nodes: planned.nodes };
   const { steps } = sequenceOf(options.nodes, start, options, given);
-  const rehearsals = rehearsalsOf(options, given).map((rehearse) => rehearse(options.nodes));
-  const nodes = steps.map((step, at) => nodePlanOf(step, doubtsOf(at, step, rehearsals)));
-  const planned = new Set(steps.map(({ node }) => node));
+  const better = planned ?? orderBeside(steps, options, start, given);
+  const evidence = evidenceOf(f);
+  const times = timesOf(steps, f, options);
+  const doubts = rehearsed(steps, options, given);
+  const seen: Seen = { f, options, evidence: classesOf(evidence), times, better };
+  const nodes = steps.map((step, at) => nodePlanOf(step, at, doubts[at] ?? [], seen));
+  const exist = new Set(f.nodes.map(({ name }) => name));
   return {
-    nodes,
     verdict: worstOf(nodes),
-    missing: options.nodes.filter((node) => !planned.has(node)),
+    nodes,
+    begins: options.at.toISOString(),
+    takes: times.total,
+    basis: times.basis,
+    evidence,
+    ...(better && { stuck: better.stuck }),
+    unread: f.unread,
+    missing: asked.nodes.filter((node) => !exist.has(node)),
   };
 }
 
-/**
- * The same again as it may turn out otherwise: VMs that leave in another order, a scheduler that fills nodes up, and nodes that are emptied
- * beside others. Only what holds in each of them is a promise.
- */
-function rehearsalsOf({ parallel, template }: PlanOptions, given: Given) {
-  const ordered = (order: typeof template.virtualMachines.order): Given => ({
-    ...given,
-    options: { ...given.options, template: { ...template, virtualMachines: { ...template.virtualMachines, order } } },
-  });
-  const others = (["LargestFirst", "SmallestFirst"] as const).filter((one) => one !== template.virtualMachines.order);
-  const ways: readonly (readonly [Given, number])[] = [
-    ...others.map((order) => [ordered(order), 0] as const),
-    [{ ...given, scoring: "MostAllocated" }, 0],
-    ...(parallel > 1 ? [[given, 1] as const] : []),
-  ];
-  return ways.map(([way, shift]) => (nodes: readonly string[]): Sequence => {
-    return sequenceOf(nodes, placementOf(given.facts), { parallel, shift }, way);
-  });
+/** Another order, if a node has no room in the given one. */
+function orderBeside(steps: readonly Step[], { nodes, parallel }: PlanOptions, start: Placement, given: Given) {
+  return steps.some(({ found }) => hasNoRoom(found)) ? plannedOrder(nodes, start, parallel, given) : undefined;
 }
 
-function doubtsOf(at: number, { node, found }: Step, rehearsals: readonly Sequence[]): readonly string[] {
-  if (hasNoRoom(found)) return [];
-  const homeless = rehearsals.flatMap(({ steps }) => {
-    const other = steps[at];
-    return other?.node === node && hasNoRoom(other.found) ? other.found.pods.filter(isHomeless) : [];
-  });
-  const [first] = homeless;
-  if (first === undefined) return [];
-  const name = `${first.namespace}/${first.vmi ?? first.name}`;
-  return [`whether every VM finds room: with other choices of the scheduler ${name} would not`];
+type Classes = ReadonlyMap<string, VmClass>;
+
+function classesOf({ classes }: Evidence): Classes {
+  return new Map(classes.flatMap((one) => one.vms.map((vm) => [vm, one] as const)));
 }
 
-function isHomeless({ room, reason }: PodVerdict): boolean {
-  return room?.fits === false || reason === "NoRestart";
+interface Seen {
+  readonly f: PlanFacts;
+  readonly options: PlanOptions;
+  readonly evidence: Classes;
+  readonly times: PlanTimes;
+  readonly better: Ordered | undefined;
 }
 
-function nodePlanOf({ node, found }: Step, doubts: readonly string[]): NodePlan {
-  const { verdict, summary, pods, unknown }: Preflight =
-    doubts.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...doubts] });
-  const of = (...outcomes: readonly Outcome[]) => vmsOf(pods.filter(({ outcome }) => outcomes.includes(outcome)));
-  const ending = vmsOf(pods.filter(({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart"));
-  const moves = vmsOf(pods.filter(({ outcome, room }) => (outcome === "Moves" || outcome === "Waits") && room?.fits));
+const NEVER: Range = { least: 0, most: 0 };
+
+function nodePlanOf(step: Step, at: number, doubts: readonly string[], seen: Seen): NodePlan {
+  const { node, found } = step;
+  const leaving = vmsOf(found.pods, isMove);
+  const failing = [...leaving].filter((vm) => seen.evidence.get(vm)?.proof === "Failing");
+  const more = [...doubts, ...failing.map((vm) => failingText(vm, seen.evidence))];
+  const { verdict, summary, pods, unknown } =
+    more.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...more] });
+  const restarts = vmsOf(pods, ({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart").size;
+  const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
+  const shortage = shortageOf(step);
+  const { until } = seen.options;
   return {
     node,
     verdict,
     summary,
-    vms: vmsOf(pods).size,
-    moves: moves.size,
-    restarts: ending.size,
-    shutdowns: of("ShutsDown").size - ending.size,
+    vms: vmsOf(pods, () => true).size,
+    moves: leaving.size,
+    restarts,
+    shutdowns: vmsOf(pods, ({ outcome }) => outcome === "ShutsDown").size - restarts,
+    starts,
+    ends,
+    ...(until && { isInTime: seen.options.at.getTime() + ends.most * 1000 <= until.getTime() }),
+    unproven: [...leaving].filter((vm) => (seen.evidence.get(vm)?.proof ?? "Unproven") === "Unproven").length,
+    failing: failing.length,
+    ...(shortage !== undefined && { shortage, ...roomAfter(node, seen) }),
+    powerOff: powerOffObstacles(step),
     pods,
     unknown,
   };
 }
 
-function vmsOf(pods: readonly PodVerdict[]): ReadonlySet<string> {
-  return new Set(pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`])));
+function isMove({ outcome, room }: PodVerdict): boolean {
+  return (outcome === "Moves" || outcome === "Waits") && room?.fits === true;
+}
+
+function failingText(vm: string, evidence: Classes): string {
+  const { times = 0, reason = "" } = evidence.get(vm)?.failed ?? {};
+  const migrations = times === 1 ? "last migration" : `last ${times} migrations`;
+  return `whether VM ${vm} moves: the ${migrations} of VMs of its kind failed: ${reason}`;
+}
+
+/** In the planned order. */
+function roomAfter(node: string, { better }: Seen): { readonly roomAfter?: string } {
+  if (better === undefined || better.stuck.includes(node)) return {};
+  const before = better.nodes[better.nodes.indexOf(node) - 1];
+  return before === undefined ? {} : { roomAfter: before };
+}
+
+function vmsOf(pods: readonly PodVerdict[], isIts: (pod: PodVerdict) => boolean): ReadonlySet<string> {
+  return new Set(
+    pods.flatMap((pod) =>
+      pod.vmi !== undefined && isIts(pod) ? [keyOf({ namespace: pod.namespace, name: pod.vmi })] : [],
+    ),
+  );
 }
 
 const WORST_FIRST = ["WillBlock", "NoRoom", "Unknown", "WillSucceedWithShutdowns"] as const;

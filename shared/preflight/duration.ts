@@ -10,7 +10,7 @@ type Timed = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
 const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
 /** A migration that has succeeded: guest memory, and how long it had a place in KubeVirt's queue. */
-interface Seen {
+export interface Seen {
   readonly key: string;
   readonly memory: number;
   readonly seconds: number;
@@ -28,7 +28,10 @@ export function durationOf(moving: readonly VmiFacts[], f: Timed): DrainTime | u
 const NEWEST = 50;
 
 /** The newest, each VM's once. Of a VM elsewhere the memory is not known: it counts as the average of those here. */
-function seenIn(moving: readonly VmiFacts[], { vmis, finished }: Timed): readonly Seen[] {
+export function seenIn(
+  moving: readonly VmiFacts[],
+  { vmis, finished }: Pick<Timed, "vmis" | "finished">,
+): readonly Seen[] {
   const usual = mean(moving.map(memoryOf));
   const memory = new Map(vmis.map((vmi) => [keyOf(vmi), memoryOf(vmi)]));
   const oldestFirst = finished.toSorted((a, b) => a.createdAt - b.createdAt);
@@ -70,7 +73,7 @@ function asBefore(moving: readonly VmiFacts[], seen: readonly Seen[], atOnce: nu
  * Seconds by memory: a line through what was seen. One size says nothing of its slope: then half of the time is to start the target pod and
  * to end the source, and half grows with the memory.
  */
-function sizeLine(seen: readonly Seen[]): (memory: number) => number {
+export function sizeLine(seen: readonly Seen[]): (memory: number) => number {
   const [memory, seconds] = [mean(seen.map((one) => one.memory)), mean(seen.map((one) => one.seconds))];
   const sum = (of: (one: Seen) => number) => seen.reduce((total, one) => total + of(one), 0);
   const weight = memory ** 2;
@@ -82,7 +85,7 @@ function sizeLine(seen: readonly Seen[]): (memory: number) => number {
 }
 
 /** Each VM takes the place that is free first. */
-function span(times: readonly number[], atOnce: number): number {
+export function span(times: readonly number[], atOnce: number): number {
   const places = Array.from({ length: Math.min(atOnce, times.length) }, () => 0);
   for (const seconds of times) {
     const first = places.indexOf(Math.min(...places));
@@ -122,7 +125,7 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-function inWords(bytesPerSecond: number): string {
+export function inWords(bytesPerSecond: number): string {
   return bytesPerSecond === BYTES_PER_SECOND.fast ? "10 Gbit/s" : `${Math.round(bytesPerSecond / MIB)} MiB/s`;
 }
 

@@ -59,6 +59,8 @@ const KEEPS = {
   Resources: ({ requests }, { room }) => room !== undefined && (1 > (room.get("pods") ?? 0) || isShort(requests, room)),
 } as const satisfies Record<string, Keeps>;
 
+const OBSTACLES = Object.entries<Keeps>(KEEPS);
+
 function isShort(requests: Resources, room: Room): boolean {
   for (const name in requests) if ((requests[name] ?? 0) > Math.max(0, room.get(name) ?? 0)) return true;
   return false;
@@ -66,7 +68,7 @@ function isShort(requests: Resources, room: Room): boolean {
 
 /** The first that keeps the pod from the node; undefined: it fits. */
 export function obstacleTo(pod: FitPod, spot: Spot, around: Around = {}): string | undefined {
-  return Object.entries<Keeps>(KEEPS).find(([, keeps]) => keeps(pod, spot, around))?.[0];
+  return OBSTACLES.find(([, keeps]) => keeps(pod, spot, around))?.[0];
 }
 
 type Requesting = Pick<FitPod, "requests"> & { readonly phase: string };

@@ -7,7 +7,7 @@ export const FEATURE = "cpu-feature.node.kubevirt.io/";
 export const MODEL = "cpu-model.node.kubevirt.io/";
 export const MIGRATION_MODEL = "cpu-model-migration.node.kubevirt.io/";
 export const VENDOR = "cpu-vendor.node.kubevirt.io/";
-const HOST_CPU = "host-model-cpu.node.kubevirt.io/";
+export const HOST_CPU = "host-model-cpu.node.kubevirt.io/";
 const HOST_FEATURE = "host-model-required-features.node.kubevirt.io/";
 
 type WithLabels = Pick<ScheduledNode, "name" | "labels">;

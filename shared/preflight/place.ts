@@ -83,6 +83,7 @@ export function placeInTurn(
   w: World,
   beside: readonly PreflightPod[] = [],
 ): ReadonlyMap<string, RoomFound> {
+  if (wanted.length === 0) return new Map();
   const holders = [...w.pods, ...beside].filter((pod) => launcherOfHotplug(pod) !== undefined);
   const labelsOf = new Map([w.node, ...w.otherNodes].map(({ name, labels }) => [name, labels]));
   const seen: Seen = { ...w, holders, labelsOf };

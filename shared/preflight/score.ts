@@ -47,9 +47,13 @@ export function bestOf(scored: Scored): FitNode | undefined {
     score(scored).forEach((points, at) => (totals[at] = (totals[at] ?? 0) + weight * points));
   }
   const podsOn = ({ name }: FitNode) => board.filled.get(name)?.pods ?? 0;
-  const ranked = nodes.map((node, at) => ({ node, total: totals[at] ?? 0, pods: podsOn(node) }));
-  return ranked.toSorted((a, b) => b.total - a.total || a.pods - b.pods || (a.node.name < b.node.name ? -1 : 1))[0]
-    ?.node;
+  const isBetter = (a: number, b: number) => {
+    const [one, other] = [nodes[a], nodes[b]];
+    const points = (totals[a] ?? 0) - (totals[b] ?? 0);
+    if (points !== 0 || one === undefined || other === undefined) return points > 0;
+    return podsOn(one) === podsOn(other) ? one.name < other.name : podsOn(one) < podsOn(other);
+  };
+  return nodes[nodes.reduce((best, _, at) => (isBetter(at, best) ? at : best), 0)];
 }
 
 function normalized(counts: readonly number[]): readonly number[] {
@@ -131,42 +135,40 @@ const RESOURCES = ["cpu", "memory"] as const;
 /** The emptiest node, or the fullest. */
 function allocated({ pod, nodes, board, scoring }: Scored): readonly number[] {
   return nodes.map((node) => {
-    const points = RESOURCES.flatMap((name) => {
+    const filled = board.filled.get(node.name);
+    let [points, counted] = [0, 0];
+    for (const name of RESOURCES) {
       const all = node.allocatable[name] ?? 0;
-      if (all === 0) return [];
-      const left = Math.max(
-        0,
-        all -
-          takenOf(name, node, board) -
-          (pod.requests[name] ?? 0) -
-          assumedOf(name, pod, board.filled.get(node.name)),
-      );
-      return [Math.floor(((scoring === "MostAllocated" ? all - left : left) * MOST) / all)];
-    });
-    return points.length === 0 ? 0 : Math.floor(points.reduce((sum, one) => sum + one, 0) / points.length);
+      if (all === 0) continue;
+      const left = Math.max(0, leftOn(name, filled) - (pod.requests[name] ?? 0) - assumedOf(name, pod, filled));
+      points += Math.floor(((scoring === "MostAllocated" ? all - left : left) * MOST) / all);
+      counted += 1;
+    }
+    return counted === 0 ? 0 : Math.floor(points / counted);
   });
 }
 
 type Name = (typeof RESOURCES)[number];
 
-function takenOf(name: Name, node: FitNode, { filled }: Board): number {
-  return (node.allocatable[name] ?? 0) - (filled.get(node.name)?.room.get(name) ?? 0);
+function leftOn(name: Name, filled: Filled | undefined): number {
+  return filled?.room.get(name) ?? 0;
 }
 
 /** Of pods without requests, the one that is to be placed included. */
-function assumedOf(name: Name, { wishes }: PreflightPod, before: Filled | undefined): number {
-  return (before?.assumed[name] ?? 0) + (wishes?.assumed[name] ?? 0);
+function assumedOf(name: Name, { wishes }: PreflightPod, filled: Filled | undefined): number {
+  return (filled?.assumed[name] ?? 0) + (wishes?.assumed[name] ?? 0);
 }
 
 /** A pod without any request is not judged by it. */
 function mostBalanced({ pod, nodes, board }: Scored): readonly number[] {
   if (RESOURCES.every((name) => (pod.requests[name] ?? 0) === 0)) return nodes.map(() => 0);
+  const shareOf = (name: Name, node: FitNode) => {
+    const all = node.allocatable[name] ?? 0;
+    if (all === 0) return undefined;
+    return Math.min(1, (all - leftOn(name, board.filled.get(node.name)) + (pod.requests[name] ?? 0)) / all);
+  };
   return nodes.map((node) => {
-    const shares = RESOURCES.flatMap((name) => {
-      const all = node.allocatable[name] ?? 0;
-      return all === 0 ? [] : [Math.min(1, (takenOf(name, node, board) + (pod.requests[name] ?? 0)) / all)];
-    });
-    const [cpu = 0, memory = cpu] = shares;
-    return Math.trunc(MOST * (1 - Math.abs(cpu - memory) / 2));
+    const [cpu, memory] = [shareOf("cpu", node), shareOf("memory", node)];
+    return cpu === undefined || memory === undefined ? MOST : Math.trunc(MOST * (1 - Math.abs(cpu - memory) / 2));
   });
 }

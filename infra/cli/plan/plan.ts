@@ -1,6 +1,7 @@
 /** `lifeboat plan`: a rolling maintenance, rehearsed: what happens on each node if they are emptied one after the other. */
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
+import { quantity } from "../../../shared/kube/schemas/fields.ts";
 import { ORDERS, type PlanOptions } from "../../../shared/plan/facts.ts";
 import { observePlan } from "../../../shared/plan/observe.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
@@ -11,6 +12,7 @@ import type { Host } from "../host.ts";
 import { EMPTY_DIR, EXIT_OF, nodesOf, SELECTOR } from "../preflight.ts";
 import { printData } from "../print.ts";
 import { type At, timeOf, TIMES } from "../time.ts";
+import { jsonOf, rollingMaintenanceOf } from "./data.ts";
 import { printPlan } from "./table.ts";
 
 interface Options {
@@ -43,20 +45,28 @@ Exit code: 0 every node gets empty, 3 one will block or has no room, 4 not every
     )
     .addOption(new Option("--parallel <number>", "nodes that are emptied at a time").argParser(countOf).default(1))
     .addOption(
+      new Option(
+        "--bandwidth <amount>",
+        "of a migration, where none has been measured: 1Gi is 1 GiB a second",
+      ).argParser(bytesOf),
+    )
+    .addOption(
       new Option("--when-blocked <what>", "what becomes of a VM that cannot move")
         .choices(WHEN_BLOCKED)
         .default("Wait" as const),
     )
     .option("--force-shutdowns", "guests end although something else blocks their node")
     .option(...EMPTY_DIR)
-    .addOption(output(["wide", "json", "yaml"], "every VM, or data"))
+    .addOption(output(["wide", "json", "yaml"], "every VM, data, or a RollingMaintenance to apply"))
     .action(
       ends(async (named, { output: form, selector, ...options }) => {
         const planned = optionsOf(options, host.now());
         const connection = connect();
         const nodes = await nodesOf(named, selector, connection);
-        const made = await rehearse({ ...planned, nodes }, { connection, host });
-        if (form === "json") printData(made, "json", host);
+        const asked = { ...planned, nodes };
+        const made = await rehearse(asked, { connection, host });
+        if (form === "json") printData(jsonOf(made), "json", host);
+        else if (form === "yaml") printData(rollingMaintenanceOf(made, asked, options.at !== undefined), "yaml", host);
         else printPlan(made, form === "wide", host);
         return EXIT_OF[made.verdict];
       }),
@@ -69,6 +79,13 @@ function countOf(text: string): number {
   const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= MOST_AT_A_TIME) return count;
   throw new InvalidArgumentError(`Expected a number from 1 to ${MOST_AT_A_TIME}.`);
+}
+
+/** Of memory that a migration copies in a second. */
+function bytesOf(text: string): number {
+  const bytes = /^[\d.]+[kKMGi]*$/.test(text) ? quantity(text) : 0;
+  if (bytes > 0 && Number.isFinite(bytes)) return bytes;
+  throw new InvalidArgumentError("Expected an amount for each second, such as 64Mi or 1Gi.");
 }
 
 interface With {

@@ -1,39 +1,37 @@
-/** How a plan is printed for people: a row for each node, then what is the matter and who can change it. */
-import type { NodePlan } from "../../../shared/plan/facts.ts";
+/** How a plan is printed for people: a row for each node in 80 columns, then what is the matter and who can change it. */
+import type { VmClass } from "../../../shared/plan/evidence.ts";
+import type { NodePlan, Range } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
+import { durationText } from "../../../shared/settings/time.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
+import type { Host, Stream } from "../host.ts";
 import { troubleOf } from "../preflight.ts";
-import type { Host } from "../host.ts";
-import { paintFor, plain, printTable } from "../print.ts";
+import { type Paint, paintFor, plain, printTable } from "../print.ts";
+import { aligned } from "../table.ts";
 
-export function printPlan(plan: Plan, wide: boolean, host: Host): void {
-  const paint = paintFor(host.stdout, host);
-  const say = (line: string) => host.stdout.write(`${line}\n`);
-  say(headline(plan));
-  printTable(["NODE", "VMS", "MOVES", "RESTARTS", "ENDS", "VERDICT"], plan.nodes.map(rowOf), host.stdout);
-  const seen = new Set<string>();
-  for (const { node, pods, unknown } of plan.nodes) {
-    for (const pod of pods.filter(isInTheWay)) {
-      const [, first = "", ...more] = troubleOf(pod, paint);
-      if (!seen.has(first)) [`${first} (${node})`, ...more].forEach(say);
-      seen.add(first);
-    }
-    for (const what of unknown) {
-      if (!seen.has(what)) say(`${paint("‼", "yellow")} not known: ${plain(what)}`);
-      seen.add(what);
-    }
-  }
+export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream = host.stdout): void {
+  const paint = paintFor(stream, host);
+  const lines = [
+    headline(plan),
+    `  ${plan.basis}; what is done on an empty node comes on top`,
+    ...rowsOf(plan, wide),
+    ...troubles(plan, paint),
+    ...evidenceLines(plan, paint),
+    ...orderLines(plan, paint),
+    summaryOf(plan),
+  ];
+  for (const line of lines) stream.write(`${line}\n`);
   if (!wide) return;
-  say("");
+  stream.write("\n");
   const rows = plan.nodes.flatMap(({ node, pods }) =>
     pods.flatMap(({ namespace, vmi, outcome, room, message }) =>
       vmi === undefined ? [] : [[node, namespace, vmi, outcome, room?.node ?? "", message]],
     ),
   );
-  printTable(["NODE", "NAMESPACE", "VM", "OUTCOME", "TO", "MESSAGE"], rows, host.stdout);
+  printTable(["NODE", "NAMESPACE", "VM", "OUTCOME", "TO", "MESSAGE"], rows, stream);
 }
 
-function headline({ nodes }: Plan): string {
+function headline({ nodes, begins, takes }: Plan): string {
   const sum = (of: (node: NodePlan) => number) => nodes.reduce((total, node) => total + of(node), 0);
   const parts = [
     counted(
@@ -49,16 +47,115 @@ function headline({ nodes }: Plan): string {
       "shutdown",
     ),
   ];
-  return `${counted(nodes.length, "node")}: ${parts.join(", ")}`;
+  const vms = new Set(
+    nodes.flatMap(({ pods }) =>
+      pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`])),
+    ),
+  );
+  const ends = `ends ${between(begins, takes)}`;
+  return `${counted(nodes.length, "node")}, ${counted(vms.size, "VM")}: ${ends}; ${parts.join(", ")}`;
 }
 
 function counted(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
-const LONGEST_NODE = 30;
+function between(begins: string, { least, most }: Range): string {
+  const [from, to] = [clockText(begins, least), clockText(begins, most)];
+  return from === to ? `at ${from}` : `between ${from} and ${to}`;
+}
 
-function rowOf({ node, vms, moves, restarts, shutdowns, verdict }: NodePlan): readonly string[] {
-  const name = node.length > LONGEST_NODE ? `${node.slice(0, LONGEST_NODE - 1)}…` : node;
-  return [name, `${vms}`, `${moves}`, `${restarts}`, `${shutdowns}`, verdict];
+/** Hours and minutes on this computer. */
+function clockText(begins: string, seconds: number): string {
+  const time = new Date(Date.parse(begins) + seconds * 1000);
+  return [time.getHours(), time.getMinutes()].map((number) => String(number).padStart(2, "0")).join(":");
+}
+
+function rangeText(begins: string, { least, most }: Range): string {
+  const [from, to] = [clockText(begins, least), clockText(begins, most)];
+  return from === to ? from : `${from}–${to}`;
+}
+
+const WIDTH = 80;
+const GAP = "  ";
+const SHORTEST_NAME = 8;
+const HEADER = ["NODE", "STARTS", "VMS", "MOVES", "ENDS", "VERDICT"] as const;
+
+/** Long names of nodes are cut, unless it is wide. */
+function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
+  const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, isInTime }) => {
+    const end = verdict === "WillBlock" || verdict === "NoRoom" ? "" : rangeText(begins, ends);
+    const late = isInTime === false ? "!" : "";
+    return [plain(node), rangeText(begins, starts), `${vms}`, `${moves}`, `${end}${late}`, verdict];
+  });
+  const others = HEADER.slice(1).map((title, at) =>
+    Math.max(title.length, ...rows.map((row) => row[at + 1]?.length ?? 0)),
+  );
+  const taken = others.reduce((sum, width) => sum + width + GAP.length, 0);
+  const longest = wide ? Infinity : Math.max(SHORTEST_NAME, WIDTH - taken);
+  const cut = (name: string) => (name.length > longest ? `${name.slice(0, longest - 1)}…` : name);
+  return aligned([HEADER, ...rows.map(([node = "", ...rest]) => [cut(node), ...rest])], { gap: GAP });
+}
+
+/** Each thing once, with the first node on which it matters. */
+function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
+  const [bad, warn] = [paint("×", "red"), paint("‼", "yellow")];
+  const lines = new Map<string, readonly string[]>();
+  const say = (key: string, ...more: readonly string[]) => void (lines.has(key) || lines.set(key, [key, ...more]));
+  for (const { node, pods, shortage, roomAfter } of nodes) {
+    if (shortage !== undefined) {
+      const hint = roomAfter === undefined ? "" : `; with --order planned ${node} goes after ${roomAfter}`;
+      say(`${bad} ${node}: ${shortage}${hint}`);
+    }
+    for (const pod of pods.filter(isInTheWay)) {
+      const [, first = "", ...more] = troubleOf(pod, paint);
+      say(first, ...more);
+    }
+  }
+  for (const what of [...unread, ...nodes.flatMap(({ unknown }) => unknown)]) say(`${warn} not known: ${plain(what)}`);
+  for (const { node, isInTime } of nodes) if (isInTime === false) say(`${warn} ${node} may not be empty in time`);
+  for (const { node, powerOff } of nodes) {
+    const [first, ...more] = powerOff;
+    const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
+    if (first !== undefined) say(`${warn} ${node} is not to be powered off: ${plain(first)}${rest}`);
+  }
+  return [...lines.values()].flat();
+}
+
+function classText({ launcher, machine, cpu, storage, architecture }: VmClass): string {
+  const image = launcher.replace(/^.*\//, "").replace(/^(.*@sha256:.{8}).*$/, "$1");
+  return [`launcher ${image}`, machine, architecture, `CPU ${cpu}`, `storage ${storage}`].filter(Boolean).join(", ");
+}
+
+function evidenceLines({ evidence: { classes, launcher = "" } }: Plan, paint: Paint): readonly string[] {
+  const warn = paint("‼", "yellow");
+  const now = launcher.replace(/^.*\//, "");
+  return classes.flatMap((one): readonly string[] => {
+    const vms = `${counted(one.vms.length, "VM")} (${plain(classText(one))})`;
+    if (one.proof === "Failing") {
+      const { times = 1, vm = "", reason = "" } = one.failed ?? {};
+      const last = times === 1 ? "the last migration" : `the last ${times} migrations`;
+      return [`${warn} ${vms}: ${last} failed; ${plain(vm)}: ${plain(reason)}`];
+    }
+    if (one.proof === "Proven") return [];
+    const [namespace = "", name = ""] = (one.canary ?? "").split("/");
+    return [
+      `${warn} ${vms}: never seen to migrate to ${plain(now)}: unproven`,
+      `    ${paint(plain(`one migration would prove them: lifeboat evacuate ${name} -n ${namespace}`), "dim")}`,
+    ];
+  });
+}
+
+function orderLines({ stuck = [] }: Plan, paint: Paint): readonly string[] {
+  if (stuck.length === 0) return [];
+  return [
+    `${paint("×", "red")} in no order that was tried is there room for what is on ${stuck.map(plain).join(", ")}`,
+  ];
+}
+
+function summaryOf({ evidence: { classes }, takes }: Plan): string {
+  const count = (proof: VmClass["proof"]) =>
+    classes.reduce((sum, one) => sum + (one.proof === proof ? one.vms.length : 0), 0);
+  const proofs = `proven ${count("Proven")} · unproven ${count("Unproven")} · failing ${count("Failing")}`;
+  return `${proofs} · takes ${durationText(takes.least)} to ${durationText(takes.most)}`;
 }

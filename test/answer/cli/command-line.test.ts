@@ -95,6 +95,7 @@ const PLACES: readonly (readonly string[])[] = [
   ["plan", "--until", "ODD"],
   ["plan", "--order", "ODD"],
   ["plan", "--parallel", "ODD"],
+  ["plan", "--bandwidth", "ODD"],
   ["plan", "--when-blocked", "ODD"],
   ["plan", "--output", "ODD"],
   ["drain", "ODD"],

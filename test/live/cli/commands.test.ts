@@ -1,11 +1,14 @@
 /** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
+import { KubeConfig } from "@kubernetes/client-node";
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { configureLifeboat } from "../../../infra/lab/stage/apply.ts";
+import { kubeFetch } from "../../../infra/relay/kube-fetch.ts";
 import { KUBEVIRT, kubeVirts } from "../../../infra/sandbox/index.ts";
 import { type Stage, startStage } from "../stage.ts";
 import { createVm, launcherOf, type Vm } from "../vm.ts";
+import { connectTo } from "../../support/client.ts";
 import { NodePreflight } from "../../support/cli/node-preflight.ts";
 import { lifeboat, type Person } from "../../support/cli/lifeboat.ts";
 
@@ -86,10 +89,44 @@ describe("plan", () => {
     const { code, out, err } = await call("plan node01 node02");
     expect(code).toBe(3);
     expect(err).toContain("reading pods");
-    expect(out.join("\n")).toMatch(/^node01 +1 +1 +.*WillSucceed$/m);
-    expect(out.join("\n")).toMatch(/^node02 +\d+ +.*WillBlock$/m);
+    expect(out.join("\n")).toMatch(/^node01 +\d\d:\d\d +1 +1 +.*WillSucceed$/m);
+    expect(out.join("\n")).toMatch(/^node02 +\d\d:\d\d.* +1 +0 +WillBlock$/m);
     expect(out.join("\n")).toMatch(/\n× VM vms\/pinned: .*\n +its owner: /);
     expect(Math.max(...out.filter((line) => /^node/i.test(line)).map(({ length }) => length))).toBeLessThanOrEqual(80);
+  });
+
+  test("-o yaml is a RollingMaintenance that the API server takes, with the order that was planned", async () => {
+    const { code, out } = await call(
+      "plan node02 node01 --order planned --at 2h --until 9h --when-blocked Restart -o yaml",
+    );
+    const printed = z.looseObject({ metadata: z.object({ name: z.string() }) }).parse(load(out.join("\n")));
+    const config = new KubeConfig();
+    config.loadFromString(stage.sandbox.kubeconfig);
+    const cluster = connectTo({ server: stage.sandbox.url, fetch: kubeFetch(config) });
+    const made = await cluster.create(
+      "rollingmaintenances",
+      { kind: "RollingMaintenance", ...printed },
+      { dryRun: true },
+    );
+    expect({ code, made: made.code, spec: made.facts().spec }).toMatchObject({
+      code: 3,
+      made: 201,
+      spec: {
+        nodes: { names: ["node01", "node02"] },
+        maxUnavailable: 1,
+        template: { virtualMachines: { whenBlocked: "Restart" } },
+      },
+    });
+  });
+
+  test("-o json: the nodes with their times, the evidence, what was not read", async () => {
+    const { out } = await call("plan node01 -o json");
+    expect(JSON.parse(out.join("\n"))).toMatchObject({
+      verdict: "WillSucceed",
+      nodes: [{ node: "node01", moves: 1, starts: { least: 0 }, pods: [{ vmi: "web", outcome: "Moves" }] }],
+      evidence: { classes: [{ proof: "Unproven" }] },
+      unread: [],
+    });
   });
 
   test("given a node that does not exist, it says so: 1", async () => {

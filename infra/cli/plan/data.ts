@@ -1,0 +1,45 @@
+/** A plan as data: JSON, and the RollingMaintenance that carries it out. */
+import { API_GROUP } from "../../../shared/kube/resources.ts";
+import type { PlanOptions } from "../../../shared/plan/facts.ts";
+import type { Plan } from "../../../shared/plan/plan.ts";
+import { isInTheWay } from "../../../shared/preflight/verdict.ts";
+
+/** Of the pods those of VMs, and those that are in the way. REFERENCE.md describes every field. */
+export function jsonOf({ missing: _, ...plan }: Plan) {
+  return {
+    ...plan,
+    nodes: plan.nodes.map((node) => ({
+      ...node,
+      pods: node.pods.filter((pod) => pod.vmi !== undefined || isInTheWay(pod)),
+    })),
+  };
+}
+
+/** In the order of the plan. Defaults are the definition's. */
+export function rollingMaintenanceOf(
+  { nodes }: Plan,
+  { at, until, parallel, template }: PlanOptions,
+  isLater: boolean,
+) {
+  const notBefore = isLater ? secondsText(at) : undefined;
+  const schedule = { ...(notBefore && { notBefore }), ...(until && { notAfter: secondsText(until) }) };
+  return {
+    apiVersion: API_GROUP,
+    kind: "RollingMaintenance",
+    metadata: { name: `maintenance-${at.toISOString().slice(0, 16).replaceAll(/\D/g, "")}` },
+    spec: {
+      nodes: { names: nodes.map(({ node }) => node) },
+      ...(Object.keys(schedule).length > 0 && { schedule }),
+      maxUnavailable: parallel,
+      template: {
+        virtualMachines: { whenBlocked: template.virtualMachines.whenBlocked },
+        forceShutdowns: template.forceShutdowns,
+        otherPods: template.otherPods,
+      },
+    },
+  };
+}
+
+function secondsText(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,93 @@
+/** An order of the nodes in which none runs out of room, with few moves. */
+import { isLauncher } from "../kube/objects.ts";
+import { filledBy } from "../preflight/board.ts";
+import { type Given, judge } from "./judge.ts";
+import { emptied, type Placement, withNode } from "./placement.ts";
+import { backAgain, hasNoRoom, type Step } from "./sequence.ts";
+
+export interface Ordered {
+  readonly nodes: readonly string[];
+  /** Nodes for which there was no room whenever it could have been their turn. They are the last ones. */
+  readonly stuck: readonly string[];
+  readonly moves: number;
+}
+
+/** The best of a few: as given, the emptiest nodes first, the fullest first. In each of them a node that has no room waits for its turn. */
+export function plannedOrder(nodes: readonly string[], start: Placement, parallel: number, given: Given): Ordered {
+  const taken = new Map(nodes.map((name) => [name, memoryOfVms(name, start)]));
+  const byMemory = (sign: number) =>
+    nodes.toSorted((a, b) => sign * ((taken.get(a) ?? 0) - (taken.get(b) ?? 0)) || (a < b ? -1 : 1));
+  const vms = nodes.reduce((sum, name) => sum + (start.podsOn.get(name) ?? []).filter(isLauncher).length, 0);
+  let best: Ordered | undefined;
+  for (const wanted of [nodes, byMemory(1), byMemory(-1)]) {
+    const found = withDeferrals(wanted, start, parallel, given);
+    if (best === undefined || isBetter(found, best)) best = found;
+    if (best.stuck.length === 0 && best.moves <= vms) break;
+  }
+  return best ?? { nodes, stuck: [], moves: 0 };
+}
+
+function isBetter(a: Ordered, b: Ordered): boolean {
+  return a.stuck.length < b.stuck.length || (a.stuck.length === b.stuck.length && a.moves < b.moves);
+}
+
+function memoryOfVms(name: string, { podsOn }: Placement): number {
+  return (podsOn.get(name) ?? []).filter(isLauncher).reduce((sum, { requests }) => sum + (requests["memory"] ?? 0), 0);
+}
+
+/** Of so many looks for each node: a large cluster without any room is not looked at for minutes. */
+const MOST_LOOKS = 4;
+
+function withDeferrals(wanted: readonly string[], start: Placement, parallel: number, given: Given): Ordered {
+  const order: string[] = [];
+  let [placement, left, looks, moves] = [start, wanted, wanted.length * MOST_LOOKS, 0];
+  while (left.length > 0) {
+    const wave: string[] = [];
+    for (const name of left) {
+      if (wave.length >= parallel || looks <= 0) break;
+      looks -= 1;
+      const next = emptiedAlone(name, placement, given);
+      if (next === undefined) continue;
+      placement = next.after;
+      moves += next.moves;
+      wave.push(name);
+    }
+    if (wave.length === 0) break;
+    placement = backAgain(placement, wave, given);
+    order.push(...wave);
+    left = left.filter((name) => !wave.includes(name));
+  }
+  return { nodes: [...order, ...left], stuck: left, moves };
+}
+
+/** Undefined: there is no room for what the node has. */
+function emptiedAlone(name: string, placement: Placement, given: Given) {
+  const cordoned = withNode(placement, name, true);
+  const one = judge(name, cordoned, given);
+  if (one === undefined || hasNoRoom(one.found)) return undefined;
+  const moves = one.found.pods.filter(({ outcome }) => outcome === "Moves").length;
+  return { after: emptied(cordoned, one.judged), moves };
+}
+
+const GIB = 1024 ** 3;
+
+/** How much memory the VMs of the node need that find no room, and what the roomiest other node has left. Undefined: it has room. */
+export function shortageOf({ found, judged }: Pick<Step, "found" | "judged">): string | undefined {
+  const homeless = found.pods.flatMap(({ room, vmi }, at) => {
+    const pod = judged.facts.pods[at];
+    return room?.fits === false && vmi !== undefined && pod !== undefined ? [pod] : [];
+  });
+  if (homeless.length === 0) return undefined;
+  const needed = homeless.reduce((sum, { requests }) => sum + (requests["memory"] ?? 0), 0);
+  const others = Map.groupBy(judged.facts.otherPods, ({ nodeName }) => nodeName);
+  const left = judged.facts.otherNodes
+    .filter(({ unschedulable, ready }) => ready && !unschedulable)
+    .map((other) => filledBy(other, others.get(other.name) ?? []).room.get("memory") ?? 0);
+  const most = Math.max(0, ...left);
+  return `${homeless.length} VM${homeless.length === 1 ? " needs" : "s need"} ${gib(needed)}; the roomiest node has ${gib(most)}`;
+}
+
+function gib(bytes: number): string {
+  const number = bytes / GIB;
+  return `${number >= 10 ? Math.round(number) : Math.round(number * 10) / 10} GiB`;
+}

@@ -1,0 +1,47 @@
+/**
+ * The same maintenance again as it may turn out otherwise: VMs that leave in another order, a scheduler that fills nodes up, and nodes that are
+ * emptied beside others. Only what holds in each of them is a promise.
+ */
+import type { PodVerdict } from "../preflight/facts.ts";
+import type { PlanOptions } from "./facts.ts";
+import type { Given } from "./judge.ts";
+import { placementOf } from "./placement.ts";
+import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
+
+/** For each step: why it may have no room all the same. */
+export function rehearsed(steps: readonly Step[], options: PlanOptions, given: Given): readonly (readonly string[])[] {
+  const doubts: (readonly string[])[] = steps.map(() => []);
+  for (const [way, shift] of waysOf(options, given)) {
+    const { steps: others } = sequenceOf(options.nodes, placementOf(given.facts), { ...options, shift }, way);
+    steps.forEach(({ found, node }, at) => {
+      const other = others[at];
+      if (other?.node !== node || hasNoRoom(found) || doubts[at]?.length !== 0) return;
+      doubts[at] = doubtsIn(other);
+    });
+  }
+  return doubts;
+}
+
+function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (readonly [Given, number])[] {
+  const ordered = (order: typeof template.virtualMachines.order): Given => ({
+    ...given,
+    options: { ...given.options, template: { ...template, virtualMachines: { ...template.virtualMachines, order } } },
+  });
+  const others = (["LargestFirst", "SmallestFirst"] as const).filter((one) => one !== template.virtualMachines.order);
+  return [
+    ...others.map((order) => [ordered(order), 0] as const),
+    [{ ...given, scoring: "MostAllocated" }, 0],
+    ...(parallel > 1 ? [[given, 1] as const] : []),
+  ];
+}
+
+function doubtsIn({ found }: Step): readonly string[] {
+  const first = found.pods.find(isHomeless);
+  if (first === undefined) return [];
+  const name = `${first.namespace}/${first.vmi ?? first.name}`;
+  return [`whether every VM finds room: with other choices of the scheduler ${name} would not`];
+}
+
+function isHomeless({ room, reason }: PodVerdict): boolean {
+  return room?.fits === false || reason === "NoRestart";
+}

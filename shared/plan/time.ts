@@ -1,0 +1,177 @@
+/** How long each node takes, from 10 % to 90 %: as VMs of this cluster have moved, drawn many times. */
+import type { VmiFacts } from "../kube/facts.ts";
+import { keyOf } from "../kube/objects.ts";
+import { inWords, type Seen, seenIn, sizeLine, span } from "../preflight/duration.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { PlanFacts, PlanOptions, Range } from "./facts.ts";
+import type { Step } from "./sequence.ts";
+
+export interface PlanTimes {
+  /** By the steps: seconds from the beginning. */
+  readonly steps: readonly { readonly starts: Range; readonly ends: Range }[];
+  readonly total: Range;
+  /** In words. */
+  readonly basis: string;
+}
+
+const DRAWS = 400;
+
+export function timesOf(
+  steps: readonly Step[],
+  f: PlanFacts,
+  options: Pick<PlanOptions, "parallel" | "bandwidth">,
+): PlanTimes {
+  const { seconds, basis } = paceOf(f, options);
+  const atOnce = atOnceOf(f.settings.limits, options.parallel);
+  const all = steps.map((step) => loadOf(step));
+  const dice = diceOf(1);
+  const draws = Array.from({ length: DRAWS }, () => drawn(steps, all, { atOnce, seconds, dice }));
+  const range = (of: (draw: Draw) => number): Range => rangeOf(draws.map(of));
+  return {
+    steps: steps.map((_, at) => ({
+      starts: range(({ starts }) => starts[at] ?? 0),
+      ends: range(({ ends }) => ends[at] ?? 0),
+    })),
+    total: range(({ ends }) => Math.max(0, ...ends)),
+    basis,
+  };
+}
+
+function atOnceOf(
+  { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode }: Settings["limits"],
+  parallel: number,
+): number {
+  return Math.max(1, Math.min(Math.floor(parallelMigrationsPerCluster / parallel), parallelOutboundMigrationsPerNode));
+}
+
+/** What takes time on a node. */
+interface Load {
+  readonly moving: readonly VmiFacts[];
+  readonly restarts: readonly VmiFacts[];
+  readonly shutdowns: readonly VmiFacts[];
+  readonly hasPods: boolean;
+}
+
+function loadOf({ found, judged }: Step): Load {
+  const vmis = new Map(judged.facts.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const of = (isIts: (pod: Step["found"]["pods"][number]) => boolean) =>
+    found.pods.filter(isIts).flatMap(({ namespace, vmi = "" }) => vmis.get(keyOf({ namespace, name: vmi })) ?? []);
+  return {
+    moving: of(({ outcome, room }) => (outcome === "Moves" || outcome === "Waits") && room?.fits === true),
+    restarts: of(({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart"),
+    shutdowns: of(({ outcome, reason }) => outcome === "ShutsDown" && reason !== "Restart"),
+    hasPods: found.pods.some(({ outcome }) => outcome === "Evicted"),
+  };
+}
+
+interface Draw {
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+}
+
+interface Drawing {
+  readonly atOnce: number;
+  readonly seconds: (vmi: VmiFacts, dice: Dice) => number;
+  readonly dice: Dice;
+}
+
+type Dice = () => number;
+
+/** Seconds that something takes, from the fastest to the slowest that is likely. */
+const TAKES = {
+  /** Until Lifeboat has cordoned the node, and KubeVirt has created the first migration. */
+  begin: [3, 12],
+  /** Pods end, most of them long before their grace period. */
+  pods: [5, 40],
+  /** Lifeboat waits for 60 s before a guest ends. */
+  wait: [60, 75],
+  start: [15, 60],
+} as const;
+
+/** The load of the network and of the nodes, which is the same for all VMs. */
+const SAME_FOR_ALL = [0.88, 1.18] as const;
+
+function drawn(steps: readonly Step[], loads: readonly Load[], { atOnce, seconds, dice }: Drawing): Draw {
+  const between = ([least, most]: readonly [number, number]) => least + (most - least) * dice();
+  const load = between(SAME_FOR_ALL);
+  const [starts, ends]: [number[], number[]] = [[], []];
+  let [began, wave, end] = [0, 0, 0];
+  steps.forEach((step, at) => {
+    if (step.wave !== wave) [began, wave] = [end, step.wave];
+    const { moving, restarts, shutdowns, hasPods } = loads[at] ?? EMPTY;
+    const guests = [...restarts, ...shutdowns].map((vmi) => between([3, graceOf(vmi)]));
+    const starting = restarts.map(() => between(TAKES.start));
+    const took =
+      between(TAKES.begin) +
+      load *
+        span(
+          moving.map((vmi) => seconds(vmi, dice)),
+          atOnce,
+        ) +
+      (guests.length > 0 ? between(TAKES.wait) : 0) +
+      sum(guests) +
+      sum(starting) +
+      (hasPods ? between(TAKES.pods) : 0);
+    starts.push(began);
+    ends.push(began + took);
+    end = Math.max(end, began + took);
+  });
+  return { starts, ends };
+}
+
+const EMPTY: Load = { moving: [], restarts: [], shutdowns: [], hasPods: false };
+const USUAL_GRACE = 60;
+
+function graceOf({ graceSeconds = USUAL_GRACE }: VmiFacts): number {
+  return Math.max(3, Math.min(graceSeconds, USUAL_GRACE));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, one) => total + one, 0);
+}
+
+/** Without a finished migration: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
+const UNMEASURED = { fast: 1.25e9, slow: 64 * 1024 ** 2 } as const;
+/** To start the target pod, and to end the source. */
+const AROUND = [4, 25] as const;
+
+function paceOf(f: PlanFacts, { bandwidth }: Pick<PlanOptions, "bandwidth">) {
+  const seen = seenIn(f.vmis, { vmis: f.vmis, finished: f.migrations });
+  if (seen.length > 0 && bandwidth === undefined) return asBefore(seen);
+  const limit = f.settings.limits.bandwidthPerMigration ?? Infinity;
+  const [fast, slow] =
+    bandwidth === undefined
+      ? [Math.min(UNMEASURED.fast, limit), Math.min(UNMEASURED.slow, limit)]
+      : [bandwidth * 1.1, bandwidth * 0.75];
+  const seconds = ({ guestMemory = 0 }: VmiFacts, dice: Dice) =>
+    AROUND[0] + (AROUND[1] - AROUND[0]) * dice() + guestMemory / (slow * (fast / slow) ** dice());
+  const basis =
+    bandwidth === undefined
+      ? `no finished migration to go by: between ${inWords(slow)} and ${inWords(fast)} for each VM (--bandwidth says it)`
+      : `${inWords(bandwidth)} for each VM, as --bandwidth says`;
+  return { seconds, basis };
+}
+
+function asBefore(seen: readonly Seen[]) {
+  const bySize = sizeLine(seen);
+  const ratios = seen.map(({ memory, seconds }) => seconds / Math.max(1, bySize(memory)));
+  const seconds = ({ guestMemory = 0 }: VmiFacts, dice: Dice) =>
+    bySize(guestMemory) * (ratios[Math.floor(dice() * ratios.length)] ?? 1);
+  const count = `${seen.length} finished migration${seen.length === 1 ? "" : "s"}`;
+  return { seconds, basis: `based on ${count} of this cluster, their sizes, and KubeVirt's limits` };
+}
+
+function rangeOf(values: readonly number[]): Range {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
+  return { least: at(0.1), most: at(0.9) };
+}
+
+/** The same numbers for the same seed: the same cluster gives the same plan. Upstream: the constants of Numerical Recipes. */
+function diceOf(seed: number): Dice {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

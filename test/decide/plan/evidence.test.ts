@@ -1,0 +1,105 @@
+/** Classes of VMs, and what finished migrations say of them. */
+import { expect, test } from "vitest";
+import type { PlanFacts, PlanMigration, PlanPod } from "../../../shared/plan/facts.ts";
+import { evidenceOf } from "../../../shared/plan/evidence.ts";
+import { planOf } from "../../../shared/plan/plan.ts";
+import { migration, NOW } from "../../support/fixtures.ts";
+import { cluster, IMAGE, options, type Resident, vm } from "../../support/plan/clusters.ts";
+
+const OLD = "virt-launcher:v1.8.0";
+const at = (minutes: number) => NOW.getTime() - minutes * 60_000;
+
+/** A VM whose launcher is old. */
+const old = (name: string, tweak: Parameters<typeof vm>[2] = {}): Resident =>
+  vm(name, 2, { ...tweak, pod: { image: OLD, createdAt: at(9000), ...tweak.pod } });
+
+const attempt = (name: string, minutesAgo: number, tweak: Partial<PlanMigration>): PlanMigration => ({
+  ...migration({ name: `m-${name}-${minutesAgo}`, uid: `m-${name}-${minutesAgo}`, vmiName: name, phase: "Succeeded" }),
+  createdAt: at(minutesAgo),
+  sourceNode: "node01",
+  targetNode: "node02",
+  ...tweak,
+});
+
+/** The pod that the VM had before its last migration. */
+const source = (name: string): PlanPod => ({
+  ...old(name).pod,
+  name: `source-${name}`,
+  uid: `source-${name}`,
+  nodeName: "node01",
+  phase: "Succeeded",
+});
+
+const moved = attempt("moved", 60, { sourcePod: "source-moved", targetPod: "virt-launcher-moved-x7k2p" });
+const failed = (name: string, minutesAgo: number) =>
+  attempt(name, minutesAgo, { phase: "Failed", failureReason: "guest CPU doesn't match specification" });
+
+/** One VM that has migrated from the old launcher, and two that have not. */
+function fleet(migrations: readonly PlanMigration[], more: readonly Resident[] = []): PlanFacts {
+  const f = cluster({ node01: [old("a"), old("b"), ...more], node02: [vm("moved")], node03: [] }, { migrations });
+  return { ...f, pods: [...f.pods, source("moved")] };
+}
+
+const proofs = (f: PlanFacts) =>
+  evidenceOf(f).classes.map(({ launcher, vms, proof, canary }) => [launcher, vms.join(" "), proof, canary]);
+
+test("a migration to today's launcher proves the class that its VM was in, not the one that it is in now", () => {
+  expect(proofs(fleet([moved]))).toEqual([
+    [OLD, "apps/a apps/b", "Proven", undefined],
+    [IMAGE, "apps/moved", "Unproven", "apps/moved"],
+  ]);
+});
+
+test("without the source pod nothing says which class has migrated", () => {
+  const f = fleet([moved]);
+  expect(proofs({ ...f, pods: f.pods.filter(({ name }) => name !== "source-moved") })[0]).toEqual([
+    OLD,
+    "apps/a apps/b",
+    "Unproven",
+    "apps/a",
+  ]);
+});
+
+test("a canary is chosen before others", () => {
+  expect(proofs(fleet([], [old("lent", { vmi: { isCanary: true } })]))[0]?.[3]).toBe("apps/lent");
+});
+
+// prettier-ignore
+test.each<[string, Partial<Resident["vmi"] & object>]>([
+  ["machine type",    { kind: { machine: "pc-q35-rhel9", architecture: "amd64", cpuModel: "host-model", storage: "block/RWX" } }],
+  ["CPU model",       { kind: { machine: "q35", architecture: "amd64", cpuModel: "Haswell", storage: "block/RWX" } }],
+  ["kind of storage", { kind: { machine: "q35", architecture: "amd64", cpuModel: "host-model", storage: "filesystem/RWX" } }],
+  ["architecture",    { kind: { machine: "q35", architecture: "arm64", cpuModel: "host-model", storage: "block/RWX" } }],
+])("a VM of another %s is of another class", (_, vmi) => {
+  expect(proofs(fleet([moved], [old("other", { vmi })])).filter(([, vms]) => vms === "apps/other")).toEqual([
+    [OLD, "apps/other", "Unproven", "apps/other"],
+  ]);
+});
+
+test("the last attempts decide: a class fails until a migration succeeds again", () => {
+  const [oldest] = evidenceOf(fleet([moved, failed("a", 30), failed("b", 20)])).classes;
+  expect(oldest).toMatchObject({
+    proof: "Failing",
+    failed: { times: 2, vm: "apps/b", reason: "guest CPU doesn't match specification" },
+  });
+  expect(evidenceOf(fleet([failed("a", 90), moved])).classes[0]?.proof).toBe("Proven");
+});
+
+test("a migration that never had a target says nothing of its VM", () => {
+  const { targetNode: _, failureReason: __, ...withdrawn } = failed("a", 30);
+  expect(evidenceOf(fleet([moved, withdrawn])).classes[0]?.proof).toBe("Proven");
+});
+
+test("a node with a VM of a failing class is Unknown at best; unproven VMs are counted beside the verdict", () => {
+  const plan = (f: PlanFacts) => planOf(f, options(f, { nodes: ["node01"] })).nodes[0];
+  expect(plan(fleet([moved]))).toMatchObject({ verdict: "WillSucceed", unproven: 0, failing: 0 });
+  expect(plan(fleet([]))).toMatchObject({ verdict: "WillSucceed", unproven: 2, failing: 0 });
+  expect(plan(fleet([moved, failed("a", 30)]))).toMatchObject({
+    verdict: "Unknown",
+    failing: 2,
+    unknown: [
+      "whether VM apps/a moves: the last migration of VMs of its kind failed: guest CPU doesn't match specification",
+      "whether VM apps/b moves: the last migration of VMs of its kind failed: guest CPU doesn't match specification",
+    ],
+  });
+});

@@ -1,0 +1,31 @@
+/** The planned order: no node runs out of room, and few VMs move twice. */
+import { expect, test } from "vitest";
+import { planOf } from "../../../shared/plan/plan.ts";
+import { cluster, options, vm } from "../../support/plan/clusters.ts";
+
+test("the planned order has room where one exists", () => {
+  const f = cluster({ node01: [vm("a", 14)], node02: [vm("b", 6)], node03: [vm("c", 4)] });
+  const given = planOf(f, options(f));
+  expect(given.nodes[0]).toMatchObject({
+    node: "node01",
+    verdict: "NoRoom",
+    shortage: "1 VM needs 14 GiB; the roomiest node has 12 GiB",
+  });
+  const planned = planOf(f, options(f, { order: "planned" }));
+  expect(planned.nodes.map(({ node, verdict }) => [node, verdict])).toEqual([
+    ["node02", "WillSucceed"],
+    ["node01", "WillSucceed"],
+    ["node03", "WillSucceed"],
+  ]);
+  expect(planned.stuck).toEqual([]);
+  expect(given.nodes[0]?.roomAfter).toBe("node02");
+});
+
+test("if there is no such order, the plan says which nodes are in the way and how much is missing", () => {
+  const f = cluster({ node01: [vm("a", 12)], node02: [vm("b", 12)], node03: [vm("c", 12)] });
+  const { stuck, nodes } = planOf(f, options(f, { order: "planned" }));
+  expect(stuck).toEqual(["node01", "node02", "node03"]);
+  expect(nodes.map(({ shortage }) => shortage)).toEqual(
+    Array(3).fill("1 VM needs 12 GiB; the roomiest node has 4 GiB"),
+  );
+});
