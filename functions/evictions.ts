@@ -184,7 +184,7 @@ function isWorthALook({ decision, facts, created, isCached }: Review, vmi: VmiFa
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
-  const isActed = decision.actions.length > 0;
+  const isActed = decision.actions.some(({ verb }) => verb !== "AddRequester");
   if (evacuations.some(isActive)) return isActed || evacuations.some((e) => isDue(e, vmi, facts));
   // A VM that may stay must not be kept by a budget of a time when it was to move.
   return vmi.evacuationNodeName !== undefined || decision.verdict === "Allow";

@@ -1,6 +1,7 @@
 /** Evacuations for a person: what their phases and causes mean, who can change them, in what order they come, and as a table. */
 import { html } from "hono/html";
 import { type Cause, type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
+import { requestersOf } from "../../shared/evacuation/requesters.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
 import { REMEDY, remedyOfBlocked } from "../../shared/eviction/messages.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
@@ -129,7 +130,7 @@ export function evacuationTable(evacuations: readonly EvacuationFacts[], options
     ...(ofOneVm ? [] : [vm]),
     { head: "Phase", cell: ({ status }) => phaseBadge(status.phase) },
     { head: "From → to", cell: ({ status }) => move(cluster, status.sourceNode, status.targetNode) },
-    { head: "Cause", cell: ({ spec }) => html`${CAUSE_TEXTS[spec.cause]}${askedBy(spec.requestedBy)}` },
+    { head: "Cause", cell: (one) => html`${CAUSE_TEXTS[one.spec.cause]}${askedBy(requestersOf(one))}` },
     { head: "Failed attempts", cell: (one) => failedAttempts(one, now) },
     { head: "When", cell: (one) => whenOf(one, now) },
     { head: "Message", cell: messageOf },
@@ -137,8 +138,12 @@ export function evacuationTable(evacuations: readonly EvacuationFacts[], options
   return table(evacuations, { key: ({ uid }) => uid, columns, most, ...(caption !== undefined && { caption }) });
 }
 
-function askedBy(name: string): Html | "" {
-  return name === "" ? "" : html` <span class="muted">asked by ${isolated(name)}</span>`;
+function askedBy(names: readonly string[]): Html | "" {
+  return names.length === 0
+    ? ""
+    : html` <span class="muted"
+        >asked by ${names.map((name, i) => html`${i === 0 ? "" : ", "}${isolated(name)}`)}</span
+      >`;
 }
 
 export function failedAttempts(

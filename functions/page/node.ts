@@ -10,6 +10,7 @@ import {
   type Subject,
   subjectsOf,
 } from "../../shared/preflight/progress.ts";
+import { requestersOf } from "../../shared/evacuation/requesters.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
 import type { Observer } from "../../shared/settings/load-settings.ts";
@@ -180,7 +181,7 @@ function emptyingPart({ active, gone, here }: NodeProgress, now: Date): Html {
   return html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>
     ${factList([
       ["Because of", distinct(shown.map(({ spec }) => CAUSE_TEXTS[spec.cause]))],
-      ["Asked by", isolated(distinct(shown.map(({ spec }) => spec.requestedBy)))],
+      ["Asked by", isolated(distinct(shown.flatMap(requestersOf)))],
       ["Since", since === undefined ? "" : ago(since, now)],
     ])}`;
 }

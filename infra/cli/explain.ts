@@ -77,7 +77,7 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
 };
 
 function printExplanation(explanation: NonNullable<ReturnType<typeof explanationOf>>, host: Host): void {
-  const { pod, decision, cooldown, migration, facts } = explanation;
+  const { pod, decision, askedBy, cooldown, migration, facts } = explanation;
   const paint = paintFor(host.stdout, host);
   const isMoving = decision.reason === "EvacuationTriggered" || decision.reason === "EvacuationInProgress";
   const moves = paint("refused (429) while the VM moves away", "green");
@@ -85,7 +85,8 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   const words = [...("message" in decision ? [decision.message] : []), ...decision.warnings];
   const vm = facts.vmi && `VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`;
   host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);
-  for (const line of [vm, OUTCOMES[decision.reason], ...words, migration, cooldown]) {
+  const asked = askedBy && `its evacuation was asked for by ${askedBy.join(", ")}`;
+  for (const line of [vm, OUTCOMES[decision.reason], ...words, asked, migration, cooldown]) {
     if (line !== undefined) host.stdout.write(`  ${plain(line)}\n`);
   }
 }

@@ -4,7 +4,7 @@ import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
-import { createEvacuation } from "./create.ts";
+import { createEvacuation, withAnother } from "./create.ts";
 import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 import { observeNamed } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
@@ -27,7 +27,8 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
   const active = activeEvacuation(vmi, evacuations);
   // One that has been cancelled ends with the next reconcile, and would take the new one with it.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
-  if (active !== undefined) return { result: "Joined", evacuation: active };
+  if (active !== undefined)
+    return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
   return await start(vmi, evacuations, asking);
 }
 

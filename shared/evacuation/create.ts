@@ -5,6 +5,7 @@ import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 import { hasNoRequester } from "./identity.ts";
 import * as manifests from "./manifests.ts";
+import { addRequester, requesterPatch } from "./requesters.ts";
 
 /**
  * What was created, or joined, then with who asked, where that only knew of a mark. Conflict: it has ended; reconcile again, for the next
@@ -23,13 +24,22 @@ export async function createEvacuation(
   return isJoined ? await withUser(found, evacuation, cluster) : "Conflict";
 }
 
-/** It gets the user where it names none. */
+/** It gets the user, as the first one where it names none. */
 async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts> {
-  if (!hasNoRequester(found) || hasNoRequester(evacuation)) return found;
+  if (hasNoRequester(evacuation)) return found;
+  if (!hasNoRequester(found)) return await withAnother(found, evacuation.spec.requestedBy, cluster);
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
   // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
   return renamed.code < 300 ? renamed.facts() : found;
+}
+
+/** Names who asks for one that is under way. It continues if that fails. */
+export async function withAnother(found: EvacuationFacts, name: string, cluster: Client): Promise<EvacuationFacts> {
+  const [action] = addRequester(found, name);
+  if (action === undefined) return found;
+  const named = await cluster.patch("evacuations", found, requesterPatch(action), { subresource: "status" });
+  return named.code < 300 ? named.facts() : found;
 }
 
 /** A tenant can give the name of this VM's next Evacuation to one of another VM, and keep it: then this one gets a name of its own. */

@@ -10,6 +10,7 @@ import { mark, unmark } from "./ask-kubevirt.ts";
 import type { Resource } from "../kube/resources.ts";
 import { actOnNode, isOnNode } from "./act-on-nodes.ts";
 import * as manifests from "./manifests.ts";
+import { requesterPatch } from "./requesters.ts";
 
 /** `Done`, also by another function; `Conflict`: reconcile again; `Refused`: an admission webhook says no, and will again. All else throws. */
 export type ActResult = "Done" | "Conflict" | "Refused";
@@ -138,6 +139,8 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
       return (await createEvacuation(action.evacuation, cluster)) === "Conflict" ? "Conflict" : "Done";
     case "WriteStatus":
       return await patched("evacuations", action.evacuation, manifests.status(action), "status");
+    case "AddRequester":
+      return await patched("evacuations", action.evacuation, requesterPatch(action), "status");
     case "DeleteEvacuation":
       return await removed("evacuations", action.evacuation);
     case "CreateMigration":

@@ -10,6 +10,7 @@ import {
   newEvacuation,
   withRequester,
 } from "../evacuation/identity.ts";
+import { addRequester } from "../evacuation/requesters.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
 import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST, mobilityOf } from "./table.ts";
 import { type EvictionStrategy, MIGRATES, resolveStrategy } from "../settings/strategy.ts";
@@ -189,7 +190,7 @@ function inProgress(f: LiveEviction): EvictionDecision {
   const ended = joined === undefined ? backingOff?.status.phase : undefined;
   const message = MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : controllersPart(joined));
   const answer = { verdict: "Deny", reason: "EvacuationInProgress", message } as const;
-  if (isNamed) return { ...answer, actions: [], events: [] };
+  if (isNamed) return { ...answer, actions: addRequester(joined, f.request.username), events: [] };
   const { actions, events } = joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
   return { ...answer, actions: [...actions, ...budgetOf(f)], events };
 }
@@ -207,7 +208,9 @@ function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next
   const message = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
     actions:
-      joined === undefined || hasNoRequester(joined) ? [{ verb: "CreateEvacuation", evacuation, optional: true }] : [],
+      joined === undefined || hasNoRequester(joined)
+        ? [{ verb: "CreateEvacuation", evacuation, optional: true }]
+        : addRequester(joined, request.username),
     events: [recordEvent(vmi, "EvacuationTriggered", message, evacuation.name)],
   };
 }

@@ -3,6 +3,8 @@ import { resolveStrategy } from "../settings/strategy.ts";
 import { warningsOf } from "./messages.ts";
 import { called } from "../evacuation/migration-cause.ts";
 import { hasBegun } from "../evacuation/not-started.ts";
+import { requestersOf } from "../evacuation/requesters.ts";
+import { isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Review } from "./review.ts";
@@ -22,6 +24,7 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
   if (pod === undefined) return undefined;
   const cooldown = vmi === undefined ? undefined : cooldownReason(vmi, facts);
   const migration = facts.migrations.find((one) => !isFinal(one));
+  const askedBy = facts.evacuations.filter(isActive).flatMap(requestersOf);
   return {
     pod: keyOf(pod),
     decision: {
@@ -32,7 +35,9 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
     },
     ...(cooldown === undefined ? {} : { cooldown }),
     ...(migration === undefined ? {} : { migration: movesText(migration) }),
-    actions: decision.actions.map((action) => action.verb),
+    // An Evacuation keeps the user's name, and nobody evicts the pod here.
+    ...(askedBy.length > 0 && { askedBy }),
+    actions: decision.actions.map((action) => action.verb).filter((verb) => verb !== "AddRequester"),
     facts: {
       pod: { phase: pod.phase, nodeName: pod.nodeName, ready: pod.ready, labels: pod.labels },
       ...(vmi === undefined ? {} : { vmi: { ...vmi, strategy: strategyInForce(vmi, facts.settings) } }),

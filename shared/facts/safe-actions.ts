@@ -12,6 +12,8 @@ const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decis
   // The budget is looked for first.
   CreateBudget: ["Eviction"],
   Event: ["Reconcile"],
+  // The write tests the version that was read.
+  AddRequester: ["Eviction"],
   // The patch tests the UID, and says what stays true.
   AnnotateMigration: ["Reconcile"],
   // The write tests the version that was read. Ends and failed attempts have consequences that no later reconcile takes back.

@@ -27,6 +27,8 @@ export type Action =
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
+  /** Names one more who asks for an evacuation that is under way. */
+  | { readonly verb: "AddRequester"; readonly evacuation: EvacuationFacts; readonly requester: string }
   | {
       readonly verb: "CreateMigration";
       readonly vmi: VmiFacts;
@@ -133,7 +135,12 @@ export interface Plan {
   readonly again?: boolean;
 }
 
-const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>(["Event", "Label", "AnnotateMigration"]);
+const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>([
+  "Event",
+  "Label",
+  "AnnotateMigration",
+  "AddRequester",
+]);
 
 /** Whether the chain continues if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {

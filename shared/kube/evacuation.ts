@@ -130,6 +130,8 @@ export interface EvacuationStatus {
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
   readonly observedRetryAt?: string | undefined;
+  /** Who has asked for it besides `spec.requestedBy`, the first ones. */
+  readonly requesters?: readonly string[] | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
 
@@ -158,6 +160,8 @@ export const EVACUATION_BOUNDS = {
   "spec.requestedBy": 1024,
   "spec.inherited.attempts": 1000,
   "status.message": 1024,
+  "status.requesters": 8,
+  "status.requesters[]": 256,
   "status.conditions": CONDITION_TYPES.length,
   "status.conditions[].message": 1024,
 } as const;

@@ -144,6 +144,11 @@ test("while the VM moves, its eviction is in progress, and its target is refused
   const vmi = await vm.until("migrating", ({ status }) => status?.migrationState !== undefined);
   const message = `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/repeat"`;
   expect(await vm.evict()).toMatchObject({ code: 429, message });
+  // Another user joins: the Evacuation keeps both names.
+  const joe = stage.client.as("joe", ["system:masters"]);
+  for (let n = 0; n < 2; n++) expect(await evict(joe, await vm.pod())).toMatchObject({ code: 429, message });
+  const names = { spec: { requestedBy: "kubernetes-admin" }, status: { requesters: ["joe"] } };
+  await expect.poll(vm.evacuations).toMatchObject([names]);
   const target = (await launchersOf(stage.client, vmi)).find((pod) => pod.spec?.nodeName !== vm.node);
   if (target === undefined) throw new Error("no target pod");
   const refused = expect.stringContaining("Eviction request for target Pod");

@@ -2,6 +2,7 @@
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
+import { addRequester } from "../../evacuation/requesters.ts";
 import { isToMove } from "../../eviction/table.ts";
 import { isLive } from "../../settings/strategy.ts";
 import type { VmiFacts } from "../../kube/facts.ts";
@@ -118,7 +119,11 @@ async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Pro
   const evacuations = await r.requests.evacuationsOf(vmi);
   if (evacuations === undefined) return "ClusterUnavailable";
   const now = r.requests.now();
-  if (activeEvacuation(vmi, evacuations, uid) !== undefined) return "InProgress";
+  const joined = activeEvacuation(vmi, evacuations, uid);
+  if (joined !== undefined) {
+    for (const action of addRequester(joined, requesterOf(nominated))) await r.requests.act(action);
+    return "InProgress";
+  }
   if (backingOffEvacuation(vmi, evacuations, { now, podUID: uid }) !== undefined) return "BackingOff";
   if (isOutOfTime(r)) return "OutOfTime";
   const beginning = { cause: "Descheduler", requestedBy: requesterOf(nominated), pod: { name, uid } } as const;

@@ -50,6 +50,13 @@ const Cause = z.lazy(() =>
   ),
 );
 
+const Names = z.lazy(() =>
+  z.pipe(
+    z.nullish(z.array(z.string())),
+    z.transform((names) => names ?? undefined),
+  ),
+);
+
 const evacuation = kind(
   () => ({
     metadata: Meta,
@@ -82,6 +89,7 @@ const evacuation = kind(
       completionTime: Text,
       nextAttemptTime: Text,
       observedRetryAt: Text,
+      requesters: Names,
       conditions: listOf(z.object(CONDITION)),
     }),
   }),

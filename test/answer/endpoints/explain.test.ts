@@ -8,7 +8,7 @@ import * as z from "zod/mini";
 import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
 import { object } from "../../support/cluster/objects.ts";
-import { migration, node, NODE, pod, time, vmi } from "../../support/fixtures.ts";
+import { migration, newborn, node, NODE, pod, time, vmi } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
 
@@ -49,6 +49,15 @@ test("both equal what an eviction then gets, and change nothing", async () => {
   // Every verdict with every fate of the pod, and every answer with every write.
   expect([outcomes.size, seen.size]).toEqual([15, 27]);
 }, 120_000);
+
+test("a pod's explanation names all who have asked for the evacuation", async () => {
+  const fake = new FakeCluster();
+  fake.pods.put(pod());
+  fake.vmis.put(vmi({ evacuationNodeName: "node01" }));
+  fake.evacuations.put(newborn({ spec: { requestedBy: "admin" }, status: { requesters: ["joe"] } }));
+  const { namespace, name } = pod();
+  expect(await openApp(fake).explain({ namespace, name })).toMatchObject({ askedBy: ["admin", "joe"] });
+});
 
 test("while KubeVirt is being rolled out, nobody knows whether a drain will succeed", async () => {
   const fake = new FakeCluster();

@@ -85,12 +85,17 @@ describe("create", () => {
     expect([found.spec.vmiName, found.name]).toEqual([newborn().spec.vmiName, expect.stringMatching(/^taken-1-\w+$/)]);
   });
 
-  test("where a mark began it: the first request that joins it says who asked, and no later one", async () => {
+  test("where a mark began it: the first request that joins it says who asked; a later one is kept beside", async () => {
     const found = await begun("found-marked", { requestedBy: "KubeVirt" });
     const named = await createEvacuation(planned("found-marked", { requestedBy: "jane" }), cluster);
     expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
-    expect(await createEvacuation(planned("found-marked", { requestedBy: "joe" }), cluster)).toEqual(named);
-    expect(await look("found-marked")).toEqual(named);
+    const joe = planned("found-marked", { requestedBy: "joe" });
+    const both = { uid: found.uid, spec: { requestedBy: "jane" }, status: { requesters: ["joe"] } };
+    expect(await createEvacuation(joe, cluster)).toMatchObject(both);
+    const before = await look("found-marked");
+    expect(before).toMatchObject(both);
+    expect(await createEvacuation(joe, cluster)).toEqual(before);
+    expect(await look("found-marked")).toEqual(before);
   });
 });
 

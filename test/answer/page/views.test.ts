@@ -72,6 +72,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["cluster", "who can change it",         DRAIN, "Who can change it: its external controller, which acts on evictionStrategy External"],
   ["cluster", "the next attempt",          DRAIN, "2, next in 90s"],
   ["cluster", "where it went, how long",   DRAIN, "apps/web-1 Moved node01 → node02 an eviction (kubectl drain) asked by admin 30s ago , took 30s"],
+  ["cluster", "all who have asked for it", { evacuations: [of("web", { phase: "Pending", requesters: ["joe", "jane"] })] }, "asked by admin , joe , jane"],
   ["cluster", "the drain taint",           { its: { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] } }, "node01 Drain taint"],
   ["node",    "how many have gone",        DRAIN, "Being emptied 2 of 6 VMs have left this node: 1 moving, 1 waiting, 2 blocked."],
   ["node",    "why, and who asked",        DRAIN, "Because of an eviction (kubectl drain) Asked by admin"],

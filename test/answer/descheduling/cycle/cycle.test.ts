@@ -62,6 +62,9 @@ describe("what is not requested", () => {
     const limits = { evictionsTotal: 1 };
     const done = await cycle(fake, { order: ["vm", "other"], before, policy: { limits } });
     expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
+    // Descheduling has asked for it, too.
+    const requesters = ["lifeboat-descheduling: vms/Scripted"];
+    expect(fake.evacuations.list()).toMatchObject([{ status: { requesters } }]);
   });
 
   test("a VM whose last evacuation ended without a move, until its back-off is over", async () => {
