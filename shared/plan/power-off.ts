@@ -1,19 +1,23 @@
 /** What keeps an emptied node from being powered off: pods that stay with their volumes, and storage engines that guard a last replica. */
 import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
+import type { PodVerdict, PreflightPod } from "../preflight/facts.ts";
 import type { Step } from "./sequence.ts";
 
 export function powerOffObstacles({ found, judged }: Pick<Step, "found" | "judged">): readonly string[] {
   const { pods } = judged.facts;
   return found.pods.flatMap((verdict, at) => {
     const pod = pods[at];
-    if (pod === undefined) return [];
-    if (verdict.reason === "BudgetOfController") {
-      return [`pod ${keyOf(pod)}: ${verdict.message}; a storage engine may guard the last replica of a volume`];
-    }
-    const isLeft = verdict.outcome === "Stays" || verdict.outcome === "Blocked" || verdict.room?.fits === false;
-    if (!isLeft) return [];
-    const name = isOfVm(pod) ? `VM ${pod.namespace}/${vmiNameOf(pod) ?? ""}` : `pod ${keyOf(pod)}`;
-    if (pod.claims.length > 0) return [`volumes stay attached: ${pod.claims.join(", ")} of ${name}`];
-    return isOfVm(pod) ? [`${name} runs on it`] : [];
+    return pod === undefined ? [] : (obstacleOf(pod, verdict) ?? []);
   });
+}
+
+function obstacleOf(pod: PreflightPod, verdict: PodVerdict): string | undefined {
+  if (verdict.reason === "BudgetOfController") {
+    return `pod ${keyOf(pod)}: ${verdict.message}; a storage engine may guard the last replica of a volume`;
+  }
+  const isLeft = verdict.outcome === "Stays" || verdict.outcome === "Blocked" || verdict.room?.fits === false;
+  if (!isLeft) return undefined;
+  const name = isOfVm(pod) ? `VM ${pod.namespace}/${vmiNameOf(pod) ?? ""}` : `pod ${keyOf(pod)}`;
+  if (pod.claims.length > 0) return `volumes stay attached: ${pod.claims.join(", ")} of ${name}`;
+  return isOfVm(pod) ? `${name} runs on it` : undefined;
 }

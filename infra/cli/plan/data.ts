@@ -5,9 +5,15 @@ import type { Plan } from "../../../shared/plan/plan.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 
 /** Of the pods those of VMs, and those that are in the way. REFERENCE.md describes every field. */
-export function jsonOf({ missing: _, ...plan }: Plan) {
+export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence, ...plan }: Plan) {
   return {
-    ...plan,
+    verdict,
+    begins,
+    takes,
+    basis,
+    unread,
+    ...(stuck && { stuck }),
+    evidence,
     nodes: plan.nodes.map((node) => ({
       ...node,
       pods: node.pods.filter((pod) => pod.vmi !== undefined || isInTheWay(pod)),

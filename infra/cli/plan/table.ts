@@ -99,51 +99,70 @@ function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
 
 /** Each thing once, with the first node on which it matters. */
 function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
-  const [bad, warn] = [paint("×", "red"), paint("‼", "yellow")];
-  const lines = new Map<string, readonly string[]>();
-  const say = (key: string, ...more: readonly string[]) => void (lines.has(key) || lines.set(key, [key, ...more]));
-  for (const { node, pods, shortage, roomAfter } of nodes) {
-    if (shortage !== undefined) {
-      const hint = roomAfter === undefined ? "" : `; with --order planned ${node} goes after ${roomAfter}`;
-      say(`${bad} ${node}: ${shortage}${hint}`);
-    }
-    for (const pod of pods.filter(isInTheWay)) {
-      const [, first = "", ...more] = troubleOf(pod, paint);
-      say(first, ...more);
-    }
-  }
-  for (const what of [...unread, ...nodes.flatMap(({ unknown }) => unknown)]) say(`${warn} not known: ${plain(what)}`);
-  for (const { node, isInTime } of nodes) if (isInTime === false) say(`${warn} ${node} may not be empty in time`);
-  for (const { node, powerOff } of nodes) {
-    const [first, ...more] = powerOff;
-    const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
-    if (first !== undefined) say(`${warn} ${node} is not to be powered off: ${plain(first)}${rest}`);
-  }
-  return [...lines.values()].flat();
+  const warn = paint("‼", "yellow");
+  const blocks = [
+    ...nodes.flatMap((node) => troublesOf(node, paint)),
+    ...[...unread, ...nodes.flatMap(({ unknown }) => unknown)].map((what) => [`${warn} not known: ${plain(what)}`]),
+    ...nodes
+      .filter(({ isInTime }) => isInTime === false)
+      .map(({ node }) => [`${warn} ${node} may not be empty in time`]),
+    ...nodes.flatMap(({ node, powerOff }) => powerLines(node, powerOff, warn)),
+  ];
+  return [...new Map(blocks.map((lines) => [lines[0], lines])).values()].flat();
+}
+
+function troublesOf({ node, pods, shortage, roomAfter }: NodePlan, paint: Paint): readonly (readonly string[])[] {
+  const hint = roomAfter === undefined ? "" : `; with --order planned ${node} goes after ${roomAfter}`;
+  const short = shortage === undefined ? [] : [[`${paint("×", "red")} ${node}: ${shortage}${hint}`]];
+  return [...short, ...pods.filter(isInTheWay).map((pod) => troubleOf(pod, paint).slice(1))];
+}
+
+function powerLines(
+  node: string,
+  [first, ...more]: NodePlan["powerOff"],
+  warn: string,
+): readonly (readonly string[])[] {
+  const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
+  return first === undefined ? [] : [[`${warn} ${node} is not to be powered off: ${plain(first)}${rest}`]];
 }
 
 function classText({ launcher, machine, cpu, storage, architecture }: VmClass): string {
-  const image = launcher.replace(/^.*\//, "").replace(/^(.*@sha256:.{8}).*$/, "$1");
-  return [`launcher ${image}`, machine, architecture, `CPU ${cpu}`, `storage ${storage}`].filter(Boolean).join(", ");
+  return [`launcher ${nameOf(launcher)}`, machine, architecture, `CPU ${cpu}`, `storage ${storage}`]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function evidenceLines({ evidence: { classes, launcher = "" } }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
-  const now = launcher.replace(/^.*\//, "");
   return classes.flatMap((one): readonly string[] => {
-    const vms = `${counted(one.vms.length, "VM")} (${plain(classText(one))})`;
-    if (one.proof === "Failing") {
-      const { times = 1, vm = "", reason = "" } = one.failed ?? {};
-      const last = times === 1 ? "the last migration" : `the last ${times} migrations`;
-      return [`${warn} ${vms}: ${last} failed; ${plain(vm)}: ${plain(reason)}`];
+    const vms = `${warn} ${counted(one.vms.length, "VM")} (${plain(classText(one))})`;
+    switch (one.proof) {
+      case "Proven":
+        return [];
+      case "Failing":
+        return [`${vms}: ${failedText(one)}`];
+      case "Unproven":
+        return [
+          `${vms}: never seen to migrate to ${plain(nameOf(launcher))}: unproven`,
+          `    ${paint(plain(`one migration would prove that: ${canaryCommand(one)}`), "dim")}`,
+        ];
     }
-    if (one.proof === "Proven") return [];
-    const [namespace = "", name = ""] = (one.canary ?? "").split("/");
-    return [
-      `${warn} ${vms}: never seen to migrate to ${plain(now)}: unproven`,
-      `    ${paint(plain(`one migration would prove them: lifeboat evacuate ${name} -n ${namespace}`), "dim")}`,
-    ];
   });
+}
+
+function failedText({ failed: { times, vm, reason } = { times: 1, vm: "", reason: "" } }: VmClass): string {
+  const last = times === 1 ? "the last migration" : `the last ${times} migrations`;
+  return `${last} failed; ${plain(vm)}: ${plain(reason)}`;
+}
+
+function canaryCommand({ canary = "" }: VmClass): string {
+  const [namespace = "", name = ""] = canary.split("/");
+  return `lifeboat evacuate ${name} -n ${namespace}`;
+}
+
+/** Without its registry. */
+function nameOf(image: string): string {
+  return image.replace(/^.*\//, "").replace(/^(.*@sha256:.{8}).*$/, "$1");
 }
 
 function orderLines({ stuck = [] }: Plan, paint: Paint): readonly string[] {

