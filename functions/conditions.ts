@@ -20,7 +20,7 @@ import {
   type WebhookState,
 } from "../shared/settings/webhooks.ts";
 import type { Target } from "./target.ts";
-import { act } from "../shared/evacuation/perform.ts";
+import { act } from "../shared/act/perform.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
 
 const REPORT_SECONDS = 10;

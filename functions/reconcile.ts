@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
 import type { NamespacedName } from "../shared/kube/facts.ts";
 import type { ClusterError, Failure } from "../shared/kube/failures.ts";
-import { perform } from "../shared/evacuation/perform.ts";
+import { perform } from "../shared/act/perform.ts";
 import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
 import type { Known } from "../shared/reconcile/sources.ts";
 import { reconcileActive, reconcileAll, reconcileUnderWay, reconcileVmi } from "../shared/reconcile/reconcile.ts";

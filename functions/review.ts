@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
-import { perform, type Performed, type Performing } from "../shared/evacuation/perform.ts";
+import { perform, type Performed, type Performing } from "../shared/act/perform.ts";
 import { type Family, renderOpenMetrics } from "../shared/metrics/open-metrics.ts";
 import { problemsIn } from "../shared/settings/problem.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";

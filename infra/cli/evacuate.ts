@@ -7,7 +7,7 @@ import {
   type Evacuating,
   evacuateVm,
   retryVm,
-} from "../../shared/evacuation/api.ts";
+} from "../../shared/act/evacuate-vm.ts";
 import {
   type EvacuationFacts,
   type EvacuationStatus,

@@ -3,11 +3,11 @@ import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import { type Facts, together } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { NodeFacts } from "../kube/facts.ts";
+import type { NodeFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { named } from "../kube/objects.ts";
 import { launchersOf } from "../kube/selections.ts";
-import { isRestart } from "./shutdown.ts";
+import { isOff, isRestart, leftAs, mayBeAsked } from "./shutdown.ts";
 
 /** Undefined: the object does not exist. */
 export interface Asking {
@@ -39,4 +39,23 @@ function refusalOf(e: EvacuationFacts, vmiUID: string, facts: Facts): Refusal | 
   );
   const ending = pods.map((pod) => ({ pod, isBack: isRestart(e) }));
   return [...keptByBudgets(ending, budgets).values()][0];
+}
+
+/** Just before KubeVirt is asked to restart or stop the VM: whether all is as it was judged. */
+export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts): boolean {
+  const [asking, now] = together(
+    () => askingOf(e, vmi.uid, facts),
+    () => facts.get("virtualmachineinstances", vmi),
+  );
+  return mayBeAsked(e, vmi, now, asking);
+}
+
+/** Just before KubeVirt is asked to start the VM. `NotNeeded`: its owner has decided otherwise. `TooEarly`: the stop is not over. */
+export function startNow(e: EvacuationFacts, facts: Facts): "Start" | "NotNeeded" | "TooEarly" {
+  const key = { namespace: e.namespace, name: e.spec.vmiName };
+  const vm = facts.get("virtualmachines", key);
+  if (vm === undefined || vm.runStrategy !== leftAs(e)) return "NotNeeded";
+  const vmi = facts.get("virtualmachineinstances", key);
+  if (vmi !== undefined && !isOff(vmi) && !vmi.deleting) return "NotNeeded";
+  return vm.isChanging || !isOff(vmi) ? "TooEarly" : "Start";
 }

@@ -87,14 +87,3 @@ function isAsJudged(now: VmiFacts, uid: string, nodeName: string): boolean {
 export function leftAs({ spec: { runStrategy } }: EvacuationFacts): string | undefined {
   return runStrategy === "Always" ? "Halted" : runStrategy;
 }
-
-/** By what is true just before the request: `NotNeeded`, its owner has decided otherwise; `TooEarly`, the stop is not over. */
-export function startNow(
-  e: EvacuationFacts,
-  vm: VirtualMachineFacts | undefined,
-  vmi: VmiFacts | undefined,
-): "Start" | "NotNeeded" | "TooEarly" {
-  if (vm === undefined || vm.runStrategy !== leftAs(e)) return "NotNeeded";
-  if (vmi !== undefined && !isOff(vmi) && !vmi.deleting) return "NotNeeded";
-  return vm.isChanging || !isOff(vmi) ? "TooEarly" : "Start";
-}

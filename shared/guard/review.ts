@@ -7,7 +7,7 @@ import type { NodeFacts, PodFacts } from "../kube/facts.ts";
 import { COMPONENT_LABEL, VIRT_HANDLER_COMPONENT } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { DeletionTerms } from "./disruption-cause.ts";
-import type { Performing } from "../evacuation/perform.ts";
+import type { Performing } from "../act/perform.ts";
 import { evacuationsOf, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {

@@ -1,5 +1,5 @@
 /** Carries out a person's commands for a node: drain, pause, resume, cancel. */
-import { MANAGED, test } from "../evacuation/manifests.ts";
+import { MANAGED, test } from "../act/manifests.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { derivedName } from "../kube/objects.ts";

@@ -4,8 +4,8 @@ import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
 import type { Settings } from "../settings/settings.ts";
-import { eachOf } from "../evacuation/each-of.ts";
-import { perform } from "../evacuation/perform.ts";
+import { eachOf } from "../act/each-of.ts";
+import { perform } from "../act/perform.ts";
 
 /** Where something has happened, as an event says. It only says what to reconcile: the world is read anew. */
 export type ReconcileRequest =

@@ -1,5 +1,5 @@
 /** Reconciling node maintenance: RollingMaintenances, the NodeEvacuations of their nodes and others, and the VMs that these begin with. */
-import { eachOf } from "../evacuation/each-of.ts";
+import { eachOf } from "../act/each-of.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
 import { type Maintaining, reconcileNodeEvacuations } from "../maintenance/reconcile.ts";

@@ -1,6 +1,6 @@
 /** Reconciles of one VMI, what the relay asks for, all in progress, or everything; any number may run at once and be ended anywhere. */
 import { isDue } from "../evacuation/attempts.ts";
-import { eachOf, rotated } from "../evacuation/each-of.ts";
+import { eachOf, rotated } from "../act/each-of.ts";
 import { mayBeOver } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";

@@ -7,7 +7,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
 import { shield } from "../shield/feature.ts";
 import { isLookDue, type RefusedShutdown, type Shielded } from "../shield/shield.ts";
-import { eachOf } from "../evacuation/each-of.ts";
+import { eachOf } from "../act/each-of.ts";
 import { migrationsOf } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 

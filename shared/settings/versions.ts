@@ -41,14 +41,14 @@ export const VERSIONS = {
     since: 6,
     does: "KubeVirt makes no disruption budgets, and deletes each budget whose controller is a VMI",
     lifeboat: "makes them; a VMI owns its budget, but is not its controller",
-    usedIn: ["shared/budget/budget.ts", "shared/evacuation/manifests.ts"],
+    usedIn: ["shared/act/manifests.ts", "shared/budget/budget.ts"],
   },
   evacuateCancel: {
     of: "kubevirt",
     since: 7,
     does: "a VMI has the subresource `evacuate/cancel`",
     lifeboat: "needs that to take marks back",
-    usedIn: ["shared/evacuation/ask-kubevirt.ts"],
+    usedIn: ["shared/act/ask-kubevirt.ts"],
   },
   blockedMigrations: {
     of: "kubevirt",

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { isUnfinished } from "../../shared/kube/evacuation.ts";
-import { retryVm } from "../../shared/evacuation/api.ts";
+import { retryVm } from "../../shared/act/evacuate-vm.ts";
 import { type Disturbance, Disturbed, type Watching } from "./disturbance.ts";
 import { budget, node, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
 import { FakeCluster } from "../support/cluster.ts";

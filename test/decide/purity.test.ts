@@ -70,6 +70,7 @@ const ORDER: readonly (readonly string[])[] = [
   ["settings"],
   ["budget", "events", "metrics"],
   ["evacuation"],
+  ["act"],
   ["eviction"],
   ["shield", "annotations"],
   ["guard"],

@@ -11,7 +11,7 @@ import {
   type Target,
   targetOf,
 } from "../../functions/target.ts";
-import { cancelEvacuations, type Cancelling } from "../../shared/evacuation/api.ts";
+import { cancelEvacuations, type Cancelling } from "../../shared/act/evacuate-vm.ts";
 import { explanationOf } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";

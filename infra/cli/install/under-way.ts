@@ -1,5 +1,5 @@
 /** What Lifeboat is at work on when it is to be removed: named before that, and withdrawn while Lifeboat is there to do it. */
-import { withdrawEvacuation } from "../../../shared/evacuation/api.ts";
+import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
 import { isActive } from "../../../shared/kube/evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";

@@ -5,7 +5,7 @@ import type { Action } from "../../kube/action.ts";
 import type { Client } from "../../kube/client.ts";
 import { ClusterError, isForbidden } from "../../kube/failures.ts";
 import type { RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
-import { perform, type Performed } from "../../evacuation/perform.ts";
+import { perform, type Performed } from "../../act/perform.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { rollingEvents } from "./events.ts";
 import { nextOfRolling } from "./rules.ts";

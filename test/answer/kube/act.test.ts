@@ -11,7 +11,7 @@ import { IN_PROGRESS, ONLY } from "../../support/launchers.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { connectToOneVm, connectTo, present } from "../../support/client.ts";
 import { LAUNCHER, migrationsOf } from "../../../shared/kube/requests.ts";
-import { act as performAction } from "../../../shared/evacuation/perform.ts";
+import { act as performAction } from "../../../shared/act/perform.ts";
 
 const world = await startSandboxCluster(["optional/descheduler-support/descheduler-support.yaml"]);
 afterAll(() => world.stop());

@@ -12,9 +12,9 @@ import {
   evacuationsOf,
   unfinishedEvacuations,
 } from "../../../shared/kube/requests.ts";
-import { createEvacuation } from "../../../shared/evacuation/create.ts";
-import { act } from "../../../shared/evacuation/perform.ts";
-import { withdrawEvacuation } from "../../../shared/evacuation/api.ts";
+import { createEvacuation } from "../../../shared/act/create.ts";
+import { act } from "../../../shared/act/perform.ts";
+import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 
 const evacuations: core.Resource = {
   apiVersion: "lifeboat.dev/v1alpha1",

@@ -7,7 +7,7 @@ import { type Behaviour, html, json, status } from "../../support/answers.ts";
 import { NAMESPACE, startSandboxCluster } from "../../support/installed/worker.ts";
 import { NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { connectToOneVm, connectTo, present } from "../../support/client.ts";
-import { act as performAction } from "../../../shared/evacuation/perform.ts";
+import { act as performAction } from "../../../shared/act/perform.ts";
 
 const world = await startSandboxCluster();
 afterAll(() => world.stop());

@@ -1,7 +1,7 @@
 /** JSON patches: what they do to an object that is as observed, and that they do nothing to one that is not. */
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../../infra/sandbox/index.ts";
-import * as patches from "../../../shared/evacuation/manifests.ts";
+import * as patches from "../../../shared/act/manifests.ts";
 import { budget, marked, vmi, without } from "../../support/fixtures.ts";
 
 const OURS = "lifeboat.dev/evacuation";

@@ -6,7 +6,7 @@ import type { FakeCluster } from "../../support/cluster.ts";
 import { reach } from "../../support/cluster/network.ts";
 import { NOW, vmi } from "../../support/fixtures.ts";
 import { connectTo } from "../../support/client.ts";
-import { act } from "../../../shared/evacuation/perform.ts";
+import { act } from "../../../shared/act/perform.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 

@@ -8,7 +8,7 @@ import { CONFIGURATION } from "../kube/names.ts";
 import { createEvacuation } from "./create.ts";
 import { mark, unmark } from "./ask-kubevirt.ts";
 import type { Resource } from "../kube/resources.ts";
-import { actOnNode, isOnNode } from "./act-on-nodes.ts";
+import { actOnNode, isOnNode } from "./nodes.ts";
 import * as manifests from "./manifests.ts";
 import { requesterPatch } from "./requesters.ts";
 

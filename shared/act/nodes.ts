@@ -3,7 +3,6 @@ import * as z from "zod/mini";
 import { type Action, type ActionOf, type NodeAction, NODE_VERBS } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
 import { decide } from "../facts/decide.ts";
-import { together } from "../facts/facts.ts";
 import { liveReads } from "../facts/reads.ts";
 import { requestEviction } from "../kube/requests.ts";
 import type { NamespacedName } from "../kube/facts.ts";
@@ -20,8 +19,7 @@ import {
   rollingStatus,
   test,
 } from "./manifests.ts";
-import { askingOf } from "./asking.ts";
-import { mayBeAsked, startNow } from "./shutdown.ts";
+import { mayStillBeAsked, startNow } from "../evacuation/asking.ts";
 
 type Result = "Done" | "Conflict" | "Refused";
 
@@ -112,18 +110,10 @@ async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise
 /** Refused by KubeVirt: the VM is not as it has to be, or changes already. */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
-/** Everything is read again: KubeVirt's request has no precondition. */
+/** The rule reads everything again: KubeVirt's request has no precondition. */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
-  const { answer } = await decide(
-    (facts) =>
-      together(
-        () => askingOf(e, vmi.uid, facts),
-        () => facts.get("virtualmachineinstances", vmi),
-      ),
-    liveReads(cluster),
-  );
-  const [asking, now] = answer;
-  if (!mayBeAsked(e, vmi, now, asking)) return "Conflict";
+  const { answer: mayStill } = await decide((facts) => mayStillBeAsked(e, vmi, facts), liveReads(cluster));
+  if (!mayStill) return "Conflict";
   return await change(e.spec.by === "Restart" ? "restart" : "stop", vmi, cluster, TAKEN);
 }
 
@@ -133,15 +123,14 @@ async function withdraw({ evacuation }: ActionOf<"WithdrawEvacuation">, cluster:
 }
 
 async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client): Promise<Result> {
-  const key = { namespace: e.namespace, name: e.spec.vmiName };
-  const [vm, vmi] = [await cluster.get("virtualmachines", key), await cluster.get("virtualmachineinstances", key)];
-  switch (startNow(e, vm, vmi)) {
+  const { answer } = await decide((facts) => startNow(e, facts), liveReads(cluster));
+  switch (answer) {
     case "NotNeeded":
       return "Done";
     case "TooEarly":
       return "Conflict";
     case "Start":
-      return await change("start", key, cluster, STARTED);
+      return await change("start", { namespace: e.namespace, name: e.spec.vmiName }, cluster, STARTED);
   }
 }
 

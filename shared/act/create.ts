@@ -3,7 +3,7 @@ import type { NewEvacuation } from "../kube/action.ts";
 import { type Client, meaningOf } from "../kube/client.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
-import { hasNoRequester } from "./identity.ts";
+import { hasNoRequester } from "../evacuation/identity.ts";
 import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "./requesters.ts";
 

@@ -1,7 +1,7 @@
 /** Carries out a person's commands for a VM: evacuate, retry, cancel. */
 import { type Client, meaningOf, named } from "../kube/client.ts";
-import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
-import { isMarked } from "./mark.ts";
+import { activeEvacuation, newEvacuation, retryOf } from "../evacuation/identity.ts";
+import { isMarked } from "../evacuation/mark.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { createEvacuation, withAnother } from "./create.ts";
