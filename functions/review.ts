@@ -168,8 +168,8 @@ const MOST_REVIEWS = 3;
 
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
-  /** The VMI's Evacuations could not be listed, and count as none: one that has ended under the new one's name is no reason to reconcile again. */
-  readonly isUnlisted?: boolean;
+  /** Why the VMI's Evacuations could not be listed: another review would not see one that has ended under the new one's name either. */
+  readonly failedRead?: Error | undefined;
 }
 
 /** Reviews, and does what makes the decision true. Undefined: the world kept changing in between. */
@@ -182,7 +182,7 @@ export async function reviewAndPerform<R extends Reviewed>(
     if (reviewed.decision.actions.length === 0) return reviewed;
     const { outcome, failure, created } = await perform(reviewed.decision.actions, performing());
     if (outcome === "Failed" || outcome === "Refused") throw failure ?? new Error(`an action was ${outcome}`);
-    if (outcome === "Done" || reviewed.isUnlisted === true) return { ...reviewed, ...(created && { created }) };
+    if (outcome === "Done" || reviewed.failedRead !== undefined) return { ...reviewed, ...(created && { created }) };
   }
   return undefined;
 }

@@ -22,25 +22,24 @@ export interface DeletionDeps extends Performing {
 export interface DeletionReview {
   readonly facts: DeletionFacts;
   readonly decision: DeletionDecision;
-  /** The VMI's Evacuations could not be listed, and count as none. */
-  readonly isUnlisted: boolean;
+  /** Why the VMI's Evacuations could not be listed: then they count as none, for the VM is marked without them, too. */
+  readonly failedRead?: ClusterError | undefined;
 }
 
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster, besides, onFailure } = deps;
   const plain: DeletionFacts = { ...r, settings, now: now(), evacuations: [] };
   if (!mayBeRefused(r.requester, settings)) {
-    return { facts: plain, decision: decideDeletion(plain), isUnlisted: false };
+    return { facts: plain, decision: decideDeletion(plain) };
   }
   const { nodeName } = r.pod;
-  let isUnlisted = false;
-  // A VM is marked without them, too.
+  let failedRead: ClusterError | undefined;
   const listing: typeof evacuationsOf = async (key) => {
     try {
       return await evacuationsOf(key, besides?.() ?? cluster);
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
-      isUnlisted = true;
+      failedRead = error;
       onFailure?.("listing the Evacuations of a VMI", error);
       return [];
     }
@@ -51,7 +50,7 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   ]);
   const makesRoomForHandler = node !== undefined && (await isRoomForHandler(node, cluster));
   const facts: DeletionFacts = { ...plain, ...subject, makesRoomForHandler, ...(node && { node }) };
-  return { facts, decision: decideDeletion(facts), isUnlisted };
+  return { facts, decision: decideDeletion(facts), failedRead };
 }
 
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
