@@ -142,6 +142,9 @@ const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>([
   "AddRequester",
 ]);
 
+/** Carried out in their order: what is urgent is marked first, and budgets are created before migrations. */
+export type Plans = readonly (Plan & { readonly name: string })[];
+
 /** Whether the chain continues if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   return ("optional" in action && action.optional === true) || ALWAYS_OPTIONAL.has(action.verb);

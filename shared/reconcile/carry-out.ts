@@ -2,7 +2,7 @@
 import type { Reads } from "../facts/decide.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
-import type { Plan } from "../kube/action.ts";
+import type { Plans } from "../kube/action.ts";
 import type { Settings } from "../settings/settings.ts";
 import { eachOf } from "../act/each-of.ts";
 import { perform } from "../act/perform.ts";
@@ -86,9 +86,6 @@ export async function attempt<T>(doing: string, { onFailure }: Deps, work: () =>
     return { result: { ...NOTHING, failures: 1, refused: isOddObject(error.failure) ? 1 : 0 } };
   }
 }
-
-/** In their order: what is urgent is marked first, and budgets are created before migrations. */
-export type Plans = readonly (Plan & { readonly name: string })[];
 
 export async function carryOut(plans: Plans, deps: Deps): Promise<Result> {
   const results: Result[] = [];

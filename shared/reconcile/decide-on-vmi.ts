@@ -7,14 +7,13 @@ import { type EvacuationWorld, isPodDecisive } from "../evacuation/world.ts";
 import { together, type View } from "../facts/facts.ts";
 import { evacuationsOf, migrationsOf, podsOf } from "../facts/questions.ts";
 import { guard } from "../guard/feature.ts";
-import type { Plan } from "../kube/action.ts";
 import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";
 import type { LauncherFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { launchersOf } from "../kube/selections.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Deciding } from "../settings/time.ts";
-import type { Plans } from "./carry-out.ts";
+import type { Plan, Plans } from "../kube/action.ts";
 
 export interface VmiDecision {
   readonly evacuations: readonly EvacuationFacts[];

@@ -9,7 +9,7 @@ import { pressure } from "../pressure/feature.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import { shield } from "../shield/feature.ts";
-import type { Plans } from "./carry-out.ts";
+import type { Plans } from "../kube/action.ts";
 import { type Asked, readNodes, readPressure } from "./pressure.ts";
 import { hasNoExecuteTaint, launchersOn, ofEach, ofThese } from "./taints.ts";
 

@@ -14,7 +14,7 @@ import { pressure } from "../pressure/feature.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import { shield } from "../shield/feature.ts";
-import type { Plans } from "./carry-out.ts";
+import type { Plans } from "../kube/action.ts";
 import { readPressure } from "./pressure.ts";
 import { areTaintsConcern, ofThese, readTaints, withHold } from "./taints.ts";
 

@@ -1,5 +1,5 @@
 /** What is to be done about the VMs that the shield covers. */
-import type { Plans } from "./carry-out.ts";
+import type { Plans } from "../kube/action.ts";
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";
 import type { VmiFacts } from "../kube/facts.ts";
