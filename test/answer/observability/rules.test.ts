@@ -56,7 +56,12 @@ test.each(EXPRESSIONS)("%s names only metrics, labels and values that there are"
   }
 });
 
-test("each alert leads to its own runbook, and there is no other", () => {
-  const urls = readdirSync(`${folder}runbooks`).map((file) => `https://lifeboat.dev/runbooks/${file}`);
+test("each alert leads to its own runbook, and there is no other: a file of this repository, whose address the release puts before it", () => {
+  const urls = readdirSync(`${folder}runbooks`).map((file) => `infra/observability/runbooks/${file}`);
   expect(ALERTS.map(({ annotations }) => annotations.runbook_url).toSorted()).toEqual(urls.toSorted());
+});
+
+test("the release gives runbooks the address of its own files", () => {
+  const workflow = readFileSync(new URL("../../../.github/workflows/release.yml", import.meta.url), "utf8");
+  expect(workflow).toContain("s#runbook_url: #runbook_url: $GITHUB_SERVER_URL/$GITHUB_REPOSITORY/blob/$VERSION/#");
 });
