@@ -5,7 +5,7 @@ import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 import { hasNoRequester } from "../evacuation/identity.ts";
 import * as manifests from "./manifests.ts";
-import { addRequester, requesterPatch } from "./requesters.ts";
+import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
  * What was created, or joined, then with who asked, where that only knew of a mark. Conflict: it has ended; reconcile again, for the next

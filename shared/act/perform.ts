@@ -10,7 +10,7 @@ import { mark, unmark } from "./ask-kubevirt.ts";
 import type { Resource } from "../kube/resources.ts";
 import { actOnNode, isOnNode } from "./nodes.ts";
 import * as manifests from "./manifests.ts";
-import { requesterPatch } from "./requesters.ts";
+import { requesterPatch } from "../evacuation/requesters.ts";
 
 /** `Done`, also by another function; `Conflict`: reconcile again; `Refused`: an admission webhook says no, and will again. All else throws. */
 export type ActResult = "Done" | "Conflict" | "Refused";
