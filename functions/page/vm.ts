@@ -4,7 +4,7 @@ import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
 import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
 import { called } from "../../shared/evacuation/migration-cause.ts";
-import { movesText, OUTCOMES, strategyInForce } from "../../shared/eviction/explanation.ts";
+import { movesText, EXPLAINED, strategyInForce } from "../../shared/eviction/explanation.ts";
 import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
@@ -126,7 +126,7 @@ function onEviction({ decision }: VmView): OnEviction {
   if (decision === undefined)
     return { mood: "warn", answer: "Unknown", outcome: "There is no pod of it that could be evicted." };
   const { verdict, reason } = decision;
-  const known = OUTCOMES[reason];
+  const known = EXPLAINED[reason];
   if (verdict === "Allow")
     return {
       mood: "bad",

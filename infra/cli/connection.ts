@@ -7,7 +7,7 @@ import { SettingsCache } from "../../shared/settings/load-settings.ts";
 import { kubeFetch } from "../relay/kube-fetch.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { plain, quoted, withoutControls } from "./print.ts";
+import { printable, quoted, withoutControls } from "./print.ts";
 
 export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
@@ -62,7 +62,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
     // Below its first line the YAML parser shows the text around the mistake, which may be a token.
     const [what = ""] = messageOf(cause).split("\n");
-    throw new Failed(`the kubeconfig ${file} cannot be read: ${plain(what)}`, { cause });
+    throw new Failed(`the kubeconfig ${file} cannot be read: ${printable(what)}`, { cause });
   }
   if (context === undefined) return config;
   const known = config.getContexts().map(({ name }) => name);

@@ -23,7 +23,7 @@ import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { cancelNode, NODE_WORD, nodeWord, SILENT_SECONDS, WAITING } from "./maintenance.ts";
-import { plain } from "./print.ts";
+import { printable } from "./print.ts";
 import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
 import { evacuationsOf } from "../../shared/kube/requests.ts";
@@ -225,7 +225,7 @@ async function find(evacuation: EvacuationFacts, connection: Connection): Promis
 function createNews({ stderr }: Host): (line: string) => void {
   const said = new Set([""]);
   return (line) => {
-    if (!said.has(line)) stderr.write(`${plain(line)}\n`);
+    if (!said.has(line)) stderr.write(`${printable(line)}\n`);
     said.add(line);
   };
 }

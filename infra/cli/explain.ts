@@ -1,6 +1,6 @@
 /** `lifeboat explain`: will a drain of this node succeed, and what would an eviction of this pod get? */
 import { adviseOnHandler } from "./install/handler-advice.ts";
-import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
+import { explanationOf, EXPLAINED } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
 import { migrationsOf } from "../../shared/kube/requests.ts";
@@ -9,7 +9,7 @@ import { type Add, EXIT, KIND, nameMatching, output } from "./command.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "./preflight.ts";
-import { paintFor, plain, printData } from "./print.ts";
+import { paintFor, printable, printData } from "./print.ts";
 
 export const explain: Add = (program, call) => {
   const questions = program.command("explain");
@@ -86,7 +86,7 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   const vm = facts.vmi && `VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`;
   host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);
   const asked = askedBy && `its evacuation was asked for by ${askedBy.join(", ")}`;
-  for (const line of [vm, OUTCOMES[decision.reason], ...words, asked, migration, cooldown]) {
-    if (line !== undefined) host.stdout.write(`  ${plain(line)}\n`);
+  for (const line of [vm, EXPLAINED[decision.reason], ...words, asked, migration, cooldown]) {
+    if (line !== undefined) host.stdout.write(`  ${printable(line)}\n`);
   }
 }

@@ -9,7 +9,7 @@ import { EXIT, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed, UsageError } from "./failed.ts";
 import type { Host, Stream } from "./host.ts";
-import { type Paint, paintFor, plain, printTable } from "./print.ts";
+import { type Paint, paintFor, printable, printTable } from "./print.ts";
 import { orNode } from "./suggest.ts";
 
 export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
@@ -44,7 +44,7 @@ export async function nodesOf(
 
 const WORST_FIRST = ["WillBlock", "NoRoom", "Unknown"] as const;
 
-export function worstOf(found: readonly Preflight[]): ExitCode {
+export function worstExit(found: readonly Preflight[]): ExitCode {
   const worst = WORST_FIRST.find((one) => found.some(({ verdict }) => verdict === one));
   return worst === undefined ? EXIT.done : EXIT_OF[worst];
 }
@@ -84,10 +84,10 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   const paint = paintFor(stream, host);
   const say = (line: string) => stream.write(`${line}\n`);
   const [mark, style] = MARKS[result.verdict];
-  say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
-  if (result.time !== undefined && result.time.moves > 0) say(`  ${plain(timeText(result.time))}`);
+  say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${printable(result.summary)}`);
+  if (result.time !== undefined && result.time.moves > 0) say(`  ${printable(timeText(result.time))}`);
   for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
-  for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${plain(what)}`);
+  for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${printable(what)}`);
   const shown = wide ? result.pods : result.pods.filter(isWorthALine);
   if (shown.length > 0) {
     say("");
@@ -108,8 +108,8 @@ export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const [said, fix] = isHomeless ? [room.message ?? "", REMEDY.NoRoom] : [message, remedy];
   return [
     "",
-    `${mark} ${subjectOf(pod)}: ${plain(said)}`,
-    ...(fix === undefined ? [] : [`    ${paint(plain(fix), "dim")}`]),
+    `${mark} ${subjectOf(pod)}: ${printable(said)}`,
+    ...(fix === undefined ? [] : [`    ${paint(printable(fix), "dim")}`]),
   ];
 }
 

@@ -12,7 +12,7 @@ export function printData(data: unknown, form: DataForm, { stdout }: Host): void
 
 /** Three spaces between columns, as kubectl. Each row is one line, whatever a cluster says. */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[], stream: Stream): void {
-  const cells = rows.map((row) => row.map(plain));
+  const cells = rows.map((row) => row.map(printable));
   for (const line of aligned([header, ...cells], { gap: "   " })) stream.write(`${line}\n`);
 }
 
@@ -29,7 +29,7 @@ export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
 const UNSEEN = "\u{FFFD}";
 
 /** Replaces control characters and line breaks in text from a cluster: a terminal would obey them. */
-export function plain(text: string): string {
+export function printable(text: string): string {
   return harmless(text, UNSEEN);
 }
 
@@ -38,12 +38,13 @@ export function withoutControls(json: string): string {
   const escapes = /\\(?:u([0-9a-f]{4})|.)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gisu;
   return json.replaceAll(escapes, (found, code?: string) => {
     if (found === "\n") return found;
-    if (code !== undefined) return plain(String.fromCharCode(Number.parseInt(code, 16))) === UNSEEN ? UNSEEN : found;
+    if (code !== undefined)
+      return printable(String.fromCharCode(Number.parseInt(code, 16))) === UNSEEN ? UNSEEN : found;
     return /^\\[^bfrt]$/s.test(found) ? found : UNSEEN;
   });
 }
 
 /** What an API server says. One that cannot call a webhook repeats its URL, whose path holds the token. */
 export function quoted(text: string): string {
-  return plain(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
+  return printable(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
 }

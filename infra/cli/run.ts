@@ -5,7 +5,7 @@ import { type Add, type Call, EXIT, type ExitCode, nameMatching, secondsOf } fro
 import { type Connection, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { plain } from "./print.ts";
+import { printable } from "./print.ts";
 import { wrapping } from "./wrap.ts";
 
 /** The commit of the sources: infra/tools/build-command.ts puts it into the bundle. */
@@ -61,7 +61,7 @@ export async function run(args: readonly string[], machine: Host): Promise<ExitC
       connect: () => opened(program),
       connectToChange: () => {
         const { context, server } = (connection = opened(program));
-        host.stderr.write(`context "${plain(context)}", ${plain(server)}\n`);
+        host.stderr.write(`context "${printable(context)}", ${printable(server)}\n`);
         return connection;
       },
       async everything() {

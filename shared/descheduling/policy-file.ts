@@ -9,7 +9,7 @@ import type { ConfigMapFacts } from "../kube/schemas/kubernetes.ts";
 import { type ConfigProblem, type Parsed, parseConfig, problemsIn } from "../settings/problem.ts";
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../kube/names.ts";
 import type { DeschedulerPolicy, EnabledPlugin, Profile } from "./cycle/policy.ts";
-import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
+import { CountArgument, Duration, flag, listArgument, mapping, SelectorText, text } from "./plugins/fields.ts";
 import { antiAffinity } from "./plugins/anti-affinity.ts";
 import { defaultEvictor, EvictorArguments } from "./plugins/default-evictor.ts";
 import { lowNodeUtilization } from "./plugins/low-node-utilization.ts";
@@ -88,7 +88,7 @@ const PluginOrNot = z.lazy(() =>
 );
 const Named = z.object({ name: z.string() });
 
-const Names = z.lazy(() => listOf(text("expected the name of a plugin")));
+const Names = z.lazy(() => listArgument(text("expected the name of a plugin")));
 const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names }), {}));
 const PluginSets = z.lazy(() =>
   mapping({ deschedule: PluginSet, balance: PluginSet, filter: PluginSet, preevictionfilter: PluginSet }),
@@ -98,7 +98,7 @@ const ProfileFile = z.lazy(() =>
   z.pipe(
     mapping({
       name: text("expected the name of the profile"),
-      pluginConfig: listOf(PluginOrNot),
+      pluginConfig: listArgument(PluginOrNot),
       plugins: z.prefault(PluginSets, {}),
     }).check(({ value: { pluginConfig, plugins }, issues }) => {
       const names = pluginConfig.map((one) => one.name);
@@ -164,16 +164,16 @@ const PolicyFile = z.lazy(() =>
       apiVersion: z.literal("descheduler/v1alpha2", "expected descheduler/v1alpha2"),
       kind: z.literal("DeschedulerPolicy", "expected DeschedulerPolicy"),
       nodeSelector: z.exactOptional(SelectorText),
-      maxNoOfPodsToEvictPerNode: z.exactOptional(Count),
-      maxNoOfPodsToEvictPerNamespace: z.exactOptional(Count),
-      maxNoOfPodsToEvictTotal: z.exactOptional(Count),
-      maxNoOfPodsEvacuationsPerNode: z.exactOptional(Count),
-      maxNoOfPodsEvacuationsPerNamespace: z.exactOptional(Count),
+      maxNoOfPodsToEvictPerNode: z.exactOptional(CountArgument),
+      maxNoOfPodsToEvictPerNamespace: z.exactOptional(CountArgument),
+      maxNoOfPodsToEvictTotal: z.exactOptional(CountArgument),
+      maxNoOfPodsEvacuationsPerNode: z.exactOptional(CountArgument),
+      maxNoOfPodsEvacuationsPerNamespace: z.exactOptional(CountArgument),
       maxEvacuationRequestTTL: z._default(Duration, 600).check(z.positive("expected more than 0")),
-      evictionMessagePrefixes: listOf(text("expected the beginning of a message")),
+      evictionMessagePrefixes: listArgument(text("expected the beginning of a message")),
       evictionFailureEventNotification: flag(false),
-      gracePeriodSeconds: z.exactOptional(Count),
-      profiles: listOf(ProfileFile),
+      gracePeriodSeconds: z.exactOptional(CountArgument),
+      profiles: listArgument(ProfileFile),
     }),
     z.transform(({ nodeSelector, gracePeriodSeconds, profiles, ...file }): ReadPolicy => {
       const policy = {

@@ -18,7 +18,7 @@ import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settin
 import { sourceNodeOf } from "./identity.ts";
 import { type EvacuationCase, inheritedAttempts, type Next } from "./world.ts";
 import { isFinal } from "../kube/objects.ts";
-import { doubled, hasPlace, isOld, KUBEVIRT_SECONDS } from "./queue.ts";
+import { doubled, hasPlace, isOverdueInQueue, KUBEVIRT_SECONDS } from "./queue.ts";
 import { hasBegun, type NotStarted, whyNotStarted } from "./not-started.ts";
 
 export function backoffSeconds(failures: number, { evacuation }: Settings): number {
@@ -109,7 +109,7 @@ export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): st
   const why = whyNotStarted(migration, f);
   if (why.since !== undefined) return targetBecause(why, f);
   // A controller may raise a quota for the time of a move, a backup end, a volume be detached.
-  if (migration.blockedBy !== undefined) return isOld(migration, f) ? why.message : undefined;
+  if (migration.blockedBy !== undefined) return isOverdueInQueue(migration, f) ? why.message : undefined;
   const isStuck = isStalled(migration, f) && isLong(stalledSince(migration, f), f);
   if (!isStuck) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
@@ -131,7 +131,7 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
 
 /** Whether it has not started although KubeVirt's limits would allow it. One read proves nothing. */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
-  return !hasBegun(migration) && isOld(migration, f) && hasPlace(f);
+  return !hasBegun(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
 }
 
 function stalledSince({ uid }: MigrationFacts, { e: { status } }: EvacuationCase): string | undefined {

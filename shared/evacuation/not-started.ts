@@ -12,7 +12,7 @@ import { Seen } from "../kube/schemas/kubernetes.ts";
 import type { SeenEvent } from "../kube/seen-event.ts";
 import { offBecause } from "../settings/limits.ts";
 import { secondsSince } from "../settings/time.ts";
-import { hasPlace, isOld } from "./queue.ts";
+import { hasPlace, isOverdueInQueue } from "./queue.ts";
 import type { EvacuationCase } from "./world.ts";
 
 export interface NotStarted {
@@ -116,7 +116,7 @@ function lastEvent(
 ): SeenEvent | undefined {
   const { vmi, w } = f;
   const since = m.schedulingSince ?? m.createdAt;
-  const isLate = m.phase === "Scheduling" ? secondsSince(since, w.now) >= STARTS_SECONDS : isOld(m, f);
+  const isLate = m.phase === "Scheduling" ? secondsSince(since, w.now) >= STARTS_SECONDS : isOverdueInQueue(m, f);
   if (!isLate) return undefined;
   const selection = { namespace: vmi.namespace, fields, limit: MOST_EVENTS };
   const events = unlessForbidden(() => w.facts.readable(SEEN_EVENTS, selection).items, []);
@@ -204,7 +204,7 @@ function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | unde
 
 /** Its limits are reached. */
 function queued(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
-  return isOld(m, f) && !hasPlace(f)
+  return isOverdueInQueue(m, f) && !hasPlace(f)
     ? { reason: "Queued", message: `${called(m)} waits in KubeVirt's queue: its limits are reached` }
     : undefined;
 }

@@ -15,7 +15,7 @@ export const KUBEVIRT_SECONDS = 20;
 const MOST_KUBEVIRT_SECONDS = 320;
 
 /** Whether a migration without a target pod is older than KubeVirt's own back-off explains. */
-export function isOld(m: MigrationFacts, { e, w }: EvacuationCase): boolean {
+export function isOverdueInQueue(m: MigrationFacts, { e, w }: EvacuationCase): boolean {
   if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
   const attempts = inheritedAttempts(e);
   const backoff = attempts === 0 ? 0 : doubled(KUBEVIRT_SECONDS, attempts, MOST_KUBEVIRT_SECONDS);

@@ -12,7 +12,7 @@ import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
 /** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
-export const OUTCOMES: Readonly<Record<string, string>> = {
+export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
   ShutdownByStrategy: "the guest is shut down",
   EvacuationTriggered: "the eviction starts an evacuation of the VM; the caller asks again until the VM has left",

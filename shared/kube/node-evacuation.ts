@@ -11,7 +11,7 @@ export type NodeEvacuationPhase = (typeof NODE_ACTIVE_PHASES)[number] | (typeof 
 export const WHEN_BLOCKED = ["Wait", "ShutDown", "Restart"] as const;
 export type WhenBlocked = (typeof WHEN_BLOCKED)[number];
 
-export const ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
+export const VM_ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
 
 /** Facts of a VirtualMachine: whether and how KubeVirt may restart it, and its owner's wishes for maintenance. */
 export interface VirtualMachineFacts extends NamespacedName {

@@ -21,7 +21,7 @@ import {
   LAUNCHER_COMPONENT,
 } from "./names.ts";
 import { isObjectName } from "./schemas/fields.ts";
-import type { Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./scheduled-pod.ts";
+import type { Labels, NodeRequirement, NodeSelectorTerm, NodeRequirements } from "./scheduled-pod.ts";
 
 /** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
 export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
@@ -212,7 +212,7 @@ interface Node {
   readonly labels: Labels;
 }
 
-export function isWanted({ nodeSelector, required }: Placement, node: Node): boolean {
+export function isWanted({ nodeSelector, required }: NodeRequirements, node: Node): boolean {
   if (!Object.entries(nodeSelector).every(([key, value]) => ownValue(node.labels, key) === value)) return false;
   return required === undefined || required.some((term) => matchesTerm(term, node));
 }

@@ -21,7 +21,7 @@ export interface NodeSelectorTerm {
   readonly matchFields: readonly NodeRequirement[];
 }
 
-export interface Placement {
+export interface NodeRequirements {
   readonly nodeSelector: Labels;
   readonly required?: readonly NodeSelectorTerm[];
 }
@@ -74,7 +74,7 @@ export interface ScheduledPod extends PodFacts {
   readonly qosClass: QosClass;
   /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
-  readonly placement: Placement;
+  readonly placement: NodeRequirements;
   readonly antiAffinity: readonly PodTerm[];
   /** Absent: none. */
   readonly spread?: readonly SpreadConstraint[];

@@ -114,7 +114,7 @@ export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithS
  * guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves it in place. `Ended`: nothing runs in it. `Blocked`: refused until
  * a person changes something.
  */
-export type Outcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
+export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 
 /** Where a VM could go. */
 export interface RoomFound {
@@ -133,7 +133,7 @@ export interface PodVerdict {
   readonly namespace: string;
   readonly name: string;
   readonly vmi?: string;
-  readonly outcome: Outcome;
+  readonly outcome: PodOutcome;
   readonly reason: string;
   readonly message: string;
   /** Who can change it, and how. */
@@ -158,7 +158,7 @@ export interface Preflight {
   readonly verdict: NodeVerdict;
   /** One line. */
   readonly summary: string;
-  readonly counts: Readonly<Partial<Record<Outcome, number>>>;
+  readonly counts: Readonly<Partial<Record<PodOutcome, number>>>;
   readonly time?: DrainTime;
   readonly pods: readonly PodVerdict[];
   /** What could not be read, or is not looked at: the verdict may be wrong about it. */

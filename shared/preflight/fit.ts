@@ -8,7 +8,7 @@ import { isFinal, isWanted, matches, matchesTerm, ownValue, untolerated } from "
 import type {
   Labels,
   NodeSelectorTerm,
-  Placement,
+  NodeRequirements,
   PodTerm,
   Resources,
   ScheduledNode as FitNode,
@@ -20,7 +20,7 @@ export type { FitNode };
 export interface FitPod {
   /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
-  readonly placement: Placement;
+  readonly placement: NodeRequirements;
   readonly tolerations?: readonly Toleration[];
 }
 

@@ -1,6 +1,6 @@
 /** Labels of KubeVirt's node labeller that say which CPUs a VM can run on. Upstream: `prepareNodeSelectorForHostCpuModel`, `getCPUVendorLabelKey`. */
 import { ownValue } from "../kube/objects.ts";
-import type { Labels, Placement, ScheduledNode } from "../kube/scheduled-pod.ts";
+import type { Labels, NodeRequirements, ScheduledNode } from "../kube/scheduled-pod.ts";
 
 export const HOST_MODEL = "host-model";
 export const FEATURE = "cpu-feature.node.kubevirt.io/";
@@ -13,7 +13,11 @@ const HOST_FEATURE = "host-model-required-features.node.kubevirt.io/";
 type WithLabels = Pick<ScheduledNode, "name" | "labels">;
 
 /** Returns the CPU labels that KubeVirt adds to a migration target's node selector. VERSIONS.targetVendor describes the vendor's label. */
-export function cpuOnMigration({ nodeSelector }: Placement, cpuModel: string | undefined, source: WithLabels): Labels {
+export function cpuOnMigration(
+  { nodeSelector }: NodeRequirements,
+  cpuModel: string | undefined,
+  source: WithLabels,
+): Labels {
   const asked = Object.keys(nodeSelector);
   const hasMigrated = asked.some((key) => key.startsWith(FEATURE) || key.startsWith(MIGRATION_MODEL));
   const hasVendor = asked.some((key) => key.startsWith(VENDOR));

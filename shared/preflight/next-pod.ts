@@ -10,7 +10,14 @@
 import type { PodFacts, Toleration, VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks, NextStart } from "../kube/guest.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
-import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, ScheduledNode } from "../kube/scheduled-pod.ts";
+import type {
+  Labels,
+  NodeSelectorTerm,
+  NodeRequirements,
+  PodTerm,
+  Resources,
+  ScheduledNode,
+} from "../kube/scheduled-pod.ts";
 import type { Rendering, Settings } from "../settings/settings.ts";
 import { renderResources } from "./guest-resources.ts";
 import { cpuOnMigration, FEATURE, HOST_MODEL, MIGRATION_MODEL, MODEL, VENDOR } from "./host-cpu.ts";
@@ -19,7 +26,7 @@ import { cpuOnMigration, FEATURE, HOST_MODEL, MIGRATION_MODEL, MODEL, VENDOR } f
 export interface LauncherPod extends Pick<PodFacts, "uid" | "namespace" | "labels"> {
   readonly requests: Resources;
   readonly limits?: Resources;
-  readonly placement: Placement;
+  readonly placement: NodeRequirements;
   readonly tolerations?: readonly Toleration[];
   readonly antiAffinity: readonly PodTerm[];
   readonly unchecked?: readonly string[];

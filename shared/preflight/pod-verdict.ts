@@ -10,7 +10,7 @@ import { MIGRATES, strategyOf } from "../settings/strategy.ts";
 import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
 import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
-import type { Outcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
+import type { PodOutcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { heldBy, isLeftOver, leftOverText } from "./held.ts";
 import { quotaFinding } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
@@ -27,7 +27,7 @@ export function verdictOfPod(pod: PreflightPod, f: PreflightFacts): PodVerdict {
   return { namespace, name, ...(vmi && { vmi: vmi.name }), ...found };
 }
 
-function is(outcome: Outcome, reason: string, message: string): Found {
+function is(outcome: PodOutcome, reason: string, message: string): Found {
   const remedy = remedyOf(reason);
   return { outcome, reason, message, ...(remedy !== undefined && { remedy }) };
 }

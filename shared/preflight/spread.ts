@@ -5,7 +5,7 @@
  */
 import type { Toleration } from "../kube/facts.ts";
 import { isWanted, matches, ownValue, untolerated } from "../kube/objects.ts";
-import type { Labels, Placement, SpreadConstraint, Wishes } from "../kube/scheduled-pod.ts";
+import type { Labels, NodeRequirements, SpreadConstraint, Wishes } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod } from "./facts.ts";
 import { type FitNode, taintsOf } from "./fit.ts";
 import { missingCpu } from "./host-cpu.ts";
@@ -13,7 +13,7 @@ import { missingCpu } from "./host-cpu.ts";
 export interface SpreadPod {
   readonly namespace: string;
   readonly labels: Labels;
-  readonly placement: Placement;
+  readonly placement: NodeRequirements;
   readonly tolerations?: readonly Toleration[];
   readonly wishes?: Wishes;
   readonly replicaSet?: string;

@@ -1,6 +1,6 @@
 /** Will this drain succeed? What happens to every pod of a node, one verdict for all of them, and about how long it takes. */
 import type { VmiFacts } from "../kube/facts.ts";
-import type { NodeVerdict, Outcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
+import type { NodeVerdict, PodOutcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
 import { durationOf } from "./duration.ts";
 import { placeAll, targetsOn } from "./place.ts";
 import { doubtsAbout } from "./held.ts";
@@ -32,7 +32,7 @@ export function preflight(f: PreflightFacts): Preflight {
 export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts">): Preflight {
   const { node, pods, unknown } = found;
   const verdict = verdictOf(pods, unknown);
-  const counts: Partial<Record<Outcome, number>> = {};
+  const counts: Partial<Record<PodOutcome, number>> = {};
   for (const { outcome } of pods) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return { ...found, verdict, summary: `draining ${node} ${summaryOf(verdict, counts, pods)}`, counts };
 }
@@ -52,7 +52,7 @@ function isEvicted({ pod, verdict: { outcome } }: Judged): boolean {
 }
 
 function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
-  const has = (outcome: Outcome) => pods.some((pod) => pod.outcome === outcome);
+  const has = (outcome: PodOutcome) => pods.some((pod) => pod.outcome === outcome);
   if (has("Blocked")) return "WillBlock";
   if (pods.some(({ room }) => room?.fits === false)) return "NoRoom";
   if (unknown.length > 0) return "Unknown";

@@ -3,7 +3,7 @@ import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { type Add, EXIT, type ExitCode, output } from "../command.ts";
 import type { Host } from "../host.ts";
-import { type Paint, paintFor, plain, printData } from "../print.ts";
+import { type Paint, paintFor, printable, printData } from "../print.ts";
 import { type Finding, type Status } from "../../../shared/settings/finding.ts";
 import { Unread } from "./check.ts";
 import { credentialsValid, tokens } from "./credentials.ts";
@@ -59,7 +59,7 @@ Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something coul
         const connection = connect();
         const checks = await examine(readsOf(connection, host.now()));
         if (host.interrupted.aborted) return EXIT.interrupted;
-        const status = worstOf(checks);
+        const status = worstStatus(checks);
         const { context, server } = connection;
         if (form === undefined) print(checks, host);
         else printData({ status, context, server, checks }, form, host);
@@ -101,7 +101,7 @@ function unread(error: unknown): Finding {
 
 const WORST: readonly Status[] = ["failed", "unread", "warning", "ok"];
 
-export function worstOf(checks: readonly Finding[]): Status {
+export function worstStatus(checks: readonly Finding[]): Status {
   return WORST.find((status) => checks.some((check) => check.status === status)) ?? "ok";
 }
 
@@ -120,13 +120,13 @@ function print(checks: readonly Said[], host: Host): void {
     const own = checks.filter((check) => check.group === group);
     if (own.length > 0) say(paint(group, "bold"));
     for (const { status, message, reasons = [], fix } of own) {
-      say(`  ${markOf(status)} ${plain(message)}`);
-      for (const reason of reasons) say(`      ${plain(reason)}`);
-      if (fix !== undefined) say(`      ${paint(plain(fix), "dim")}`);
+      say(`  ${markOf(status)} ${printable(message)}`);
+      for (const reason of reasons) say(`      ${printable(reason)}`);
+      if (fix !== undefined) say(`      ${paint(printable(fix), "dim")}`);
     }
     if (own.length > 0) say("");
   }
-  say(`${markOf(worstOf(checks))} ${summaryOf(checks)}`);
+  say(`${markOf(worstStatus(checks))} ${summaryOf(checks)}`);
 }
 
 const WORDS = { failed: "failed", unread: "could not be read", warning: "worth a look" } as const;

@@ -4,7 +4,7 @@ import { type NewObject, meaningOf } from "../../../shared/kube/client.ts";
 import {
   hasEnded,
   type NodeEvacuationFacts,
-  ORDERS,
+  VM_ORDERS,
   WHEN_BLOCKED,
   type WhenBlocked,
 } from "../../../shared/kube/node-evacuation.ts";
@@ -15,7 +15,7 @@ import { readForecast } from "../../../shared/maintenance/read.ts";
 import { Failed, UsageError } from "../failed.ts";
 import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstOf } from "../preflight.ts";
+import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import type { Host } from "../host.ts";
 import { type At, timeLines, timeOf, type Times, TIMES, timesOf } from "../time.ts";
 import { follow } from "./follow.ts";
@@ -26,7 +26,7 @@ interface Options {
   readonly yes?: true | undefined;
   readonly at?: At | undefined;
   readonly until?: At | undefined;
-  readonly order?: (typeof ORDERS)[number] | undefined;
+  readonly order?: (typeof VM_ORDERS)[number] | undefined;
   readonly whenBlocked?: WhenBlocked | undefined;
   readonly startIf?: (typeof START_IF)[number] | undefined;
   readonly return?: true | undefined;
@@ -56,7 +56,7 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
     .option(...YES)
     .addOption(new Option("--at <time>", `when it begins: ${TIMES}`).argParser(timeOf))
     .addOption(new Option("--until <time>", "when it is given up, and the node uncordoned, likewise").argParser(timeOf))
-    .addOption(new Option("--order <order>", "which VMs leave first").choices(ORDERS))
+    .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))
     .addOption(new Option("--when-blocked <what>", "what becomes of a VM that cannot move").choices(WHEN_BLOCKED))
     .addOption(new Option("--start-if <verdict>", "begin only with this verdict, or a better one").choices(START_IF))
     .option("--return", "VMs come back when the node is uncordoned")
@@ -81,7 +81,7 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
         const plans = plansOf(nodes, spec, host.now(), all);
         const wanted = options.dryRun ? plans : plans.filter((plan) => isNew(plan, options));
         const found = await foretold(wanted, options, all, { connection, host });
-        if (options.dryRun) return worstOf(found);
+        if (options.dryRun) return worstExit(found);
         for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
         const refused = await refusalOf(found, options, host);
         if (refused !== undefined) return refused;
@@ -200,7 +200,7 @@ async function refusalOf(found: readonly Preflight[], options: Options, host: Ho
   if (host.interrupted.aborted) return EXIT.interrupted;
   if (answer !== undefined && isYes(answer)) return undefined;
   host.stderr.write(`nothing has been changed${answer === undefined ? "; --yes drains it all the same" : ""}\n`);
-  const worst = worstOf(open);
+  const worst = worstExit(open);
   return answer === undefined && worst !== EXIT.done ? worst : EXIT.no;
 }
 

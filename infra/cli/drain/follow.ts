@@ -15,7 +15,7 @@ import { Failed } from "../failed.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { SILENT_SECONDS, WAITING } from "../maintenance.ts";
 import type { Host } from "../host.ts";
-import { plain } from "../print.ts";
+import { printable } from "../print.ts";
 import { printReport } from "./report.ts";
 
 export interface Following {
@@ -150,9 +150,11 @@ function createNews(host: Host): (lines: readonly string[]) => void {
 function linesOf({ ne: { spec, status }, evacuations }: Followed): readonly string[] {
   const ended = evacuations.filter((one) => one.status.completionTime !== undefined);
   return [
-    ...ended.map(({ namespace, spec: of, status: is }) => plain(`VM ${namespace}/${of.vmiName}: ${is.message ?? ""}`)),
-    ...status.blockers.map((one) => plain(`${keyOf(one)} cannot leave: ${one.message}${fixOf(one)}`)),
-    ...(status.phase === undefined ? [] : [plain(`node/${spec.nodeName}: ${progressOf(status)}`)]),
+    ...ended.map(({ namespace, spec: of, status: is }) =>
+      printable(`VM ${namespace}/${of.vmiName}: ${is.message ?? ""}`),
+    ),
+    ...status.blockers.map((one) => printable(`${keyOf(one)} cannot leave: ${one.message}${fixOf(one)}`)),
+    ...(status.phase === undefined ? [] : [printable(`node/${spec.nodeName}: ${progressOf(status)}`)]),
   ];
 }
 

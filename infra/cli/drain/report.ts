@@ -5,7 +5,7 @@ import { startText } from "../../../shared/maintenance/messages.ts";
 import { isDue } from "../../../shared/maintenance/world.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
-import { paintFor, plain, printData, printTable } from "../print.ts";
+import { paintFor, printable, printData, printTable } from "../print.ts";
 import type { Following, Followed } from "./follow.ts";
 
 interface NodeReport {
@@ -44,7 +44,7 @@ export function printReport(seen: readonly Followed[], code: ExitCode, { host, o
     // A node whose turn may never come is no success.
     const isWaiting = phase === "Scheduled" && code !== EXIT.done;
     const [mark, style] = (isWaiting ? undefined : MARKS[phase]) ?? (["‼", "yellow"] as const);
-    host.stdout.write(`${paint(mark, style)} node/${node}: ${phase}: ${plain(message)}\n`);
+    host.stdout.write(`${paint(mark, style)} node/${node}: ${phase}: ${printable(message)}\n`);
   }
   const shown = output === "wide" ? reports.flatMap(({ node, vms }) => vms.map((vm) => rowOf(node, vm))) : [];
   if (shown.length > 0) {

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 import type { Host } from "../host.ts";
-import { plain } from "../print.ts";
+import { printable } from "../print.ts";
 import { readObject, until } from "./apply.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
 
@@ -40,7 +40,7 @@ const Pod = z.object({
     containerStatuses: [],
   }),
 });
-export type PodFacts = z.output<typeof Pod>;
+export type ServerPodFacts = z.output<typeof Pod>;
 const Pods = z.object({ items: z.array(Pod) });
 
 export interface Trouble {
@@ -83,14 +83,14 @@ function isAvailable({ metadata: { generation }, spec, status }: DeploymentFacts
   return observedGeneration >= generation && counts.every((count) => count === spec.replicas);
 }
 
-async function podsOf({ metadata: { namespace, name } }: Manifest, send: Send): Promise<readonly PodFacts[]> {
+async function podsOf({ metadata: { namespace, name } }: Manifest, send: Send): Promise<readonly ServerPodFacts[]> {
   const query = { labelSelector: `app.kubernetes.io/name=${name}` };
   const answer = await send({ method: "GET", path: `/api/v1/namespaces/${namespace}/pods`, query, expect: [403, 404] });
   return Pods.safeParse(answer.body).data?.items ?? [];
 }
 
 function textOf({ what, fix }: Trouble): string {
-  return `${plain(what).slice(0, LONGEST)}\n    ${fix}`;
+  return `${printable(what).slice(0, LONGEST)}\n    ${fix}`;
 }
 
 const LONGEST = 600;
@@ -101,7 +101,7 @@ function isLasting({ fix }: Trouble): boolean {
 }
 
 /** Reasons in the order of a pod's life: it is created, gets a node, an image, a container, and answers its probe. */
-export function troublesOf({ status }: DeploymentFacts, pods: readonly PodFacts[]): readonly Trouble[] {
+export function troublesOf({ status }: DeploymentFacts, pods: readonly ServerPodFacts[]): readonly Trouble[] {
   const refused = status.conditions.filter(({ type, status: is }) => type === "ReplicaFailure" && is === "True");
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   return [...refused.map(ofRefusal), ...living.flatMap((pod) => RULES.map((rule) => rule(pod)).find(Boolean) ?? [])];
@@ -121,7 +121,7 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/violates PodSecurity/i,                 "Lifeboat's pods are made for the standard restricted: a patch or a webhook has changed them"],
 ];
 
-type Rule = (pod: PodFacts) => Trouble | undefined;
+type Rule = (pod: ServerPodFacts) => Trouble | undefined;
 
 /** No node takes the pod. */
 const hasNoNode: Rule = (pod) => {
@@ -180,7 +180,7 @@ const isNotReady: Rule = (pod) => {
 
 const RULES: readonly Rule[] = [hasNoNode, hasNoImage, ends, cannotStart, isNotReady];
 
-function waitingIn(pod: PodFacts, isWanted: (waiting: { readonly reason: string }) => boolean) {
+function waitingIn(pod: ServerPodFacts, isWanted: (waiting: { readonly reason: string }) => boolean) {
   for (const { image, state } of pod.status.containerStatuses) {
     if (state.waiting !== undefined && isWanted(state.waiting)) return { image, ...state.waiting };
   }

@@ -34,7 +34,7 @@ export interface Giving {
   readonly apply: (home: Inside) => Promise<void>;
 }
 
-export interface Given {
+export interface GivenIdentity {
   /** With a caBundle that trusts the certificates before and after. */
   readonly home: Inside;
   /** With a caBundle that trusts only the certificate that is served from now on. */
@@ -46,7 +46,7 @@ const LEARNED_MS = 30_000;
 /** Each replica reads its Secret every ten seconds. */
 const SERVED_MS = 60_000;
 
-export async function giveIdentity(home: Inside, giving: Giving): Promise<Given> {
+export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenIdentity> {
   const { host, send, ca, webhooks } = giving;
   const now = host.now();
   const present = await readPresent(home, giving);
@@ -85,7 +85,7 @@ function withBundle(home: Inside, webhookToken: string, caBundle: string | undef
 }
 
 /** Takes trust from a certificate that no replica serves any more. */
-export async function settle({ home, settled }: Given, { host, apply }: Giving): Promise<void> {
+export async function settle({ home, settled }: GivenIdentity, { host, apply }: Giving): Promise<void> {
   if (home.caBundle === settled.caBundle) return;
   await pauseFor(SERVED_MS, "For every replica to serve the certificate", host);
   await apply(settled);

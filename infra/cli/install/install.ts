@@ -13,7 +13,7 @@ import { guardOf, removeUnwanted } from "./guard-steps.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
-import { giveIdentity, type Given, type Giving, settle } from "./identity.ts";
+import { giveIdentity, type GivenIdentity, type Giving, settle } from "./identity.ts";
 import { isAccepted } from "./token.ts";
 import { encoded } from "./trusted.ts";
 import { askForScan, untilReady, type Worker } from "./worker.ts";
@@ -34,7 +34,7 @@ interface Installing extends Applying {
   /** Known once its entry is. */
   worker?: Worker;
   /** In the cluster. */
-  given?: Given;
+  given?: GivenIdentity;
 }
 
 interface Step {

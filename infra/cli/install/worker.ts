@@ -5,7 +5,7 @@ import { rootCertificates } from "node:tls";
 import * as z from "zod/mini";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
-import { plain } from "../print.ts";
+import { printable } from "../print.ts";
 import { until } from "./apply.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
@@ -98,7 +98,7 @@ async function ask(what: string, { worker: { url, ca }, host, token, ms }: Askin
         request(`${url}${path}`, options, (answer) => {
           text(answer).then(
             (body) =>
-              resolve({ code: answer.statusCode ?? 0, body: parsed(body), said: plain(body).slice(0, LONGEST) }),
+              resolve({ code: answer.statusCode ?? 0, body: parsed(body), said: printable(body).slice(0, LONGEST) }),
             reject,
           );
         })

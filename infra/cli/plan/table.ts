@@ -6,7 +6,7 @@ import { durationText } from "../../../shared/settings/time.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 import type { Host, Stream } from "../host.ts";
 import { troubleOf } from "../preflight.ts";
-import { type Paint, paintFor, plain, printTable } from "../print.ts";
+import { type Paint, paintFor, printable, printTable } from "../print.ts";
 import { aligned } from "../table.ts";
 
 export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream = host.stdout): void {
@@ -86,7 +86,7 @@ function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, isInTime }) => {
     const end = verdict === "WillBlock" || verdict === "NoRoom" ? "" : rangeText(begins, ends);
     const late = isInTime === false ? "!" : "";
-    return [plain(node), rangeText(begins, starts), `${vms}`, `${moves}`, `${end}${late}`, verdict];
+    return [printable(node), rangeText(begins, starts), `${vms}`, `${moves}`, `${end}${late}`, verdict];
   });
   const others = HEADER.slice(1).map((title, at) =>
     Math.max(title.length, ...rows.map((row) => row[at + 1]?.length ?? 0)),
@@ -102,7 +102,7 @@ function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   const blocks = [
     ...nodes.flatMap((node) => troublesOf(node, paint)),
-    ...[...unread, ...nodes.flatMap(({ unknown }) => unknown)].map((what) => [`${warn} not known: ${plain(what)}`]),
+    ...[...unread, ...nodes.flatMap(({ unknown }) => unknown)].map((what) => [`${warn} not known: ${printable(what)}`]),
     ...nodes
       .filter(({ isInTime }) => isInTime === false)
       .map(({ node }) => [`${warn} ${node} may not be empty in time`]),
@@ -123,7 +123,7 @@ function powerLines(
   warn: string,
 ): readonly (readonly string[])[] {
   const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
-  return first === undefined ? [] : [[`${warn} ${node} is not to be powered off: ${plain(first)}${rest}`]];
+  return first === undefined ? [] : [[`${warn} ${node} is not to be powered off: ${printable(first)}${rest}`]];
 }
 
 function classText({ launcher, machine, cpu, storage, architecture }: VmClass): string {
@@ -135,7 +135,7 @@ function classText({ launcher, machine, cpu, storage, architecture }: VmClass): 
 function evidenceLines({ evidence: { classes, launcher = "" } }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   return classes.flatMap((one): readonly string[] => {
-    const vms = `${warn} ${counted(one.vms.length, "VM")} (${plain(classText(one))})`;
+    const vms = `${warn} ${counted(one.vms.length, "VM")} (${printable(classText(one))})`;
     switch (one.proof) {
       case "Proven":
         return [];
@@ -143,8 +143,8 @@ function evidenceLines({ evidence: { classes, launcher = "" } }: Plan, paint: Pa
         return [`${vms}: ${failedText(one)}`];
       case "Unproven":
         return [
-          `${vms}: never seen to migrate to ${plain(nameOf(launcher))}: unproven`,
-          `    ${paint(plain(`one migration would prove that: ${canaryCommand(one)}`), "dim")}`,
+          `${vms}: never seen to migrate to ${printable(nameOf(launcher))}: unproven`,
+          `    ${paint(printable(`one migration would prove that: ${canaryCommand(one)}`), "dim")}`,
         ];
     }
   });
@@ -152,7 +152,7 @@ function evidenceLines({ evidence: { classes, launcher = "" } }: Plan, paint: Pa
 
 function failedText({ failed: { times, vm, reason } = { times: 1, vm: "", reason: "" } }: VmClass): string {
   const last = times === 1 ? "the last migration" : `the last ${times} migrations`;
-  return `${last} failed; ${plain(vm)}: ${plain(reason)}`;
+  return `${last} failed; ${printable(vm)}: ${printable(reason)}`;
 }
 
 function canaryCommand({ canary = "" }: VmClass): string {
@@ -168,7 +168,7 @@ function nameOf(image: string): string {
 function orderLines({ stuck = [] }: Plan, paint: Paint): readonly string[] {
   if (stuck.length === 0) return [];
   return [
-    `${paint("×", "red")} in no order that was tried is there room for what is on ${stuck.map(plain).join(", ")}`,
+    `${paint("×", "red")} in no order that was tried is there room for what is on ${stuck.map(printable).join(", ")}`,
   ];
 }
 

@@ -8,7 +8,7 @@ import type { Verdict } from "../plugins/plugin.ts";
 import { inProgressAmong, vmiOf } from "./in-progress.ts";
 import { Counters, isLimit, type LimitName, verdictAt } from "./limits.ts";
 import { type Memory, type Noted, recall } from "./memory.ts";
-import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
+import { nominate, type Nominated, type NominationWorld, nodesSelected } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import {
   CYCLE_ENDS,
@@ -100,7 +100,7 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
   const withdrawn = await withdrawExpired(cycle);
   const nominations: Answered[] = [];
   const ended = await requestAll(cycle, nominations);
-  const nodes = nodesOf(w.policy, w.nodes).length;
+  const nodes = nodesSelected(w.policy, w.nodes).length;
   return { ended, nodes, pods: w.pods.length, inProgress: counters.inProgress, nominations, withdrawn, memory };
 }
 

@@ -25,7 +25,7 @@ export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" |
 const FEWEST_NODES = 2;
 
 export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
-  const nodes = nodesOf(policy, w.nodes);
+  const nodes = nodesSelected(policy, w.nodes);
   if (nodes.length < FEWEST_NODES) return;
   const ready = w.nodes.filter((node) => node.ready);
   const everywhere: EvictorWorld = { ...w, nodes: ready, ...indexesOf(w.pods), nextPod: nextPodIn(w) };
@@ -42,7 +42,7 @@ export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Genera
 }
 
 /** The nodes that are Ready, cordoned or not, and that the policy selects. */
-export function nodesOf(
+export function nodesSelected(
   { nodeSelector }: DeschedulerPolicy,
   nodes: readonly ScheduledNode[],
 ): readonly ScheduledNode[] {

@@ -9,7 +9,7 @@ import {
   PREFER_NO_EVICTION_ANNOTATION,
 } from "../../kube/names.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { Count, flag, Int32, listOf, mapping, Selector } from "./fields.ts";
+import { CountArgument, flag, Int32, listArgument, mapping, SelectorArgument } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
 import type { ArgumentsOf, Evictor, EvictorWorld } from "./plugin.ts";
 
@@ -29,17 +29,17 @@ export type PodProtection = (typeof DEFAULT_PROTECTIONS)[number] | (typeof EXTRA
 const LARGEST = `expected no more than ${SYSTEM_CRITICAL_PRIORITY}`;
 
 function protections<Name extends PodProtection>(names: readonly [Name, ...Name[]]) {
-  return listOf(z.enum(names, `expected one of ${names.join(", ")}`));
+  return listArgument(z.enum(names, `expected one of ${names.join(", ")}`));
 }
 
 /** Upstream: defaultevictor/{types,validation}.go. Every other key is an error. */
 export const EvictorArguments = z.lazy(() =>
   z.pipe(
     mapping({
-      labelSelector: z.exactOptional(Selector),
+      labelSelector: z.exactOptional(SelectorArgument),
       priorityThreshold: z.exactOptional(mapping({ value: Int32.check(z.maximum(SYSTEM_CRITICAL_PRIORITY, LARGEST)) })),
       nodeFit: flag(false),
-      minReplicas: z._default(Count, 0),
+      minReplicas: z._default(CountArgument, 0),
       noEvictionPolicy: z._default(
         z.enum(["", "Preferred", "Mandatory"], "expected Preferred or Mandatory"),
         "Preferred",

@@ -11,7 +11,7 @@ export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.pipe(z.transform(withoutNulls), z.strictObject(shape, "expected a mapping"));
 }
 
-export function listOf<Item extends z.core.$ZodType>(item: Item, message = "expected a list") {
+export function listArgument<Item extends z.core.$ZodType>(item: Item, message = "expected a list") {
   return z._default(z.array(item, message), []);
 }
 
@@ -23,7 +23,7 @@ export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), 
 export const optionalFlag = z.exactOptional(z.boolean(TRUE_OR_FALSE));
 
 const COUNT = "expected a whole number, 0 or more";
-export const Count = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));
+export const CountArgument = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));
 
 const INT32 = "expected a whole number of 32 bits";
 export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
@@ -94,7 +94,7 @@ const Requirement = z.lazy(() =>
   mapping({
     key: LabelKey,
     operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"], "expected In, NotIn, Exists or DoesNotExist"),
-    values: listOf(LabelValue),
+    values: listArgument(LabelValue),
   }).check(
     z.refine(({ operator, values }) => values.length > 0 === operator.endsWith("In"), {
       path: ["values"],
@@ -103,10 +103,10 @@ const Requirement = z.lazy(() =>
   ),
 );
 
-export const Selector: z.ZodMiniType<LabelSelector> = z.lazy(() =>
+export const SelectorArgument: z.ZodMiniType<LabelSelector> = z.lazy(() =>
   mapping({
     matchLabels: z._default(z.record(LabelKey, LabelValue, "expected a mapping of labels"), {}),
-    matchExpressions: listOf(Requirement),
+    matchExpressions: listArgument(Requirement),
   }),
 );
 

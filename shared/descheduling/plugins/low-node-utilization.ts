@@ -4,7 +4,7 @@ import type { Taint } from "../../kube/facts.ts";
 import { isFinal, ownValue, untolerated } from "../../kube/objects.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
-import { Count, listOf, mapping, text } from "./fields.ts";
+import { CountArgument, listArgument, mapping, text } from "./fields.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
 import { by, byNodeName, inLevels, type Order, podOrder, sorting, SORTERS } from "./sort.ts";
 
@@ -29,8 +29,8 @@ const Arguments = z.lazy(() =>
   mapping({
     thresholds: Thresholds,
     targetThresholds: Thresholds,
-    evictableNamespaces: z.exactOptional(mapping({ exclude: listOf(text("expected the name of a namespace")) })),
-    evictionLimits: z.exactOptional(mapping({ node: z.exactOptional(Count) })),
+    evictableNamespaces: z.exactOptional(mapping({ exclude: listArgument(text("expected the name of a namespace")) })),
+    evictionLimits: z.exactOptional(mapping({ node: z.exactOptional(CountArgument) })),
     ...sorting,
   }).check(
     z.refine(({ thresholds, targetThresholds }) => isBelow(thresholds, targetThresholds), {

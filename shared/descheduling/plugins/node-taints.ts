@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { flag, listOf, mapping, text } from "./fields.ts";
+import { flag, listArgument, mapping, text } from "./fields.ts";
 import { nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import { byNodeName } from "./sort.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
@@ -14,8 +14,8 @@ const Arguments = z.lazy(() =>
   mapping({
     ...selection,
     includePreferNoSchedule: flag(false),
-    excludedTaints: listOf(text(TAINT)),
-    includedTaints: listOf(text(TAINT)),
+    excludedTaints: listArgument(text(TAINT)),
+    includedTaints: listArgument(text(TAINT)),
   }).check(
     z.refine(({ excludedTaints, includedTaints }) => excludedTaints.length === 0 || includedTaints.length === 0, {
       path: ["includedTaints"],

@@ -3,14 +3,14 @@ import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { matches } from "../../kube/objects.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { Namespaces, Selector } from "./fields.ts";
+import { Namespaces, SelectorArgument } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
 import { type Order, podOrder, type Sorting, sorting } from "./sort.ts";
 
 /** Arguments of the plugins that choose among all pods of a node. */
 export const selection = {
   namespaces: z.exactOptional(Namespaces),
-  labelSelector: z.exactOptional(Selector),
+  labelSelector: z.exactOptional(SelectorArgument),
   ...sorting,
 };
 
@@ -19,7 +19,7 @@ export interface PodSelection extends Sorting {
   readonly labelSelector?: LabelSelector;
 }
 
-export interface NodeRule {
+export interface NominationRule {
   readonly args: PodSelection;
   readonly world: PluginWorld;
   /** Undefined: the pod may stay. */
@@ -29,7 +29,7 @@ export interface NodeRule {
 /** The pods that should leave and may be evicted, in order. */
 export function* nominationsAmong(
   pods: readonly ScheduledPod[],
-  { args, world, nominationOf }: NodeRule,
+  { args, world, nominationOf }: NominationRule,
   ...order: readonly Order<ScheduledPod>[]
 ): Generator<Nomination> {
   const leaving = pods.flatMap((pod) => {

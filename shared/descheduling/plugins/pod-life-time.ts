@@ -1,12 +1,12 @@
 /** PodLifeTime: pods that are too old, the oldest first. */
 import * as z from "zod/mini";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { Count, mapping } from "./fields.ts";
+import { CountArgument, mapping } from "./fields.ts";
 import { nominationsAmong, selection } from "./nominate.ts";
 import { by } from "./sort.ts";
 import type { ArgumentsOf, Plugin } from "./plugin.ts";
 
-const Arguments = z.lazy(() => mapping({ ...selection, maxPodLifeTimeSeconds: Count }));
+const Arguments = z.lazy(() => mapping({ ...selection, maxPodLifeTimeSeconds: CountArgument }));
 export type Arguments = ArgumentsOf<typeof Arguments>;
 
 export const podLifeTime: Plugin<Arguments> = {

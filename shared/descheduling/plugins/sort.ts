@@ -1,7 +1,7 @@
 /** Sorting pods: items in progress first, then by the sorters that a plugin's arguments name, then as the plugin prefers (KEP-1397). */
 import * as z from "zod/mini";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { listOf, optionalFlag } from "./fields.ts";
+import { listArgument, optionalFlag } from "./fields.ts";
 import type { PluginWorld } from "./plugin.ts";
 
 export type Order<T> = (a: T, b: T) => number;
@@ -46,7 +46,7 @@ function isSorter(name: string): name is Sorter {
 /** Arguments of every plugin that nominates. */
 export const sorting = {
   inProgressFirst: optionalFlag,
-  sorters: z.exactOptional(listOf(z.enum(NAMES, `expected one of ${NAMES.join(", ")}`))),
+  sorters: z.exactOptional(listArgument(z.enum(NAMES, `expected one of ${NAMES.join(", ")}`))),
 };
 
 export interface Sorting {

@@ -11,7 +11,7 @@ import { CONDITION, wordOf, Words } from "./lifeboat.ts";
 const how = () => ({
   startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
   virtualMachines: part({
-    order: wordOf(nodes.ORDERS, "ByPriority"),
+    order: wordOf(nodes.VM_ORDERS, "ByPriority"),
     concurrency: z.optional(z.number()),
     whenBlocked: wordOf(nodes.WHEN_BLOCKED, "Wait"),
     whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),

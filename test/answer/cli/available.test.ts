@@ -1,6 +1,6 @@
 /** Why Lifeboat's pods are not ready, in the words of a kubelet, a scheduler and an API server; and what helps. */
 import { expect, test } from "vitest";
-import { type DeploymentFacts, type PodFacts, troublesOf } from "../../../infra/cli/install/available.ts";
+import { type DeploymentFacts, type ServerPodFacts, troublesOf } from "../../../infra/cli/install/available.ts";
 
 const IMAGE = "registry.example.com/lifeboat:0.4.0";
 
@@ -11,13 +11,13 @@ function deployment(message?: string): DeploymentFacts {
   return { metadata: { generation: 1 }, spec: { replicas: 2 }, status };
 }
 
-type State = PodFacts["status"]["containerStatuses"][number];
+type State = ServerPodFacts["status"]["containerStatuses"][number];
 
 const ended = (exitCode: number, reason: string) => ({ terminated: { exitCode, reason, message: "" } });
 const waiting = (reason: string, message: string): Partial<State> => ({ state: { waiting: { reason, message } } });
 const conditionOf = (type: string, status: string, message = "") => ({ type, status, reason: "", message });
 
-function pod(state: Partial<State>, conditions = [conditionOf("Ready", "False")]): PodFacts {
+function pod(state: Partial<State>, conditions = [conditionOf("Ready", "False")]): ServerPodFacts {
   const metadata = { name: "lifeboat-server-1", namespace: "lifeboat-system" };
   return {
     metadata,
@@ -28,7 +28,7 @@ function pod(state: Partial<State>, conditions = [conditionOf("Ready", "False")]
 const NO_NODE = [conditionOf("PodScheduled", "False", "0/3 nodes are available: 3 node(s) had untolerated taint(s).")];
 
 // prettier-ignore
-test.each<readonly [string, string | undefined, PodFacts | undefined, string, string]>([
+test.each<readonly [string, string | undefined, ServerPodFacts | undefined, string, string]>([
   // given                  the Deployment says                                                      its pod                                               what                                                    fix
   ["a quota",               'pods "a" is forbidden: exceeded quota: few, requested: pods=1',         undefined,                                            "pods are refused: pods \"a\" is forbidden: exceeded quota: few", "raise the quota"],
   ["no constraint",         "unable to validate against any security context constraint: [...]",     undefined,                                            "pods are refused: unable to validate against any security context constraint", "add-scc-to-user restricted-v2 -z lifeboat"],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { PLAIN } from "../../../shared/kube/guest.ts";
-import type { NodeVerdict, Outcome, PreflightFacts } from "../../../shared/preflight/facts.ts";
+import type { NodeVerdict, PodOutcome, PreflightFacts } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
 import { evacuation, migration, NODE, NOW, owner, settings } from "../../support/fixtures.ts";
 import {
@@ -51,7 +51,7 @@ const engine = (tweak: object = {}) => {
 };
 
 // prettier-ignore
-test.each<[string, PreflightFacts, ...[NodeVerdict, Outcome, reason: string]]>([
+test.each<[string, PreflightFacts, ...[NodeVerdict, PodOutcome, reason: string]]>([
   ["its target pod has a place, which no second one would find", vm({ ...TWO_PODS, isMigrating: true, evacuationNodeName: NODE }, { ...FULL, otherPods: [target()], migrations: [JOB] }), "WillSucceed", "Moves", "EvacuationInProgress"],
   ["… of a migration that a person has created",        vm(TWO_PODS, { ...FULL, otherPods: [target()], migrations: [JOB] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],
   ["… its migration has failed: there is room for another",  vm(TWO_PODS, { ...FULL, otherPods: [target({ phase: "Failed" })] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],

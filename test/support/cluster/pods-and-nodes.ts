@@ -1,7 +1,7 @@
 /** Pods and nodes as an API server has them, of as many facts about them as a test gives. */
 import type { NodeFacts, OwnerReference, PodFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
-import type { Labels, Placement, PodTerm, Resources } from "../../../shared/kube/scheduled-pod.ts";
+import type { Labels, NodeRequirements, PodTerm, Resources } from "../../../shared/kube/scheduled-pod.ts";
 import type { JsonObject } from "../json.ts";
 import { identity, object, timeOf } from "./objects.ts";
 
@@ -14,7 +14,7 @@ export interface AnyPod extends PodFacts {
   readonly qosClass?: string;
   readonly requests?: Resources;
   readonly limits?: Resources;
-  readonly placement?: Placement;
+  readonly placement?: NodeRequirements;
   readonly antiAffinity?: readonly PodTerm[];
   readonly localStorage?: boolean;
   readonly claims?: readonly string[];

@@ -12,13 +12,13 @@ import type { LabelSelector, Taint, Toleration } from "../../../shared/kube/fact
 import type {
   NodeRequirement,
   NodeSelectorTerm,
-  Placement,
+  NodeRequirements,
   ScheduledNode,
   ScheduledPod,
 } from "../../../shared/kube/scheduled-pod.ts";
 import { NOW, owner } from "../fixtures.ts";
 
-export const ANYWHERE: Placement = { nodeSelector: {} };
+export const ANYWHERE: NodeRequirements = { nodeSelector: {} };
 
 /** 2 CPU, 3000 bytes, 10 pods. */
 export function node(name: string, tweak: Partial<ScheduledNode> = {}): ScheduledNode {

@@ -1,0 +1,52 @@
+/** An exported name of the product stands for one thing: a reader who searches for it finds one place. */
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const FILES = globSync(["shared/**/*.ts", "functions/**/*.ts", "infra/{cli,relay,server}/**/*.ts"], { cwd: ROOT });
+const EXPORTED = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm;
+
+/** Names that several files export on purpose, and why. */
+const SHARED_NAMES: Readonly<Record<string, string>> = {
+  Arguments: "each plugin of descheduling has its own",
+  refuseUnread: "evictions.ts and deletions.ts have the same parts",
+  Toleration: "the schema and its type",
+  pause: "the command, and the relay's",
+  retry: "the command, and what it asks for",
+  plan: "the command, and the plan of an installation",
+  Plan: "what a reconcile is to do, and the order of a maintenance",
+  shield: "the feature, and the change that sets its label",
+};
+
+/** Names that have two meanings and should have one: none is added. */
+const STILL_TWICE: ReadonlySet<string> = new Set([
+  "Asked",
+  "Decided",
+  "Question",
+  "Seen",
+  "activeEvacuations",
+  "evacuationsFrom",
+  "evacuationsOf",
+  "finishedMigrations",
+  "isDue",
+  "kubeVirt",
+  "launchersOn",
+  "migratingVmis",
+  "migrationsOf",
+  "nodeOf",
+  "podsOf",
+  "timesOf",
+  "unlessNotServed",
+  "vmisOn",
+]);
+
+test("no two files export the same name", () => {
+  const places = FILES.flatMap((file) => {
+    const names = new Set([...readFileSync(`${ROOT}${file}`, "utf8").matchAll(EXPORTED)].map(([, name = ""]) => name));
+    return [...names].map((name) => ({ name, file }));
+  });
+  const several = [...Map.groupBy(places, ({ name }) => name)].filter(([, where]) => where.length > 1);
+  const found = several.filter(([name]) => !(name in SHARED_NAMES) && !STILL_TWICE.has(name));
+  expect(found.map(([name, where]) => `${name}: ${where.map(({ file }) => file).join(", ")}`)).toEqual([]);
+});
