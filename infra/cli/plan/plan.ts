@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import { quantity } from "../../../shared/kube/schemas/fields.ts";
 import { ORDERS, type PlanOptions } from "../../../shared/plan/facts.ts";
-import { observePlan } from "../../../shared/plan/observe.ts";
+import { observePlan } from "../../../shared/plan/read.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
 import { type Add, KIND, namesOf, output } from "../command.ts";
 import type { Connection } from "../connection.ts";
