@@ -1,19 +1,11 @@
 /** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM, followed until it has come about. */
 import { parseAnswer } from "../../shared/kube/read.ts";
-import {
-  type Requester,
-  type Cancelling,
-  cancelEvacuations,
-  type Evacuating,
-  evacuateVm,
-  retryVm,
-} from "../../shared/act/evacuate-vm.ts";
+import { type Requester, type Evacuating, evacuateVm, retryVm } from "../../shared/act/evacuate-vm.ts";
 import {
   type EvacuationFacts,
   type EvacuationStatus,
   isActive,
   isEnd,
-  isToBeReleased,
   isUnfinished,
 } from "../../shared/kube/evacuation.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
@@ -22,7 +14,7 @@ import { type Add, EXIT, KIND, nameMatching, output, type ExitCode } from "./com
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { cancelNode, NODE_WORD, nodeWord, SILENT_SECONDS, WAITING } from "./maintenance.ts";
+import { SILENT_SECONDS, WAITING } from "./maintenance.ts";
 import { printable } from "./print.ts";
 import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
@@ -46,13 +38,13 @@ Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM can
     .addOption(output(["name"], "print the Evacuation's name, and wait for nothing but what --wait says"))
     .action(
       ends(async (word, { wait, output: form }) => {
-        const [connection, key] = vmOf(word, connectToChange);
+        const [connection, key] = vmNamed(word, connectToChange);
         const evacuation = await startedOf(await evacuateVm(key, await askingOf(connection, host)), key, connection);
         host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
         if (form === "name" && !wait) return EXIT.done;
         const isReached = ({ phase }: EvacuationStatus) =>
           phase === "Moved" || (!wait && phase !== undefined && !isEnd(phase));
-        return await follow(evacuation, { connection, host, isReached });
+        return await followVm(evacuation, { connection, host, isReached });
       }),
     );
 };
@@ -68,10 +60,10 @@ has created. An abandoned evacuation begins anew, and counts its attempts from o
 Exit code: 0 tried again, 1 not, for example because nothing has failed.`,
   ).action(
     ends(async (word) => {
-      const [connection, key] = vmOf(word, connectToChange);
+      const [connection, key] = vmNamed(word, connectToChange);
       const evacuation = await startedOf(await retryVm(key, await askingOf(connection, host)), key, connection);
       host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
-      return await follow(evacuation, { connection, host, isReached: isTried });
+      return await followVm(evacuation, { connection, host, isReached: isTried });
     }),
   );
 };
@@ -96,7 +88,7 @@ async function startedOf(
 }
 
 /** What is the matter with it may explain why there is nothing to do. */
-async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
+export async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
   const evacuations = await evacuationsOf(key, connection.cluster());
   const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
   return newest === undefined ? "" : `; the newest, ${newest.name}, is ${newest.status.phase ?? "new"}`;
@@ -106,59 +98,10 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-export const cancel: Add = (program, { host, connectToChange, ends }) => {
-  program
-    .command("cancel")
-    .description(
-      `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
-the guest already is left to finish. A drain that continues asks again: cancel it, or uncordon the node, first.
-node/NAME or nodeevacuation/NAME: ends the maintenance of that node, uncordons it, and starts VMs that were stopped for it.
-
-Exit code: 0 withdrawn, 1 not.`,
-    )
-    .argument("<what>", "web, vm/web or node/node-1", vmOrNode)
-    .action(
-      ends(async (word) => {
-        if (NODE_WORD.test(word)) return await cancelNode(word, { connection: connectToChange(), host });
-        const [connection, key] = vmOf(word, connectToChange);
-        const settings = await connection.settings();
-        const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
-        if (cancelling.result === "NotEvacuating") {
-          const newest = await newestOf(key, connection);
-          const node = `; the maintenance of a node: lifeboat cancel node/${key.name}`;
-          throw new Failed(`nothing evacuates VM "${key.name}" in namespace "${key.namespace}"${newest || node}`);
-        }
-        for (const evacuation of withdrawn(cancelling, settings.drainTaintKey)) {
-          const code = await follow(evacuation, { connection, host, isReached: isCancelled });
-          if (code !== EXIT.done) return code;
-          host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} withdrawn\n`);
-        }
-        return EXIT.done;
-      }),
-    );
-};
-
-function withdrawn(cancelling: Exclude<Cancelling, { readonly result: "NotEvacuating" }>, taint: string) {
-  if (cancelling.result === "Withdrawn") return cancelling.evacuations;
-  const { node } = cancelling;
-  const why = `node "${node}" carries the drain taint ${taint}, which would begin it again`;
-  throw new Failed(`${why}: kubectl taint node ${node} ${taint}- first`);
-}
-
-function isCancelled(status: EvacuationStatus): boolean {
-  const { phase } = status;
-  return (phase === "Withdrawn" && !isToBeReleased({ status })) || phase === "Duplicate";
-}
-
 /** With KubeVirt's names of both kinds: the VMI's name is that of its VM. */
-function vmOf(name: string, connect: () => Connection): readonly [Connection, NamespacedName] {
+export function vmNamed(name: string, connect: () => Connection): readonly [Connection, NamespacedName] {
   const connection = connect();
   return [connection, { namespace: connection.namespace, name }];
-}
-
-/** A node keeps its kind. */
-function vmOrNode(word: string): string {
-  return NODE_WORD.test(word) ? nodeWord(word) : nameMatching("VM", KIND.vm)(word);
 }
 
 const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string() }) }) });
@@ -186,7 +129,10 @@ const POLL_MS = 1000;
 /** Without a relay the tick of every minute takes it up. */
 const TAKEN_UP_SECONDS = 90;
 
-async function follow(evacuation: EvacuationFacts, { connection, host, isReached }: Following): Promise<ExitCode> {
+export async function followVm(
+  evacuation: EvacuationFacts,
+  { connection, host, isReached }: Following,
+): Promise<ExitCode> {
   const began = host.now().getTime();
   const say = createNews(host);
   while (!host.interrupted.aborted) {

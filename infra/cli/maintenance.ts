@@ -1,71 +1,70 @@
-/** `lifeboat pause` and `resume`, and `cancel node/NAME`: changes of a node's NodeEvacuation that has not ended. */
-import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
-import { type Change, changeNodeEvacuation } from "../../shared/maintenance/api.ts";
-import { type Add, EXIT, type ExitCode, nameMatching } from "./command.ts";
+/** `lifeboat pause` and `resume`, and `cancel` of nodes: changes of maintenance that has not ended. */
+import { hasEnded } from "../../shared/kube/node-evacuation.ts";
+import { hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
+import { type Change, changeNodeEvacuation, changeRolling, type Changed } from "../../shared/maintenance/api.ts";
+import { type Add, type Call, EXIT, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { meant, similar } from "./suggest.ts";
+import { SELECTOR } from "./preflight.ts";
+import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
-/** As kubectl names them. */
-export const NODE_WORD = /^(?:nodes?|no|nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
+export const pause: Add = (program, call) => {
+  const about = "Nothing new begins on these nodes: what moves continues, and the nodes stay cordoned.";
+  changing(program, { change: "pause", about }, call);
+};
 
-const OBJECT_WORD = /^(?:nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
+export const resume: Add = (program, call) => {
+  changing(program, { change: "resume", about: "Maintenance that was paused continues." }, call);
+};
 
-/** The kind says whether it names the node or the object. */
-export function nodeWord(text: string): string {
-  nameMatching("node", NODE_WORD)(text);
-  return text;
+interface Changing {
+  readonly change: "pause" | "resume";
+  readonly about: string;
 }
 
-export const pause: Add = (program, { host, connectToChange, ends }) => {
+function changing(
+  program: Parameters<Add>[0],
+  { change, about }: Changing,
+  { host, connectToChange, ends }: Call,
+): void {
   program
-    .command("pause")
-    .description("Nothing new begins on the node: what moves continues, and the node stays cordoned.")
-    .argument("<node>", "its name, or nodeevacuation/NAME", nodeWord)
-    .action(ends((word) => changeAll(word, "pause", { connection: connectToChange(), host })));
-};
-
-export const resume: Add = (program, { host, connectToChange, ends }) => {
-  program
-    .command("resume")
-    .description("The maintenance of the node that was paused continues.")
-    .argument("<node>", "its name, or nodeevacuation/NAME", nodeWord)
-    .action(ends((word) => changeAll(word, "resume", { connection: connectToChange(), host })));
-};
-
-interface With {
-  readonly connection: Connection;
-  readonly host: Host;
+    .command(change)
+    .description(about)
+    .argument("[what...]", WORDS, targetWords, [])
+    .option(...SELECTOR)
+    .action(
+      ends(async (words, { selector }) => {
+        const connection = connectToChange();
+        const targets = await targetsOf({ words, selector }, connection);
+        await changeAll(targets, change, connection);
+        for (const name of namesIn(targets)) host.stdout.write(`${name} ${DONE[change]}\n`);
+        return EXIT.done;
+      }),
+    );
 }
 
 const DONE = { pause: "paused", resume: "resumed", cancel: "cancelled" } as const satisfies Record<Change, string>;
 
-async function changeAll(word: string, change: Change, { connection, host }: With): Promise<ExitCode> {
-  for (const one of await unfinishedOf(word, connection)) {
-    await changed(one, change, connection);
-    host.stdout.write(`nodeevacuation.lifeboat.dev/${one.name} ${DONE[change]}\n`);
+export function namesIn({ nodeEvacuations, rolling }: Targets): readonly string[] {
+  return [
+    ...rolling.map(({ name }) => `rollingmaintenance.lifeboat.dev/${name}`),
+    ...nodeEvacuations.map(({ name }) => `nodeevacuation.lifeboat.dev/${name}`),
+  ];
+}
+
+async function changeAll({ nodeEvacuations, rolling }: Targets, change: Change, connection: Connection): Promise<void> {
+  const cluster = connection.cluster();
+  for (const one of rolling) {
+    checked(`RollingMaintenance ${one.name}`, await changeRolling(one, change, cluster), connection);
   }
-  return EXIT.done;
+  for (const one of nodeEvacuations) {
+    checked(`NodeEvacuation ${one.name}`, await changeNodeEvacuation(one, change, cluster), connection);
+  }
 }
 
-/** A bare word is the name of a node: an object of that name may be about another node. */
-async function unfinishedOf(word: string, connection: Connection): Promise<readonly NodeEvacuationFacts[]> {
-  const name = word.replace(NODE_WORD, "");
-  const isObjects = OBJECT_WORD.test(word);
-  const all = await connection.cluster().list("nodeevacuations");
-  const found = all.filter((one) => (isObjects ? one.name : one.spec.nodeName) === name && !hasEnded(one));
-  if (found.length > 0) return found;
-  if (isObjects) throw new Failed(`no NodeEvacuation "${name}" is scheduled or under way`);
-  const isName = all.some((one) => one.name === name && !hasEnded(one));
-  const open = all.filter((one) => !hasEnded(one)).map(({ spec }) => spec.nodeName);
-  const hint = isName ? `; the object of that name is nodeevacuation/${name}` : meant(similar(name, open));
-  throw new Failed(`no maintenance of node "${name}" is scheduled or under way${hint}`);
-}
-
-async function changed(one: NodeEvacuationFacts, change: Change, connection: Connection): Promise<void> {
-  const result = await changeNodeEvacuation(one, change, connection.cluster());
-  if (result === "TryAgain") throw new Failed(`NodeEvacuation ${one.name} has changed meanwhile: try again`);
+function checked(what: string, result: Changed, connection: Connection): void {
+  if (result === "TryAgain") throw new Failed(`${what} has changed meanwhile: try again`);
   if (result === "Lacking") throw new Failed(`you are not allowed to do this: ${saidBy(connection)}`);
 }
 
@@ -80,13 +79,17 @@ const SEEN_SECONDS = 90;
 export const SILENT_SECONDS = 3;
 export const WAITING = "waiting for Lifeboat, which without a relay acts once a minute …";
 
-/** Until the node is uncordoned, and what has not moved stays. */
-export async function cancelNode(word: string, { connection, host }: With): Promise<ExitCode> {
-  const found = await unfinishedOf(word, connection);
-  for (const one of found) await changed(one, "cancel", connection);
+interface With {
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+/** Until the nodes are uncordoned, and what has not moved stays. */
+export async function cancelMaintenance(targets: Targets, { connection, host }: With): Promise<ExitCode> {
+  await changeAll(targets, "cancel", connection);
   const began = host.now().getTime();
   let isSaid = false;
-  for (let open = found; open.length > 0;) {
+  for (let isOpen = true; isOpen;) {
     if (host.interrupted.aborted) return EXIT.interrupted;
     const seconds = (host.now().getTime() - began) / 1000;
     if (seconds > SILENT_SECONDS && !isSaid) host.stderr.write(`${WAITING}\n`);
@@ -97,9 +100,16 @@ export async function cancelNode(word: string, { connection, host }: With): Prom
       );
     }
     await host.wait(POLL_MS);
-    const all = await connection.cluster().list("nodeevacuations");
-    open = all.filter((one) => !hasEnded(one) && found.some(({ uid }) => uid === one.uid));
+    isOpen = isAnyOpen(targets, await allTargets(connection));
   }
-  for (const { name } of found) host.stdout.write(`nodeevacuation.lifeboat.dev/${name} cancelled\n`);
+  for (const name of namesIn(targets)) host.stdout.write(`${name} cancelled\n`);
   return EXIT.done;
+}
+
+function isAnyOpen(targets: Targets, now: Targets): boolean {
+  const wanted = new Set([...targets.nodeEvacuations, ...targets.rolling].map(({ uid }) => uid));
+  return (
+    now.nodeEvacuations.some((one) => wanted.has(one.uid) && !hasEnded(one)) ||
+    now.rolling.some((one) => wanted.has(one.uid) && !hasRollingEnded(one))
+  );
 }

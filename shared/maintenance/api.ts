@@ -3,6 +3,7 @@ import { MANAGED, test } from "../act/manifests.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { derivedName } from "../kube/objects.ts";
+import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
@@ -21,20 +22,56 @@ const CHANGES = {
 } as const;
 export type Change = keyof typeof CHANGES;
 
+/** Of several nodes. */
+export function newRollingMaintenance(names: readonly string[], now: Date, spec: object) {
+  const name = derivedName(
+    "",
+    names[0] ?? "nodes",
+    `${names.length}-${now.toISOString().replaceAll(/\D/g, "").slice(0, 14)}`,
+  );
+  const metadata = { name, labels: MANAGED };
+  const manifest = { apiVersion: "lifeboat.dev/v1alpha1", kind: "RollingMaintenance", metadata };
+  return { name, manifest: { ...manifest, spec: { nodes: { names }, ...spec } } };
+}
+
+export type Changed = "Done" | "Lacking" | "TryAgain";
+
 /** On condition that it asks for no more than was looked at: what it does to VMs takes rights of its own. */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,
   change: Change,
   cluster: Client,
-): Promise<"Done" | "Lacking" | "TryAgain"> {
+): Promise<Changed> {
+  const patch = patchFor({ uid, virtualMachines, at: "/spec/virtualMachines" }, change);
+  const answer = await cluster.patch("nodeevacuations", named(name), patch, { expect: [403] });
+  return meaningOf<Changed>(answer, { ...REFUSED, 404: "TryAgain" });
+}
+
+/** Likewise, of several nodes. */
+export async function changeRolling(
+  { name, uid, spec: { template } }: RollingMaintenanceFacts,
+  change: Change,
+  cluster: Client,
+): Promise<Changed> {
+  const { virtualMachines } = template;
+  const patch = patchFor({ uid, virtualMachines, at: "/spec/template/virtualMachines" }, change);
+  const answer = await cluster.patch("rollingmaintenances", named(name), patch, { expect: [403] });
+  return meaningOf<Changed>(answer, { ...REFUSED, 404: "TryAgain" });
+}
+
+interface Seen {
+  readonly uid: string;
+  readonly virtualMachines: NodeEvacuationFacts["spec"]["virtualMachines"];
+  readonly at: string;
+}
+
+function patchFor({ uid, virtualMachines, at }: Seen, change: Change) {
   const [field, value] = CHANGES[change];
   const { whenBlocked, whenAttemptsFail } = virtualMachines;
-  const patch = [
+  return [
     test("/metadata/uid", uid),
-    test("/spec/virtualMachines/whenBlocked", whenBlocked),
-    test("/spec/virtualMachines/whenAttemptsFail", whenAttemptsFail),
+    test(`${at}/whenBlocked`, whenBlocked),
+    test(`${at}/whenAttemptsFail`, whenAttemptsFail),
     { op: "add", path: `/spec/${field}`, value },
   ];
-  const answer = await cluster.patch("nodeevacuations", named(name), patch, { expect: [403] });
-  return meaningOf(answer, { ...REFUSED, 404: "TryAgain" } as const);
 }

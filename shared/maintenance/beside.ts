@@ -16,8 +16,7 @@ export function aheadOf(
 ): readonly NodeEvacuationFacts[] {
   const isOlder = (one: NodeEvacuationFacts) =>
     one.createdAt < ne.createdAt || (one.createdAt === ne.createdAt && one.uid < ne.uid);
-  const startsFirst = (one: NodeEvacuationFacts) =>
-    isDue(one, now) && isOlder(one) && one.spec.progress === "Running" && one.spec.schedule.after === undefined;
+  const startsFirst = (one: NodeEvacuationFacts) => isDue(one, now) && isOlder(one) && one.spec.progress === "Running";
   return all.filter((one) => {
     const isOther = one.uid !== ne.uid && one.spec.nodeName !== ne.spec.nodeName;
     return isOther && !hasEnded(one) && !hasStarted(one) && one.spec.intent !== "Withdrawn" && startsFirst(one);

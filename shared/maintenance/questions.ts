@@ -29,11 +29,6 @@ export function rivalsOf(w: NodeWorld): readonly NodeEvacuationFacts[] {
   return allOf(w).filter(({ uid, spec }) => uid !== w.ne.uid && spec.nodeName === w.ne.spec.nodeName);
 }
 
-/** The NodeEvacuation that this one follows. */
-export function predecessorOf(w: NodeWorld): NodeEvacuationFacts | undefined {
-  return allOf(w).find(({ name }) => name === w.ne.spec.schedule.after);
-}
-
 /** Evacuations that belong to the NodeEvacuation, ended ones included. */
 export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFacts[] {
   if (!hasStarted(ne)) return [];

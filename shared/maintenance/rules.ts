@@ -7,7 +7,7 @@ import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.t
 import { afterwards, disowned, starts, taken, withdrawals } from "./ended.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
-import { expiredText, startText, waitsBecause } from "./messages.ts";
+import { expiredText, startText } from "./messages.ts";
 import { outcomesOf } from "./outcomes.ts";
 import { nodeOf, preflightBeside, rivalsOf } from "./questions.ts";
 import { actingOf, hasStarted, isDue, type NodeNext, type NodeRule, type NodeWorld, ownerOf } from "./world.ts";
@@ -17,7 +17,7 @@ export const NODE_RULES: readonly NodeRule[] = [
   // It ends, or has ended
   afterwards, cancelled, nodeGone, expired,
   // It has not started
-  pausedBefore, waitsForHour, waitsForAnother, waitsForPredecessor, waitsForRollout, notCordoned, judged,
+  pausedBefore, waitsForHour, waitsForAnother, waitsForRollout, notCordoned, judged,
   // It has
   uncordoned, paused, leaving,
 ];
@@ -82,13 +82,6 @@ function waitsForHour(w: NodeWorld): NodeNext | undefined {
 function waitsForAnother(w: NodeWorld): NodeNext | undefined {
   const acting = actingOf(w.ne, rivalsOf(w), w.now);
   return acting.uid === w.ne.uid ? undefined : scheduled(w, `waits for NodeEvacuation ${acting.name} of the same node`);
-}
-
-function waitsForPredecessor(w: NodeWorld): NodeNext | undefined {
-  const { after } = w.ne.spec.schedule;
-  if (after === undefined || hasStarted(w.ne)) return undefined;
-  const why = waitsBecause(after, w);
-  return why === undefined ? undefined : scheduled(w, why);
 }
 
 /** VMs were lost where migrations of a drain and of a rollout came together: kubevirt/kubevirt. */

@@ -174,8 +174,7 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
   if (names.size + nodes.size + rolling.size === 0) return NOTHING;
   const isNamed = ({ name, spec, owner }: NodeEvacuationFacts) =>
     names.has(name) || nodes.has(spec.nodeName) || rolling.has(owner?.name ?? "");
-  const isConcerned = (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) =>
-    isOpen(ne) && (isNamed(ne) || all.some((one) => one.name === ne.spec.schedule.after && isNamed(one)));
+  const isConcerned = (ne: NodeEvacuationFacts) => isOpen(ne) && isNamed(ne);
   return await empty(deps, { isConcerned, isThorough: false, isRolling: nodes.size + rolling.size > 0 });
 }
 

@@ -72,7 +72,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     written: NODE_EVACUATION_BOUNDS,
     columns: {
       narrow: "Node, Phase, Left, Moving, Blocked, ETA, Age",
-      wide: "Not Before, After, Progress, Verdict, Message",
+      wide: "Not Before, Progress, Verdict, Message",
     },
     shortNames: ["nevac"],
   },

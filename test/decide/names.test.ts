@@ -16,6 +16,7 @@ const SHARED_NAMES: Readonly<Record<string, string>> = {
   retry: "the command, and what it asks for",
   plan: "the command, and the plan of an installation",
   Plan: "what a reconcile is to do, and the order of a maintenance",
+  status: "the command, and the status of an Evacuation",
   shield: "the feature, and the change that sets its label",
 };
 

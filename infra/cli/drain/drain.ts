@@ -1,13 +1,7 @@
-/** `lifeboat drain`: asks for nodes to be emptied, one after the other, by NodeEvacuations, and follows them. */
+/** `lifeboat drain`: asks for a node to be emptied by a NodeEvacuation, or for several by a RollingMaintenance, and follows it. */
 import { Option } from "@commander-js/extra-typings";
 import { type NewObject, meaningOf } from "../../../shared/kube/client.ts";
-import {
-  hasEnded,
-  type NodeEvacuationFacts,
-  VM_ORDERS,
-  WHEN_BLOCKED,
-  type WhenBlocked,
-} from "../../../shared/kube/node-evacuation.ts";
+import { hasEnded, type NodeEvacuationFacts, VM_ORDERS, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
 import { newNodeEvacuation } from "../../../shared/maintenance/api.ts";
 import type { Preflight } from "../../../shared/preflight/facts.ts";
 import { SCHEMAS } from "../../../shared/kube/resources.ts";
@@ -17,35 +11,20 @@ import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf,
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import type { Host } from "../host.ts";
-import { type At, timeLines, timeOf, type Times, TIMES, timesOf } from "../time.ts";
+import { timeLines, timeOf, TIMES, timesOf } from "../time.ts";
 import { follow } from "./follow.ts";
-
-interface Options {
-  readonly selector?: string | undefined;
-  readonly dryRun?: true | undefined;
-  readonly yes?: true | undefined;
-  readonly at?: At | undefined;
-  readonly until?: At | undefined;
-  readonly order?: (typeof VM_ORDERS)[number] | undefined;
-  readonly whenBlocked?: WhenBlocked | undefined;
-  readonly startIf?: (typeof START_IF)[number] | undefined;
-  readonly return?: true | undefined;
-  readonly deleteEmptydirData?: true | undefined;
-  readonly reason?: string | undefined;
-  readonly waitForBlocked?: true | undefined;
-}
-
-const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;
+import { countOf, type Options, rollingSpec, specOf, START_IF } from "./options.ts";
+import { createSeveral, followSeveral, joinedOf } from "./several.ts";
 
 export const drain: Add = (program, { host, connect, connectToChange, ends }) => {
   program
     .command("drain")
     .description(
       `Says what a drain of each node would do (as explain node, with these options), and asks if that is not WillSucceed; --start-if
-decides that by itself when its hour has come. Then it creates a NodeEvacuation for each node, which Lifeboat carries out, and follows
-it: the node is cordoned, its virtual machines move, its other pods are evicted as by kubectl drain. Of several nodes, each begins
-when the one before is empty and uncordoned again. Ctrl-C leaves it at work; lifeboat drain NODE follows it again. lifeboat pause,
-resume and cancel change it.
+decides that by itself when its hour has come. Then it creates a NodeEvacuation, which Lifeboat carries out, and follows it: the
+node is cordoned, its virtual machines move, its other pods are evicted as by kubectl drain. Several nodes get one
+RollingMaintenance: each begins when the one before is empty and uncordoned again. Ctrl-C leaves it at work; the same command
+follows it again. lifeboat status shows it, and lifeboat pause, resume and cancel change it.
 
 Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, VMs are
 shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 also where there is no terminal to ask on, 130 interrupted.`,
@@ -59,6 +38,11 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
     .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))
     .addOption(new Option("--when-blocked <what>", "what becomes of a VM that cannot move").choices(WHEN_BLOCKED))
     .addOption(new Option("--start-if <verdict>", "begin only with this verdict, or a better one").choices(START_IF))
+    .option("--force-shutdowns", "restart and shut down VMs although something else blocks the node (-y does not)")
+    .addOption(new Option("--max-unavailable <n>", "of several nodes, so many at a time").argParser(countOf))
+    .addOption(new Option("--next-node <when>", "of several nodes").choices(["WhenUncordoned", "WhenEvacuated"]))
+    .addOption(new Option("--when-node-fails <what>", "of several nodes").choices(["Stop", "Continue"]))
+    .addOption(new Option("--node-timeout <time>", "of several nodes: how long each may take").argParser(secondsOf))
     .option("--return", "VMs come back when the node is uncordoned")
     .option(...EMPTY_DIR)
     .option("--reason <text>", "for people: kubectl get nodeevacuations -o yaml shows it")
@@ -79,33 +63,20 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
         const nodes = await nodesOf(named, options.selector, connection);
         const all = await connection.cluster().list("nodeevacuations");
         const plans = plansOf(nodes, spec, host.now(), all);
-        const wanted = options.dryRun ? plans : plans.filter((plan) => isNew(plan, options));
+        const several = nodes.length > 1 ? await joinedOf(nodes, { connection, host }) : undefined;
+        const wanted = wantedOf(plans, options, several !== undefined);
         const found = await foretold(wanted, options, all, { connection, host });
         if (options.dryRun) return worstExit(found);
         for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
         const refused = await refusalOf(found, options, host);
         if (refused !== undefined) return refused;
-        return await follow(await ask(plans, { connection, host }), { connection, host, ...options });
+        const following = { connection, host, ...options };
+        if (nodes.length === 1) return await follow(await ask(plans, { connection, host }), following);
+        const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, options), following));
+        return await followSeveral(rm, following);
       }),
     );
 };
-
-/** What `options` say of each node. Defaults are the CRD's. */
-function specOf({ order, whenBlocked, startIf, reason, ...more }: Options, times: Times) {
-  const [notBefore, notAfter] = [times.notBefore, times.notAfter].map((time) => time && secondsText(time));
-  return {
-    reason,
-    schedule: { notBefore, notAfter },
-    startIf,
-    virtualMachines: { order, whenBlocked },
-    otherPods: more.deleteEmptydirData === true ? "EvictWithLocalData" : "Evict",
-    afterwards: { returnVMs: more.return === true ? "WhenUncordoned" : "Never" },
-  };
-}
-
-function secondsText(time: Date): string {
-  return `${time.toISOString().slice(0, 19)}Z`;
-}
 
 interface With {
   readonly connection: Connection;
@@ -119,20 +90,22 @@ interface Plan {
   readonly manifest: NewObject;
 }
 
-/** Each waits for the one before it. */
 function plansOf(
   nodes: readonly string[],
   spec: ReturnType<typeof specOf>,
   now: Date,
   all: readonly NodeEvacuationFacts[],
 ): readonly Plan[] {
-  let after: string | undefined;
   return nodes.map((node) => {
     const known = all.find((one) => one.spec.nodeName === node && !hasEnded(one));
-    const { name, manifest } = newNodeEvacuation(node, now, { ...spec, schedule: { ...spec.schedule, after } });
-    after = known?.name ?? name;
-    return { node, known, manifest };
+    return { node, known, manifest: newNodeEvacuation(node, now, spec).manifest };
   });
+}
+
+/** Nodes whose drain is judged before it is asked for. */
+function wantedOf(plans: readonly Plan[], options: Options, isJoined: boolean): readonly Plan[] {
+  if (options.dryRun || (plans.length > 1 && !isJoined)) return plans;
+  return isJoined ? [] : plans.filter((plan) => isNew(plan, options));
 }
 
 /** Throws where the one at work does something else than is asked for. */
@@ -156,6 +129,7 @@ function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacua
     ["startIf", is.startIf, asked.startIf],
     ["return", is.returnVMs, asked.returnVMs],
     ["deleteEmptydirData", is.otherPods, asked.otherPods],
+    ["forceShutdowns", is.forceShutdowns, asked.forceShutdowns],
   ] as const;
   return rows.flatMap(([option, has, wants]) => {
     const name = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

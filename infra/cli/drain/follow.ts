@@ -8,6 +8,7 @@ import {
   type NodeEvacuationStatus,
 } from "../../../shared/kube/node-evacuation.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
+import type { RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { hasStarted, isDue } from "../../../shared/maintenance/world.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -27,6 +28,8 @@ export interface Following {
   /** Absent: it was asked for now, also where one is joined that begins later. */
   readonly at?: unknown;
   readonly output?: "json" | "wide" | undefined;
+  /** The whole that they are part of. */
+  readonly rolling?: RollingMaintenanceFacts;
 }
 
 /** One, and the Evacuations of its VMs, as far as the person may see them. */
@@ -35,9 +38,9 @@ export interface Followed {
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-const POLL_MS = 2000;
+export const POLL_MS = 2000;
 /** Without a relay the tick of every minute takes it up. */
-const TAKEN_UP_SECONDS = 90;
+export const TAKEN_UP_SECONDS = 90;
 
 /** In the order in which they begin. */
 export async function follow(asked: readonly NodeEvacuationFacts[], following: Following): Promise<ExitCode> {
@@ -78,7 +81,7 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
   return undefined;
 }
 
-const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The NodeEvacuation stays: Lifeboat takes it up when it runs.`;
+export const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The object stays: Lifeboat takes it up when it runs.`;
 
 /** What begins later is not waited for, also where Lifeboat looks later. */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
@@ -92,7 +95,10 @@ function endOf(seen: readonly Followed[], seconds: number, following: Following)
   return open.length === 0 || (at !== undefined && open.every(isLater)) ? EXIT.done : undefined;
 }
 
-async function read(asked: readonly NodeEvacuationFacts[], { connection }: Following): Promise<readonly Followed[]> {
+export async function read(
+  asked: readonly NodeEvacuationFacts[],
+  { connection }: Following,
+): Promise<readonly Followed[]> {
   const cluster = connection.cluster();
   const all = await cluster.list("nodeevacuations");
   return await Promise.all(
@@ -112,7 +118,7 @@ function unlessForbidden(error: unknown): readonly EvacuationFacts[] {
 }
 
 /** Also over a time in which the API server does not answer. Undefined: it did not. */
-function steadily<T>(look: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
+export function steadily<T>(look: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
   let isSilent = false;
   return async () => {
     try {
@@ -136,7 +142,7 @@ function passes(error: ClusterError): boolean {
 }
 
 /** Says each line once. */
-function createNews(host: Host): (lines: readonly string[]) => void {
+export function createNews(host: Host): (lines: readonly string[]) => void {
   const said = new Set<string>();
   return (lines) => {
     for (const line of lines) {
@@ -147,7 +153,7 @@ function createNews(host: Host): (lines: readonly string[]) => void {
 }
 
 /** What has become of VMs, what cannot leave and who can change that, how far the node is. */
-function linesOf({ ne: { spec, status }, evacuations }: Followed): readonly string[] {
+export function linesOf({ ne: { spec, status }, evacuations }: Followed): readonly string[] {
   const ended = evacuations.filter((one) => one.status.completionTime !== undefined);
   return [
     ...ended.map(({ namespace, spec: of, status: is }) =>

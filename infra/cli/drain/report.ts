@@ -1,6 +1,7 @@
 /** How drains ended: of each node how, and of each VM what has become of it, how long it waited and how long it took. */
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
+import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { startText } from "../../../shared/maintenance/messages.ts";
 import { isDue } from "../../../shared/maintenance/world.ts";
 import { durationText } from "../../../shared/settings/time.ts";
@@ -33,10 +34,10 @@ interface VmReport {
   readonly tookSeconds: number;
 }
 
-export function printReport(seen: readonly Followed[], code: ExitCode, { host, output }: Following): ExitCode {
+export function printReport(seen: readonly Followed[], code: ExitCode, { host, output, rolling }: Following): ExitCode {
   const reports = seen.map((one) => reportOf(one, host.now()));
   if (output === "json") {
-    printData({ nodes: reports }, "json", host);
+    printData({ ...wholeOf(rolling), nodes: reports }, "json", host);
     return code;
   }
   const paint = paintFor(host.stdout, host);
@@ -51,7 +52,7 @@ export function printReport(seen: readonly Followed[], code: ExitCode, { host, o
     host.stdout.write("\n");
     printTable(["NODE", "NAMESPACE", "VM", "OUTCOME", "TO", "FAILED", "WAITED", "TOOK"], shown, host.stdout);
   }
-  const steps = stepsOf(seen, code);
+  const steps = rolling === undefined ? stepsOf(seen, code) : stepsOfWhole(rolling);
   const width = Math.max(...steps.map(([command]) => command.length));
   for (const [command, what] of steps) host.stdout.write(`  ${command.padEnd(width)}  ${what}\n`);
   return code;
@@ -125,5 +126,20 @@ function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly 
     [`lifeboat drain ${open.join(" ")}`, "follows what continues"],
     [`lifeboat pause ${first}`, "nothing new begins"],
     ...open.map((node) => [`lifeboat cancel node/${node}`, "what has not moved stays"] as const),
+  ];
+}
+
+function wholeOf(rm: RollingMaintenanceFacts | undefined) {
+  return rm && { rollingMaintenance: { name: rm.name, phase: rm.status.phase, message: rm.status.message } };
+}
+
+function stepsOfWhole(rm: RollingMaintenanceFacts): readonly (readonly [string, string])[] {
+  const report = [`lifeboat report rollm/${rm.name}`, "what became of each VM"] as const;
+  if (hasRollingEnded(rm)) return [report];
+  return [
+    ["lifeboat status", "what is under way, and what blocks"],
+    [`lifeboat pause rollm/${rm.name}`, "nothing new begins"],
+    [`lifeboat cancel rollm/${rm.name}`, "what has not moved stays"],
+    report,
   ];
 }

@@ -44,8 +44,8 @@ const nodeSpec = () =>
     nodeName: z.string(),
     intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
     progress: wordOf(["Running", "Paused"], "Running"),
-    /** `after`: the name of another NodeEvacuation. Times are RFC 3339. */
-    schedule: part({ notBefore: Text, notAfter: Text, after: Text }),
+    /** Times are RFC 3339. */
+    schedule: part({ notBefore: Text, notAfter: Text }),
     ...how(),
   });
 const nodeStatus = () =>

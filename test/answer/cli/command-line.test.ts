@@ -11,7 +11,7 @@ import { run } from "../../../infra/cli/run.ts";
 const NOWHERE = { url: "https://127.0.0.1:2", caPem: "", user: "jane", token: "t" };
 const person = { kubeconfig: NOWHERE };
 
-const COMMANDS = "explain plan drain evacuate cancel retry doctor install uninstall";
+const COMMANDS = "explain plan drain status report evacuate cancel retry doctor install uninstall";
 
 test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command, and the exit codes", async (line) => {
   const { host, out } = machineOf({});
@@ -60,7 +60,7 @@ test("no kubeconfig: how to name one", async () => {
   const { host, err } = machineOf({});
   vi.stubEnv("KUBECONFIG", undefined);
   vi.stubEnv("HOME", "/nowhere");
-  expect(await run(["cancel", "web"], host)).toBe(1);
+  expect(await run(["cancel", "vm/web"], host)).toBe(1);
   expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE\n");
   vi.unstubAllEnvs();
 });
@@ -110,6 +110,9 @@ const PLACES: readonly (readonly string[])[] = [
   ["pause", "ODD"],
   ["resume", "ODD"],
   ["cancel", "ODD"],
+  ["cancel", "vm/ODD"],
+  ["status", "ODD"],
+  ["report", "ODD"],
   ["evacuate", "ODD"],
   ["retry", "ODD"],
   ["doctor", "ODD"],

@@ -22,7 +22,7 @@ test("what a cluster says forges no row of a table", () => {
 
 test("a kubeconfig that is no YAML is not quoted", async () => {
   const kubeconfig = '{"a\\piVersion": "v1", "users": [{"name": "me", "user": {"token": "my-token"}}]}';
-  const { code, err } = await lifeboat("cancel web", { kubeconfig });
+  const { code, err } = await lifeboat("cancel vm/web", { kubeconfig });
   expect(code).toBe(1);
   expect(err.join("\n")).toMatch(/cannot be read/);
   expect(err.join("\n")).not.toMatch(/my-token/);

@@ -143,10 +143,10 @@ test.each(HIDDEN)("%s: nothing is said of %s", async (view, _, scene, hidden) =>
 const COMMANDS: readonly (readonly [view: View, what: string, scene: Scene, commands: readonly string[]])[] = [
   ["vm",   "nothing is in progress", IDLE,                                                             ["evacuate web -n apps"]],
   ["vm",   "it cannot move",         { vms: [vmi({ ...VM, ...PINNED })] },                              []],
-  ["vm",   "one is in progress",     { vms: [VM], evacuations: [of("web")] },                           ["cancel web -n apps"]],
-  ["vm",   "one waits",              { vms: [VM], evacuations: [of("web", { phase: "BackingOff" })] },  ["retry web -n apps", "cancel web -n apps"]],
+  ["vm",   "one is in progress",     { vms: [VM], evacuations: [of("web")] },                           ["cancel vm/web -n apps"]],
+  ["vm",   "one waits",              { vms: [VM], evacuations: [of("web", { phase: "BackingOff" })] },  ["retry web -n apps", "cancel vm/web -n apps"]],
   ["vm",   "one was given up",       { vms: [VM], evacuations: [ABANDONED] },                           ["retry web -n apps"]],
-  ["vm",   "KubeVirt has marked it", { vms: [marked({ uid: "vmi-web" })] },                             ["cancel web -n apps"]],
+  ["vm",   "KubeVirt has marked it", { vms: [marked({ uid: "vmi-web" })] },                             ["cancel vm/web -n apps"]],
   ["vm",   "the VM is gone",         { evacuations: [ABANDONED] },                                      []],
   ["node", "nothing is asked for",   {},                                                                ["drain node01"]],
   ["node", "a VM cannot move",       { vms: [vmiOf("db", PINNED)] },                                    ["drain node01", "drain node01 --when-blocked Restart"]],

@@ -47,7 +47,6 @@ describe("two nodes that are emptied at the same time", () => {
     ["… not one that has started: the preflight reads its VMs", started1, []],
     ["… not a younger one",                  later,    []],
     ["… not one that is paused",             asked({ ...due, spec: { nodeName: "node02", progress: "Paused" } }), []],
-    ["… not one that waits for another",     asked({ ...due, spec: { nodeName: "node02", schedule: { after: "x" } } }), []],
     ["… not one that has ended",             asked({ ...due, spec: { nodeName: "node02" }, status: { phase: "Evacuated" } }), []],
     ["… not one of the same node",           asked({ name: "bios", uid: "u1", createdAt: 0 }), []],
   ])("%s", (_, other, expected) => {

@@ -1,6 +1,5 @@
 /** What comes next for a NodeEvacuation, rule by rule. */
 import { describe, expect, test } from "vitest";
-import type { NodeEvacuationPhase } from "../../../shared/kube/node-evacuation.ts";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
 import { at, node, NODE, NOW, time } from "../../support/fixtures.ts";
@@ -29,13 +28,6 @@ const active = [own("web")];
 const stopped = [own("db", { status: { phase: "Stopped" } })];
 const blocking = facts({ vmis: [pinnedVm("web")] });
 
-const predecessor = (phase: NodeEvacuationPhase, message = "m") => {
-  return {
-    ne: asked({ ...OTHER, spec: { nodeName: "node02" }, status: { phase, message, startTime: time(-9) } }),
-    node: node({ name: "node02", unschedulable: true }),
-  };
-};
-
 /** What comes next if there is nothing to say against a start. */
 const waiting = (situation: Situation) => nextOf({ preflight: facts(), vms: { "apps/web": {} }, ...situation });
 
@@ -46,11 +38,6 @@ describe("it has not started", () => {
     ["an older one has not ended",                 { ne: asked(), node: PLAIN, rivals: [older] },                            "Scheduled"],
     ["… whose hour has not come",                  { ne: asked(), node: PLAIN, rivals: [{ ...older, spec: asked({ spec: FUTURE }).spec }] }, "Scheduled Cordon"],
     ["a younger one has started",                  { ne: asked(), node: node(CORDONED), rivals: [started(OTHER)] },          "Scheduled"],
-    ["its predecessor does not exist",             { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN },    "Scheduled"],
-    ["… has not ended",                            { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: older } }, "Scheduled"],
-    ["… has ended otherwise",                      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Refused" } }), node: PLAIN } }, "Scheduled"],
-    ["… has ended, and its node is cordoned",      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: predecessor("Evacuated") }, "Scheduled"],
-    ["… has ended, and its node is schedulable",   { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ...predecessor("Evacuated"), node: node({ name: "node02" }) } }, "Scheduled Cordon"],
     ["KubeVirt is being rolled out",               { ne: asked({ spec: { startIf: "WillSucceed" } }), node: PLAIN, more: { kubevirts: [{ isRollingOut: true }] } }, "Scheduled"],
     ["paused",                                     { ne: asked({ spec: { progress: "Paused" } }), node: PLAIN },             "Paused"],
     ["cordoned for one that was withdrawn",        { ne: asked(), node: OTHERS, rivals: [asked({ ...OTHER, status: { phase: "Withdrawn" } })] }, "Scheduled Cordon"],
@@ -64,17 +51,9 @@ describe("it has not started", () => {
 });
 
 describe("what it says while it waits", () => {
-  const AFTER = { schedule: { after: "bios", notBefore: time(60) } };
-  const chained = asked({ spec: { schedule: { after: "bios" } } });
   // prettier-ignore
   test.each<readonly [what: string, world: Situation, expected: string]>([
     ["its hour",                          { ne: asked({ spec: FUTURE }) },                      `starts at ${time(60).replace(".000", "")}`],
-    ["… and its turn in a chain",         { ne: asked({ spec: AFTER }) },                       `starts after NodeEvacuation bios, not before ${time(60).replace(".000", "")}`],
-    ["its turn",                          { ne: chained, before: predecessor("Evacuating") },   "waits for NodeEvacuation bios of node node02"],
-    ["… behind one that is blocked",      { ne: chained, before: predecessor("Blocked") },      "waits for NodeEvacuation bios of node node02, which is Blocked: m"],
-    ["… behind one that has failed",      { ne: chained, before: predecessor("Expired") },      `does not start: NodeEvacuation bios of node node02, which it follows, has ended as Expired: m; lifeboat cancel node/${NODE}, and drain it anew`],
-    ["… behind one that does not exist",  { ne: chained },                                      `does not start: NodeEvacuation bios, which it follows, does not exist; lifeboat cancel node/${NODE}, and drain it anew`],
-    ["… until a node is back",            { ne: chained, before: predecessor("Evacuated") },    "waits until node node02, which bios has emptied, is uncordoned"],
     ["a person, before its hour",         { ne: asked({ spec: { ...FUTURE, progress: "Paused" } }) }, "spec.progress is Paused: it has not started, and does not start until it is resumed"],
     ["no more, without having started",   { ne: asked({ spec: { schedule: { notAfter: time(0) } }, status: { message: "waits for x" } }) }, `it had not started at ${time(0).replace(".000", "")} (spec.schedule.notAfter): waits for x`],
   ])("for %s", (_, situation, expected) => {

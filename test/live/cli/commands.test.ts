@@ -157,9 +157,8 @@ test("explain pod: the decision in one line, then what becomes of the VM; -o jso
 
 describe("evacuate, cancel, retry", () => {
   test("given nothing to cancel, cancel says so: 1", async () => {
-    const said =
-      'error: nothing evacuates VM "web" in namespace "vms"; the maintenance of a node: lifeboat cancel node/web';
-    expect(await call("cancel web")).toMatchObject({ code: 1, err: [said] });
+    const said = 'error: nothing evacuates VM "web" in namespace "vms"';
+    expect(await call("cancel vm/web")).toMatchObject({ code: 1, err: [said] });
   });
 
   test("given a VM that runs, evacuate -o name --wait waits until it has moved, and prints nothing else", async () => {
@@ -191,13 +190,13 @@ describe("evacuate, cancel, retry", () => {
     const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
     const nodes = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false } as const;
     await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints } } });
-    const { code, err } = await call("cancel pinned");
+    const { code, err } = await call("cancel vm/pinned");
     expect({ code, err }).toEqual({
       code: 1,
       err: [expect.stringContaining("kubectl taint node node02 kubevirt.io/drain- first")],
     });
     await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints: null } } });
-    expect((await call("cancel pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
+    expect((await call("cancel vm/pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
   });
 
   test("given that Lifeboat does not run, evacuate says that it waits, and after 90 s so: the Evacuation stays", async () => {
@@ -212,7 +211,7 @@ describe("evacuate, cancel, retry", () => {
     });
     expect((await pinned?.phases())?.at(-1)).toBeUndefined();
     await stage.restartWorker();
-    expect((await call("cancel pinned", inMinutes())).code).toBe(0);
+    expect((await call("cancel vm/pinned", inMinutes())).code).toBe(0);
   });
 
   test("a VM that cannot migrate is given up at once: 1, and the reason", async () => {

@@ -41,7 +41,7 @@ test("a bare word is a node's name: an object that is named like the node, and i
   expect(await progress()).toEqual(["Running", "Paused"]);
   const unknown = await on.lifeboat(`pause kernel-${node}`);
   expect(unknown.err).toEqual([
-    `error: no maintenance of node "kernel-${node}" is scheduled or under way; the object of that name is nodeevacuation/kernel-${node}`,
+    `error: no maintenance of node "kernel-${node}" is scheduled or under way. Did you mean nodeevacuation/kernel-${node}?`,
   ]);
 });
 

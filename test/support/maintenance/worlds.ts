@@ -71,7 +71,6 @@ export const CORDONED = { unschedulable: true, cordonedBy: OWNER };
 export interface Situation extends Partial<Omit<NodeWorld, "facts">> {
   readonly node?: NodeFacts | undefined;
   readonly rivals?: readonly NodeEvacuationFacts[];
-  readonly before?: { readonly ne: NodeEvacuationFacts; readonly node?: NodeFacts | undefined };
   readonly vmis?: readonly VmiFacts[];
   /** Evacuations of its own, and of others. */
   readonly evacuations?: readonly EvacuationFacts[];
@@ -96,12 +95,11 @@ const ask = (kind: Kind, key: NamespacedName, value: unknown) => [textOf({ kind,
 const list = (kind: Kind, selection: Selection, value: unknown) => [textOf({ kind, selection }), value] as const;
 
 function factsAbout(ne: NodeEvacuationFacts, situation: Omit<Situation, "more">): FactMap {
-  const { rivals = [], before, vmis = [], evacuations = [], others = [], vms = {}, left = {}, preflight } = situation;
-  const [{ nodeName }, befores] = [ne.spec, before === undefined ? [] : [before]];
+  const { rivals = [], vmis = [], evacuations = [], others = [], vms = {}, left = {}, preflight } = situation;
+  const { nodeName } = ne.spec;
   return Object.fromEntries([
-    ...befores.map((one) => ask("nodes", named(one.ne.spec.nodeName), one.node)),
     ask("nodes", named(nodeName), "node" in situation ? situation.node : node(CORDONED)),
-    list("nodeevacuations", {}, [ne, ...rivals, ...befores.map((one) => one.ne)]),
+    list("nodeevacuations", {}, [ne, ...rivals]),
     list("evacuations", select.evacuationsFor(ne.name), evacuations),
     ...virtualMachines(vms),
     ...podsOn(nodeName, facts({ pods: [], ...left, vmis, evacuations: [...evacuations, ...others] }), left.vmis),

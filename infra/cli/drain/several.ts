@@ -1,0 +1,111 @@
+/** Several nodes: a RollingMaintenance of them is created, or joined, and followed until it ends, blocks, or is left at work. */
+import { meaningOf, type NewObject } from "../../../shared/kube/client.ts";
+import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
+import { newRollingMaintenance } from "../../../shared/maintenance/api.ts";
+import { durationText, secondsUntil } from "../../../shared/settings/time.ts";
+import { EXIT, type ExitCode } from "../command.ts";
+import type { Connection } from "../connection.ts";
+import { Failed } from "../failed.ts";
+import { SILENT_SECONDS, WAITING } from "../maintenance.ts";
+import { printable } from "../print.ts";
+import {
+  createNews,
+  type Following,
+  linesOf,
+  NOT_TAKEN_UP,
+  POLL_MS,
+  read,
+  type Followed,
+  steadily,
+  TAKEN_UP_SECONDS,
+} from "./follow.ts";
+import { printReport } from "./report.ts";
+
+/** One of exactly these nodes that has not ended. */
+export async function joinedOf(nodes: readonly string[], { connection, host }: Pick<Following, "connection" | "host">) {
+  const all = await connection.cluster().list("rollingmaintenances");
+  const wanted = nodes.toSorted().join();
+  const found = all.find((one) => !hasRollingEnded(one) && one.spec.nodes.names?.toSorted().join() === wanted);
+  if (found !== undefined) host.stderr.write(`rollingmaintenance.lifeboat.dev/${found.name} is at work already\n`);
+  return found;
+}
+
+export async function createSeveral(
+  nodes: readonly string[],
+  spec: object,
+  { connection, host }: Pick<Following, "connection" | "host">,
+): Promise<RollingMaintenanceFacts> {
+  const { name, manifest } = newRollingMaintenance(nodes, host.now(), spec);
+  const created = await create(manifest, connection);
+  host.stderr.write(`rollingmaintenance.lifeboat.dev/${name} created\n`);
+  return created;
+}
+
+async function create(manifest: NewObject, connection: Connection): Promise<RollingMaintenanceFacts> {
+  const answer = await connection.cluster().create("rollingmaintenances", manifest);
+  meaningOf(answer, {});
+  return answer.facts();
+}
+
+interface Whole {
+  readonly rm: RollingMaintenanceFacts;
+  readonly parts: readonly Followed[];
+}
+
+export async function followSeveral(asked: RollingMaintenanceFacts, following: Following): Promise<ExitCode> {
+  const { host } = following;
+  const began = host.now().getTime();
+  const look = steadily(() => readWhole(asked, following), following);
+  const say = createNews(host);
+  let whole: Whole = { rm: asked, parts: [] };
+  for (;;) {
+    whole = (await look()) ?? whole;
+    const seconds = (host.now().getTime() - began) / 1000;
+    say([...whole.parts.flatMap(linesOf), ...wholeLines(whole, seconds)]);
+    const ended = codeOf(whole, seconds, following);
+    if (ended !== undefined) return printReport(whole.parts, ended, { ...following, rolling: whole.rm });
+    await host.wait(POLL_MS);
+  }
+}
+
+async function readWhole({ name, uid }: RollingMaintenanceFacts, following: Following): Promise<Whole> {
+  const cluster = following.connection.cluster();
+  const rm = (await cluster.list("rollingmaintenances")).find((one) => one.uid === uid);
+  if (rm === undefined) throw new Failed(`RollingMaintenance ${name} has been removed`);
+  const own = (await cluster.list("nodeevacuations")).filter(({ owner }) => owner?.uid === uid);
+  const order = new Map(rm.status.nodes.map((row, at) => [row.name, at]));
+  const at = (node: string) => order.get(node) ?? order.size;
+  const sorted = own.toSorted((a, b) => at(a.spec.nodeName) - at(b.spec.nodeName));
+  return { rm, parts: await read(sorted, following) };
+}
+
+function wholeLines({ rm: { name, status } }: Whole, seconds: number): readonly string[] {
+  const { phase, message = "" } = status;
+  if (phase === undefined) return seconds > SILENT_SECONDS ? [WAITING] : [];
+  return [printable(`rollm/${name}: ${phase}: ${message}`)];
+}
+
+/** Undefined: there is more to follow. */
+function codeOf({ rm }: Whole, seconds: number, following: Following): ExitCode | undefined {
+  const { host, timeout } = following;
+  if (host.interrupted.aborted) return EXIT.interrupted;
+  const code = endOf(rm, following);
+  if (code !== undefined) return code;
+  if (seconds >= timeout) {
+    host.stderr.write(`not followed any longer, after ${durationText(seconds)}: it continues\n`);
+    return EXIT.failed;
+  }
+  if (rm.status.phase === undefined && seconds > TAKEN_UP_SECONDS) throw new Failed(NOT_TAKEN_UP);
+  return undefined;
+}
+
+function endOf(rm: RollingMaintenanceFacts, following: Following): ExitCode | undefined {
+  const { phase, nodeCounts } = rm.status;
+  if (hasRollingEnded(rm)) return phase === "Completed" && nodeCounts?.failed === 0 ? EXIT.done : EXIT.no;
+  if (phase === "Blocked" && following.waitForBlocked !== true) return EXIT.no;
+  return isForLater(rm, following) ? EXIT.done : undefined;
+}
+
+function isForLater({ spec, status }: RollingMaintenanceFacts, { host, at }: Following): boolean {
+  return at !== undefined && status.phase === "Scheduled" && secondsUntil(spec.schedule.notBefore, host.now()) > 0;
+}

@@ -1,0 +1,133 @@
+/** `lifeboat report`: what became of each node and of each VM of a maintenance, for the change ticket. */
+import type { NodeEvacuationFacts, VmOutcome } from "../../shared/kube/node-evacuation.ts";
+import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
+import { withoutFractions } from "../../shared/settings/time.ts";
+import { type Add, EXIT, output } from "./command.ts";
+import type { Host } from "./host.ts";
+import { SELECTOR } from "./preflight.ts";
+import { printable, printData, printTable } from "./print.ts";
+import { allTargets, targetsOf, targetWords, WORDS } from "./targets.ts";
+
+export const report: Add = (program, { host, connect, ends }) => {
+  program
+    .command("report")
+    .description(
+      `Says what became of each node and each virtual machine of a maintenance, ended or not: every VM that was there is in
+it. Lifeboat keeps that for maintenance.historySeconds, 30 days by default.
+
+Exit code: 0 every node was emptied and no guest ended, 3 not.`,
+    )
+    .argument("[what...]", WORDS, targetWords, [])
+    .option(...SELECTOR)
+    .addOption(output(["table", "json", "markdown"], "(default: table)"))
+    .action(
+      ends(async (words, { selector, output: form = "table" }) => {
+        const connection = connect();
+        const { nodeEvacuations, rolling } = await targetsOf({ words, selector, isOver: true }, connection);
+        const all = await allTargets(connection);
+        const reports = [
+          ...rolling.map((rm) => reportOfRolling(rm, all.nodeEvacuations)),
+          ...nodeEvacuations.map((ne) => ({
+            name: ne.name,
+            phase: ne.status.phase ?? "",
+            message: ne.status.message ?? "",
+            nodes: [reportOfNode(ne)],
+          })),
+        ];
+        PRINT[form](reports, host);
+        return reports.every(isGood) ? EXIT.done : EXIT.no;
+      }),
+    );
+};
+
+export interface Report {
+  readonly name: string;
+  readonly phase: string;
+  readonly message: string;
+  readonly nodes: readonly NodeReport[];
+}
+
+interface NodeReport {
+  readonly node: string;
+  readonly phase: string;
+  readonly message: string;
+  readonly startTime?: string | undefined;
+  readonly completionTime?: string | undefined;
+  readonly virtualMachines: readonly VmOutcome[];
+}
+
+function reportOfRolling(rm: RollingMaintenanceFacts, all: readonly NodeEvacuationFacts[]): Report {
+  const nodes = rm.status.nodes.map((row): NodeReport => {
+    const ne = all.find(({ name, owner }) => name === row.nodeEvacuation && owner?.uid === rm.uid);
+    const { name: node, phase, message = "", startTime, completionTime } = row;
+    return { node, phase, message, startTime, completionTime, virtualMachines: ne?.status.outcomes ?? [] };
+  });
+  return { name: rm.name, phase: rm.status.phase ?? "", message: rm.status.message ?? "", nodes };
+}
+
+function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
+  const { phase = "", message = "", startTime, completionTime, outcomes } = status;
+  return { node: spec.nodeName, phase, message, startTime, completionTime, virtualMachines: outcomes };
+}
+
+const GOOD: readonly string[] = ["Evacuated", "Returned"];
+
+function isGood({ nodes }: Report): boolean {
+  return nodes.every(({ phase, virtualMachines }) => {
+    return GOOD.includes(phase) && virtualMachines.every(({ outcome }) => outcome === "Moved");
+  });
+}
+
+const NODE_HEADER = ["NODE", "PHASE", "STARTED", "ENDED", "VMS", "OUTCOMES", "MESSAGE"];
+const VM_HEADER = ["NODE", "NAMESPACE", "VM", "OUTCOME", "REASON", "TO", "BEGAN", "ENDED"];
+
+function nodeRow({ node, phase, message, startTime, completionTime, virtualMachines }: NodeReport): readonly string[] {
+  const counts = Map.groupBy(virtualMachines, ({ outcome = "Open" }) => outcome);
+  const outcomes = [...counts].map(([outcome, vms]) => `${vms.length} ${outcome}`).join(", ");
+  return [node, phase, timeText(startTime), timeText(completionTime), `${virtualMachines.length}`, outcomes, message];
+}
+
+/** VMs whose guests ended or that stayed come first. */
+function vmRows({ node, virtualMachines }: NodeReport): readonly (readonly string[])[] {
+  const sorted = virtualMachines.toSorted((a, b) => Number(a.outcome === "Moved") - Number(b.outcome === "Moved"));
+  return sorted.map(({ namespace, name, outcome = "Open", reason = "", targetNode = "", startTime, time }) => {
+    return [node, namespace, name, outcome, reason, targetNode, timeText(startTime), timeText(time)];
+  });
+}
+
+function timeText(time: string | undefined): string {
+  return time === undefined ? "" : withoutFractions(time);
+}
+
+const PRINT = {
+  json: (reports: readonly Report[], host: Host) => printData({ reports }, "json", host),
+  table(reports: readonly Report[], host: Host) {
+    for (const one of reports) {
+      host.stdout.write(`${printable(`${one.name}: ${one.phase}: ${one.message}`)}\n\n`);
+      printTable(NODE_HEADER, one.nodes.map(nodeRow), host.stdout);
+      host.stdout.write("\n");
+      printTable(VM_HEADER, one.nodes.flatMap(vmRows), host.stdout);
+    }
+  },
+  markdown(reports: readonly Report[], host: Host) {
+    for (const one of reports) {
+      host.stdout.write(`## ${cell(one.name)}: ${cell(one.phase)}\n\n${cell(one.message)}\n\n`);
+      for (const line of markdownTable(NODE_HEADER, one.nodes.map(nodeRow))) host.stdout.write(`${line}\n`);
+      host.stdout.write("\n");
+      for (const line of markdownTable(VM_HEADER, one.nodes.flatMap(vmRows))) host.stdout.write(`${line}\n`);
+    }
+  },
+};
+
+function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  return [markdownRow(header), `| ${header.map(() => "---").join(" | ")} |`, ...rows.map(markdownRow)];
+}
+
+function markdownRow(cells: readonly string[]): string {
+  return `| ${cells.map(cell).join(" | ")} |`;
+}
+
+/** A cluster's text may hold what Markdown or HTML reads. */
+function cell(text: string): string {
+  return printable(text).replaceAll(/[\\`*_[\]<>|#]/g, (character) => `\\${character}`);
+}

@@ -1,0 +1,108 @@
+/** `lifeboat status`: which maintenance is under way, what blocks it, and since when. */
+import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
+import { keyOf } from "../../shared/kube/objects.ts";
+import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
+import { durationText, secondsSince } from "../../shared/settings/time.ts";
+import { type Add, EXIT, output } from "./command.ts";
+import type { Host } from "./host.ts";
+import { SELECTOR } from "./preflight.ts";
+import { printable, printData, printTable } from "./print.ts";
+import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
+
+export const status: Add = (program, { host, connect, ends }) => {
+  program
+    .command("status")
+    .description(
+      `Shows maintenance of nodes that is scheduled or under way, what blocks it, and since when. With names, only these.
+
+Exit code: 0 nothing is blocked, 3 something is.`,
+    )
+    .argument("[what...]", WORDS, targetWords, [])
+    .option(...SELECTOR)
+    .addOption(output(["json", "yaml"]))
+    .action(
+      ends(async (words, { selector, output: form }) => {
+        const connection = connect();
+        const isNamed = words.length > 0 || selector !== undefined;
+        const targets = isNamed
+          ? await targetsOf({ words, selector }, connection)
+          : openOf(await allTargets(connection));
+        if (form !== undefined) printData({ maintenance: rowsOf(targets, host).map(dataOf) }, form, host);
+        else print(targets, host);
+        return rowsOf(targets, host).some(({ phase }) => phase === "Blocked") ? EXIT.no : EXIT.done;
+      }),
+    );
+};
+
+function openOf({ nodeEvacuations, rolling }: Targets): Targets {
+  return {
+    nodeEvacuations: nodeEvacuations.filter((one) => !hasEnded(one)),
+    rolling: rolling.filter((one) => !hasRollingEnded(one)),
+  };
+}
+
+interface Row {
+  readonly object: string;
+  readonly phase: string;
+  readonly done: string;
+  readonly since: string;
+  readonly message: string;
+  readonly blockers: NodeEvacuationFacts["status"]["blockers"];
+}
+
+function rowsOf({ nodeEvacuations, rolling }: Targets, host: Host): readonly Row[] {
+  return [...rolling.map((one) => rollingRow(one, host)), ...nodeEvacuations.map((one) => nodeRow(one, host))];
+}
+
+function rollingRow({ name, status: is }: RollingMaintenanceFacts, host: Host): Row {
+  const { evacuated = 0, total = 0 } = is.nodeCounts ?? {};
+  const message = [is.message, is.forecast].filter((text) => text !== undefined).join("; ");
+  const done = total === 0 ? "" : `${evacuated}/${total} nodes`;
+  return {
+    object: `rollm/${name}`,
+    phase: is.phase ?? "",
+    done,
+    since: ageOf(is.startTime, host),
+    message,
+    blockers: [],
+  };
+}
+
+function nodeRow({ name, spec, status: is }: NodeEvacuationFacts, host: Host): Row {
+  const { left = 0, total = 0 } = is.virtualMachines ?? {};
+  const done = is.virtualMachines === undefined ? "" : `${total - left}/${total} VMs`;
+  const object = `node/${spec.nodeName} (${name})`;
+  return {
+    object,
+    phase: is.phase ?? "",
+    done,
+    since: ageOf(is.startTime, host),
+    message: is.message ?? "",
+    blockers: is.blockers,
+  };
+}
+
+function ageOf(time: string | undefined, host: Host): string {
+  return time === undefined ? "" : durationText(secondsSince(time, host.now()));
+}
+
+function dataOf({ object, phase, done, since, message, blockers }: Row) {
+  return { object, phase, done, since, message, blockers };
+}
+
+function print(targets: Targets, host: Host): void {
+  const rows = rowsOf(targets, host);
+  if (rows.length === 0) {
+    host.stdout.write("no maintenance is scheduled or under way\n");
+    return;
+  }
+  const cells = rows.map(({ object, phase, done, since, message }) => [object, phase, done, since, message]);
+  printTable(["OBJECT", "PHASE", "DONE", "SINCE", "MESSAGE"], cells, host.stdout);
+  for (const { object, blockers } of rows) {
+    for (const one of blockers) {
+      const fix = one.whoCanFix === undefined ? "" : ` (${one.whoCanFix})`;
+      const since = one.since === undefined ? "" : `, for ${ageOf(one.since, host)}`;
+      host.stdout.write(`× ${printable(`${object}: ${keyOf(one)}${since}: ${one.message}${fix}`)}\n`);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/** Maintenance that a person names: nodes, NodeEvacuations and RollingMaintenances, as kubectl names them. */
+import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
+import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
+import { nameMatching } from "./command.ts";
+import type { Connection } from "./connection.ts";
+import { Failed, UsageError } from "./failed.ts";
+import { nodesOf } from "./preflight.ts";
+import { meant, similar } from "./suggest.ts";
+
+const NODE = /^(?:nodes?|no)\//i;
+const EVACUATION = /^(?:nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
+const ROLLING = /^(?:rollm|rollingmaintenances?(?:\.lifeboat\.dev)?)\//i;
+
+export const WORDS = "node-1, node/node-1, nodeevacuation/NAME or rollm/NAME";
+
+/** Parses one of several words, each once. A bare word is the name of a node: an object of that name may be about another node. */
+export function targetWords(text: string, before: readonly string[]): readonly string[] {
+  const kind = [NODE, EVACUATION, ROLLING].find((one) => one.test(text)) ?? NODE;
+  nameMatching("node", kind)(text);
+  return [...new Set([...before, text])];
+}
+
+export interface Targets {
+  readonly nodeEvacuations: readonly NodeEvacuationFacts[];
+  readonly rolling: readonly RollingMaintenanceFacts[];
+}
+
+export async function allTargets(connection: Connection): Promise<Targets> {
+  const cluster = connection.cluster();
+  const [nodeEvacuations, rolling] = await Promise.all([
+    cluster.list("nodeevacuations"),
+    cluster.list("rollingmaintenances"),
+  ]);
+  return { nodeEvacuations, rolling };
+}
+
+interface Asked {
+  readonly words: readonly string[];
+  readonly selector?: string | undefined;
+  /** Ended ones count, too. */
+  readonly isOver?: boolean;
+}
+
+/** Throws where a word names nothing. */
+export async function targetsOf({ words, selector, isOver = false }: Asked, connection: Connection): Promise<Targets> {
+  if (words.length === 0 && selector === undefined) throw new UsageError(`expected ${WORDS}, or --selector`);
+  const named = selector === undefined ? words : await nodesOf(words, selector, connection);
+  const all = await allTargets(connection);
+  const open: Targets = {
+    nodeEvacuations: all.nodeEvacuations.filter((one) => isOver || !hasEnded(one)),
+    rolling: all.rolling.filter((one) => isOver || !hasRollingEnded(one)),
+  };
+  const found = named.map((word) => matching(word, open));
+  const targets = {
+    nodeEvacuations: [...new Set(found.flatMap(({ nodeEvacuations }) => nodeEvacuations))],
+    rolling: [...new Set(found.flatMap(({ rolling }) => rolling))],
+  };
+  // Of many nodes with the labels, some may have none.
+  const missing = found.findIndex(({ nodeEvacuations, rolling }) => nodeEvacuations.length + rolling.length === 0);
+  const isNone = targets.nodeEvacuations.length + targets.rolling.length === 0;
+  if (isNone || (selector === undefined && missing >= 0)) {
+    throw new Failed(missingText(named[Math.max(0, missing)] ?? "", open, isOver));
+  }
+  return targets;
+}
+
+function matching(word: string, { nodeEvacuations, rolling }: Targets): Targets {
+  const none = { nodeEvacuations: [], rolling: [] };
+  if (ROLLING.test(word)) return { ...none, rolling: rolling.filter(({ name }) => name === word.replace(ROLLING, "")) };
+  const name = word.replace(EVACUATION, "").replace(NODE, "");
+  const is = (one: NodeEvacuationFacts) => (EVACUATION.test(word) ? one.name : one.spec.nodeName) === name;
+  return { ...none, nodeEvacuations: nodeEvacuations.filter(is) };
+}
+
+function missingText(word: string, { nodeEvacuations, rolling }: Targets, isOver: boolean): string {
+  const when = isOver ? "is there" : "is scheduled or under way";
+  if (ROLLING.test(word)) return `no RollingMaintenance "${word.replace(ROLLING, "")}" ${when}`;
+  if (EVACUATION.test(word)) return `no NodeEvacuation "${word.replace(EVACUATION, "")}" ${when}`;
+  const name = word.replace(NODE, "");
+  const known = nodeEvacuations.map(({ spec }) => `node/${spec.nodeName}`);
+  const hints = [
+    ...similar(`node/${name}`, known),
+    ...(nodeEvacuations.some((one) => one.name === name) ? [`nodeevacuation/${name}`] : []),
+    ...(rolling.some((one) => one.name === name) ? [`rollm/${name}`] : []),
+    ...rolling.filter(({ status }) => status.nodes.some((row) => row.name === name)).map((one) => `rollm/${one.name}`),
+  ];
+  return `no maintenance of node "${name}" ${when}${meant([...new Set(hints)])}`;
+}
