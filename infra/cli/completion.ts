@@ -99,10 +99,15 @@ const nodes: List = async ({ cluster }) => (await cluster().list("nodes")).map((
 const vms: List = async ({ cluster, namespace }) =>
   (await cluster().list("virtualmachineinstances", { namespace })).map(({ name }) => name);
 
-const vmsAndNodes: List = async (connection) => [
-  ...(await vms(connection)),
-  ...(await nodes(connection)).map((name) => `node/${name}`),
+const maintenance: List = async (connection) => [
+  ...(await nodes(connection)),
+  ...(await connection.cluster().list("rollingmaintenances")).map(({ name }) => `rollm/${name}`),
+];
+
+const vmsAndMaintenance: List = async (connection) => [
+  ...(await maintenance(connection)),
+  ...(await vms(connection)).map((name) => `vm/${name}`),
 ];
 
 /** By the name of a command's first argument. */
-const LISTS: Readonly<Record<string, List>> = { node: nodes, nodes, vm: vms, what: vmsAndNodes };
+const LISTS: Readonly<Record<string, List>> = { node: nodes, nodes, vm: vms, maintenance, what: vmsAndMaintenance };

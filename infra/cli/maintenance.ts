@@ -31,7 +31,7 @@ function changing(
   program
     .command(change)
     .description(about)
-    .argument("[what...]", WORDS, targetWords, [])
+    .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
     .action(
       ends(async (words, { selector }) => {

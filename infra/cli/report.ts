@@ -17,7 +17,7 @@ it. Lifeboat keeps that for maintenance.historySeconds, 30 days by default.
 
 Exit code: 0 every node was emptied and no guest ended, 3 not.`,
     )
-    .argument("[what...]", WORDS, targetWords, [])
+    .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
     .addOption(output(["table", "json", "markdown"], "(default: table)"))
     .action(

@@ -17,7 +17,7 @@ export const status: Add = (program, { host, connect, ends }) => {
 
 Exit code: 0 nothing is blocked, 3 something is.`,
     )
-    .argument("[what...]", WORDS, targetWords, [])
+    .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
     .addOption(output(["json", "yaml"]))
     .action(

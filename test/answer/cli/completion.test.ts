@@ -40,7 +40,7 @@ test.each([
   ["pause _",                          ["node01"]],
   [`evacuate -n ${NAMESPACE} _`,       ["mail", "web"]],
   ["evacuate _",                       []],
-  [`cancel -n ${NAMESPACE} _`,         expect.arrayContaining(["web", "node/node01"])],
+  [`cancel -n ${NAMESPACE} _`,         expect.arrayContaining(["vm/web", "node01"])],
   ["drain --when-blocked _",           expect.arrayContaining(["Wait", "Restart", "ShutDown"])],
   ["install --with g",                 ["guard"]],
   ["explain node node01 --cont",       ["--context"]],
