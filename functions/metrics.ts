@@ -48,11 +48,12 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
 async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const { settings } = await target.settings(cluster);
   const isDescheduling = isFeatureOn(descheduling, settings);
-  const [configuration, evacuations, nodeEvacuations, webhooks, podEvacuations] = await Promise.all([
+  const [configuration, evacuations, nodeEvacuations, rolling, webhooks, podEvacuations] = await Promise.all([
     cluster.get("lifeboatconfigurations", named(CONFIGURATION)),
     cluster.list("evacuations"),
     // The manifests in the cluster may be of an older version.
     cluster.list("nodeevacuations").catch(() => []),
+    cluster.list("rollingmaintenances").catch(() => []),
     readWebhooks(target, cluster, settings),
     isDescheduling ? podEvacuationsBy(cluster) : undefined,
   ]);
@@ -62,6 +63,7 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   return {
     evacuations,
     nodeEvacuations,
+    rolling,
     webhooks,
     configurationProblems,
     ...seen,

@@ -1,6 +1,10 @@
-/** The metrics of a cluster. No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node. */
+/**
+ * The metrics of a cluster. No label takes a value that a tenant chooses, and none that has no bound: no namespace and no VM. Only maintenance names
+ * its objects and nodes: of what is blocked, or ended in the last hour.
+ */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { ROLLING_ACTIVE_PHASES, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import { renewalTime } from "../settings/certificate.ts";
 import type { CredentialFacts } from "../settings/credential.ts";
 import type { WebhookState } from "../settings/webhooks.ts";
@@ -52,6 +56,18 @@ export const FAMILIES = {
     name: "lifeboat_node_evacuations_late", type: "gauge", unit: "", labels: [],
     help: "NodeEvacuations under way that were to be finished by now, as their status estimates.",
   },
+  maintenanceBlocked: {
+    name: "lifeboat_maintenance_blocked", type: "gauge", unit: "", labels: ["object", "node"],
+    help: "NodeEvacuations and RollingMaintenances that are blocked. A RollingMaintenance has no node. Absent if none is.",
+  },
+  maintenanceEnded: {
+    name: "lifeboat_maintenance_ended", type: "gauge", unit: "", labels: ["result", "object", "node"],
+    help: "NodeEvacuations and RollingMaintenances that ended in the last hour and are still there, by how they ended.",
+  },
+  rollingMaintenances: {
+    name: "lifeboat_rolling_maintenances", type: "gauge", unit: "", labels: ["rolling_phase"],
+    help: "RollingMaintenances that have not ended, by how far they are.",
+  },
   configurationProblems: {
     name: "lifeboat_configuration_problems", type: "gauge", unit: "", labels: [],
     help: "Fields of the LifeboatConfiguration that this version does not understand. They have their defaults.",
@@ -83,6 +99,7 @@ export interface ClusterMetrics {
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
+  readonly rolling: readonly RollingMaintenanceFacts[];
   readonly webhooks: readonly WebhookState[];
   readonly undecided: boolean;
   readonly configurationProblems: number;
@@ -123,6 +140,9 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
     [FAMILIES.nodeEvacuations, nodeSamples(nodeEvacuations)],
     [FAMILIES.lateNodeEvacuations, [{ labels: [], value: nodeEvacuations.filter((ne) => isLate(ne, now)).length }]],
+    [FAMILIES.maintenanceBlocked, objectsOf(seen).flatMap(blockedObject)],
+    [FAMILIES.maintenanceEnded, objectsOf(seen).flatMap((one) => endedObject(one, now))],
+    [FAMILIES.rollingMaintenances, rollingSamples(seen.rolling)],
     [FAMILIES.configurationProblems, [{ labels: [], value: configurationProblems }]],
     [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
     [FAMILIES.guardProblem, guardProblem === undefined ? [] : [{ labels: [guardProblem], value: 1 }]],
@@ -178,6 +198,41 @@ function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample
 function nodeSamples(nodeEvacuations: readonly NodeEvacuationFacts[]): readonly Sample[] {
   const byPhase = Map.groupBy(nodeEvacuations, ({ status }) => status.phase ?? "Scheduled");
   return NODE_ACTIVE_PHASES.map((phase) => ({ labels: [phase], value: byPhase.get(phase)?.length ?? 0 }));
+}
+
+interface MaintenanceObject {
+  readonly object: string;
+  readonly node: string;
+  readonly phase: string | undefined;
+  readonly completionTime: string | undefined;
+}
+
+function objectsOf({ nodeEvacuations, rolling }: SeenMetrics): readonly MaintenanceObject[] {
+  return [
+    ...nodeEvacuations.map(({ name, spec: { nodeName: node }, status: { phase, completionTime } }) => {
+      return { object: `nodeevacuation/${name}`, node, phase, completionTime };
+    }),
+    ...rolling.map(({ name, status: { phase, completionTime } }) => {
+      return { object: `rollingmaintenance/${name}`, node: "", phase, completionTime };
+    }),
+  ];
+}
+
+function blockedObject({ object, node, phase }: MaintenanceObject): readonly Sample[] {
+  return phase === "Blocked" ? [{ labels: [object, node], value: 1 }] : [];
+}
+
+function endedObject(
+  { object, node, phase = "", completionTime = "" }: MaintenanceObject,
+  now: Date,
+): readonly Sample[] {
+  const isRecent = now.getTime() - Date.parse(completionTime) < WINDOW_MS;
+  return isRecent ? [{ labels: [phase, object, node], value: 1 }] : [];
+}
+
+function rollingSamples(rolling: readonly RollingMaintenanceFacts[]): readonly Sample[] {
+  const byPhase = Map.groupBy(rolling, ({ status }) => status.phase ?? "Scheduled");
+  return ROLLING_ACTIVE_PHASES.map((phase) => ({ labels: [phase], value: byPhase.get(phase)?.length ?? 0 }));
 }
 
 function isLate({ status: { phase, estimatedCompletionTime = "" } }: NodeEvacuationFacts, now: Date): boolean {

@@ -3,7 +3,8 @@ import type { HoldVerdict } from "../../../shared/settings/holds.ts";
 import { renderTable } from "./policy/tables.ts";
 import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES } from "../../../shared/kube/evacuation.ts";
-import { NODE_ACTIVE_PHASES } from "../../../shared/kube/node-evacuation.ts";
+import { NODE_ACTIVE_PHASES, NODE_END_PHASES } from "../../../shared/kube/node-evacuation.ts";
+import { ROLLING_ACTIVE_PHASES, ROLLING_END_PHASES } from "../../../shared/kube/rolling-maintenance.ts";
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
@@ -23,6 +24,10 @@ export const LABEL_VALUES: Readonly<
   ] satisfies readonly HoldVerdict["reason"][],
   phase: ACTIVE_PHASES,
   node_phase: NODE_ACTIVE_PHASES,
+  rolling_phase: ROLLING_ACTIVE_PHASES,
+  result: [...new Set([...NODE_END_PHASES, ...ROLLING_END_PHASES])],
+  object: "`nodeevacuation/NAME` or `rollingmaintenance/NAME`",
+  node: "the node of a NodeEvacuation",
 };
 
 /** The tables of METRICS.md, by the names of its markers. */

@@ -40,9 +40,7 @@ test("a bare word is a node's name: an object that is named like the node, and i
   expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
   expect(await progress()).toEqual(["Running", "Paused"]);
   const unknown = await on.lifeboat(`pause kernel-${node}`);
-  expect(unknown.err).toEqual([
-    `error: no maintenance of node "kernel-${node}" is scheduled or under way. Did you mean nodeevacuation/kernel-${node}?`,
-  ]);
+  expect(unknown.err).toEqual([expect.stringContaining(`nodeevacuation/kernel-${node}`)]);
 });
 
 test("cancel node/NAME: what has not moved stays, and the node is uncordoned; the drain ends: 3; there is nothing more to cancel: 1", async () => {
@@ -57,7 +55,7 @@ test("cancel node/NAME: what has not moved stays, and the node is uncordoned; th
   expect((await on.lifeboat(`drain ${node} -y`, { meanwhile })).code).toBe(3);
   expect([await on.isCordoned(node), await on.nodeOf(name)]).toEqual([false, node]);
   expect((await on.lifeboat(`cancel node/${node}`)).err).toEqual([
-    `error: no maintenance of node "${node}" is scheduled or under way`,
+    expect.stringContaining(`no maintenance of node "${node}" is scheduled or under way`),
   ]);
   await on.limitMigrations(5);
 });

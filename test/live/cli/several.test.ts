@@ -54,9 +54,7 @@ test("a node that blocks is said: 3; status names it: 3; cancel gives it back, a
   expect(status.out.join("\n")).toContain(`vms/${pinned}, for`);
   expect((await on.lifeboat(`pause rollm/${whole}`)).out).toEqual([`rollingmaintenance.lifeboat.dev/${whole} paused`]);
   expect((await on.lifeboat(`resume rollm/${whole} ${a}`)).code).toBe(0);
-  expect((await on.lifeboat(`pause ${b}`)).err).toEqual([
-    `error: no maintenance of node "${b}" is scheduled or under way. Did you mean rollm/${whole}?`,
-  ]);
+  expect((await on.lifeboat(`pause ${b}`)).err).toEqual([expect.stringContaining(`rollm/${whole}`)]);
   const joined = await on.lifeboat(`drain ${b} ${a} -y`);
   expect([joined.code, joined.err[0]]).toEqual([3, `rollingmaintenance.lifeboat.dev/${whole} is at work already`]);
   const cancelled = await on.lifeboat(`cancel rollm/${whole}`);
