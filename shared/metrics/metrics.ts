@@ -57,11 +57,11 @@ export const FAMILIES = {
     help: "NodeEvacuations under way that were to be finished by now, as their status estimates.",
   },
   maintenanceBlocked: {
-    name: "lifeboat_maintenance_blocked", type: "gauge", unit: "", labels: ["object", "node"],
+    name: "lifeboat_maintenance_blocked", type: "gauge", unit: "", labels: ["object", "node_name"],
     help: "NodeEvacuations and RollingMaintenances that are blocked. A RollingMaintenance has no node. Absent if none is.",
   },
   maintenanceEnded: {
-    name: "lifeboat_maintenance_ended", type: "gauge", unit: "", labels: ["result", "object", "node"],
+    name: "lifeboat_maintenance_ended", type: "gauge", unit: "", labels: ["result", "object", "node_name"],
     help: "NodeEvacuations and RollingMaintenances that ended in the last hour and are still there, by how they ended.",
   },
   rollingMaintenances: {

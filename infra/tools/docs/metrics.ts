@@ -25,9 +25,9 @@ export const LABEL_VALUES: Readonly<
   phase: ACTIVE_PHASES,
   node_phase: NODE_ACTIVE_PHASES,
   rolling_phase: ROLLING_ACTIVE_PHASES,
-  result: [...new Set([...NODE_END_PHASES, ...ROLLING_END_PHASES])],
+  result: [...new Set([...NODE_END_PHASES, ...ROLLING_END_PHASES])].map((phase) => `\`${phase}\``).join(", "),
   object: "`nodeevacuation/NAME` or `rollingmaintenance/NAME`",
-  node: "the node of a NodeEvacuation",
+  node_name: "the node of a NodeEvacuation",
 };
 
 /** The tables of METRICS.md, by the names of its markers. */

@@ -145,6 +145,10 @@ describe("the table of families", () => {
   const all = rendered(
     {
       evacuations: [newborn(), begun("a", 700, { phase: "Blocked", reason: "External" })],
+      nodeEvacuations: [
+        started({ status: { phase: "Blocked" } }),
+        started({ status: { phase: "Gone", completionTime: time(0) } }),
+      ],
       isDescheduling: true,
       podEvacuations: 1,
       webhooks: [{ endpoint: "evictions" }],
