@@ -4,10 +4,11 @@
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
-import { ROLLING_ACTIVE_PHASES, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
+import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import { renewalTime } from "../settings/certificate.ts";
 import type { CredentialFacts } from "../settings/credential.ts";
 import type { WebhookState } from "../settings/webhooks.ts";
+import { blockedSamplesOf, endedSamplesOf, rollingSamples } from "./maintenance.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 
 // prettier-ignore
@@ -140,8 +141,8 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
     [FAMILIES.nodeEvacuations, nodeSamples(nodeEvacuations)],
     [FAMILIES.lateNodeEvacuations, [{ labels: [], value: nodeEvacuations.filter((ne) => isLate(ne, now)).length }]],
-    [FAMILIES.maintenanceBlocked, objectsOf(seen).flatMap(blockedObject)],
-    [FAMILIES.maintenanceEnded, objectsOf(seen).flatMap((one) => endedObject(one, now))],
+    [FAMILIES.maintenanceBlocked, blockedSamplesOf(seen)],
+    [FAMILIES.maintenanceEnded, endedSamplesOf(seen, now)],
     [FAMILIES.rollingMaintenances, rollingSamples(seen.rolling)],
     [FAMILIES.configurationProblems, [{ labels: [], value: configurationProblems }]],
     [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
@@ -198,41 +199,6 @@ function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample
 function nodeSamples(nodeEvacuations: readonly NodeEvacuationFacts[]): readonly Sample[] {
   const byPhase = Map.groupBy(nodeEvacuations, ({ status }) => status.phase ?? "Scheduled");
   return NODE_ACTIVE_PHASES.map((phase) => ({ labels: [phase], value: byPhase.get(phase)?.length ?? 0 }));
-}
-
-interface MaintenanceObject {
-  readonly object: string;
-  readonly node: string;
-  readonly phase: string | undefined;
-  readonly completionTime: string | undefined;
-}
-
-function objectsOf({ nodeEvacuations, rolling }: SeenMetrics): readonly MaintenanceObject[] {
-  return [
-    ...nodeEvacuations.map(({ name, spec: { nodeName: node }, status: { phase, completionTime } }) => {
-      return { object: `nodeevacuation/${name}`, node, phase, completionTime };
-    }),
-    ...rolling.map(({ name, status: { phase, completionTime } }) => {
-      return { object: `rollingmaintenance/${name}`, node: "", phase, completionTime };
-    }),
-  ];
-}
-
-function blockedObject({ object, node, phase }: MaintenanceObject): readonly Sample[] {
-  return phase === "Blocked" ? [{ labels: [object, node], value: 1 }] : [];
-}
-
-function endedObject(
-  { object, node, phase = "", completionTime = "" }: MaintenanceObject,
-  now: Date,
-): readonly Sample[] {
-  const isRecent = now.getTime() - Date.parse(completionTime) < WINDOW_MS;
-  return isRecent ? [{ labels: [phase, object, node], value: 1 }] : [];
-}
-
-function rollingSamples(rolling: readonly RollingMaintenanceFacts[]): readonly Sample[] {
-  const byPhase = Map.groupBy(rolling, ({ status }) => status.phase ?? "Scheduled");
-  return ROLLING_ACTIVE_PHASES.map((phase) => ({ labels: [phase], value: byPhase.get(phase)?.length ?? 0 }));
 }
 
 function isLate({ status: { phase, estimatedCompletionTime = "" } }: NodeEvacuationFacts, now: Date): boolean {

@@ -9,7 +9,6 @@ import { type Family, SUFFIX, renderOpenMetrics, type Sample } from "../../../sh
 import { withTables } from "../../../infra/tools/docs/policy/document.ts";
 import { LABEL_VALUES, METRICS_TABLES } from "../../../infra/tools/docs/metrics.ts";
 import { CAUSES, END_PHASES, type EndPhase } from "../../../shared/kube/evacuation.ts";
-import { underWay } from "../../support/maintenance/rolling.ts";
 import { asked, started } from "../../support/maintenance/worlds.ts";
 import { endedEvacuation, evacuation, newborn, NOW, time } from "../../support/fixtures.ts";
 
@@ -241,26 +240,4 @@ describe("the rules of OpenMetrics", () => {
   ])("the number %d is %s", (value, text) => {
     expect(lines({ type: "gauge" }, { labels: [], value })).toContain(`things ${text}`);
   });
-});
-
-test("maintenance that is blocked, or ended in the last hour, is named, and no other", () => {
-  const ended = (name: string, phase: "Expired" | "Evacuated", seconds: number) =>
-    started({ name, status: { phase, completionTime: time(-seconds) } });
-  const nodeEvacuations = [
-    started({ status: { phase: "Blocked" } }),
-    ended("a", "Expired", 9),
-    ended("b", "Expired", 3601),
-  ];
-  const rolling = [
-    underWay(["Evacuating"]),
-    underWay(["Expired"], { name: "r", status: { phase: "Stopped", completionTime: time(-9) } }),
-  ];
-  expect(samplesOf("lifeboat_maintenance_blocked", { nodeEvacuations, rolling })).toEqual([
-    ["nodeevacuation/kernel", "node01", 1],
-  ]);
-  expect(samplesOf("lifeboat_maintenance_ended", { nodeEvacuations, rolling })).toEqual([
-    ["Expired", "nodeevacuation/a", "node01", 1],
-    ["Stopped", "rollingmaintenance/r", "", 1],
-  ]);
-  expect(samplesOf("lifeboat_rolling_maintenances", { rolling })).toEqual([["Running", 1]]);
 });
