@@ -36,7 +36,8 @@ export function judge(name: string, p: Placement, given: Given): NodeJudged | un
   const { found } = forecastOf(facts, worldFor(facts, given));
   const isForced = given.options.template.forceShutdowns;
   const isKept = found.pods.some((pod) => isInTheWay(pod) && pod.outcome !== "ShutsDown");
-  return { found, judged: { facts, vms: given.facts.vms, pods: found.pods, mayEnd: isForced || !isKept } };
+  const verdicts = new Map(found.pods.map((pod) => [keyOf(pod), pod]));
+  return { found, judged: { facts, vms: given.facts.vms, verdicts, mayEnd: isForced || !isKept } };
 }
 
 function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scoring }: Given) {

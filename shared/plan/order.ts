@@ -1,5 +1,5 @@
 /** An order of the nodes in which none runs out of room, with few moves. */
-import { isLauncher } from "../kube/objects.ts";
+import { isLauncher, keyOf } from "../kube/objects.ts";
 import { filledBy } from "../preflight/board.ts";
 import { type Given, judge } from "./judge.ts";
 import { emptied, type Placement, withNode } from "./placement.ts";
@@ -72,10 +72,10 @@ function emptiedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /** How much memory the VMs of the node need that find no room, and what the roomiest other node has left. Undefined: it has room. */
-export function shortageOf({ found, judged }: Pick<Step, "found" | "judged">): string | undefined {
-  const homeless = found.pods.flatMap(({ room, vmi }, at) => {
-    const pod = judged.facts.pods[at];
-    return room?.fits === false && vmi !== undefined && pod !== undefined ? [pod] : [];
+export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
+  const homeless = judged.facts.pods.filter((pod) => {
+    const { room, vmi } = judged.verdicts.get(keyOf(pod)) ?? {};
+    return room?.fits === false && vmi !== undefined;
   });
   if (homeless.length === 0) return undefined;
   const needed = homeless.reduce((sum, { requests }) => sum + (requests["memory"] ?? 0), 0);

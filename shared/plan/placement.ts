@@ -39,8 +39,8 @@ export function podsElsewhere({ podsOn }: Placement, node: string): readonly Pre
 export interface Judged {
   readonly facts: PreflightFacts;
   readonly vms: PlanFacts["vms"];
-  /** In the order of the pods. */
-  readonly pods: readonly PodVerdict[];
+  /** By `namespace/name`. A pod without a verdict stays. */
+  readonly verdicts: ReadonlyMap<string, PodVerdict>;
   /** Guests may end: nothing else is in the way, or that was agreed. */
   readonly mayEnd: boolean;
 }
@@ -50,10 +50,10 @@ type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
 /** What is left of the node's pods there, and the others on other nodes. The node is still cordoned. */
-export function emptied(p: Placement, { facts, vms, pods: verdicts, mayEnd }: Judged): Placement {
+export function emptied(p: Placement, { facts, vms, verdicts, mayEnd }: Judged): Placement {
   const vmiOf = (pod: PreflightPod) => p.vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
-  const nexts = facts.pods.map((pod, at): readonly [PreflightPod, Next] => {
-    const verdict = verdicts[at];
+  const nexts = facts.pods.map((pod): readonly [PreflightPod, Next] => {
+    const verdict = verdicts.get(keyOf(pod));
     return [
       pod,
       verdict === undefined ? { there: pod } : nextOf(pod, verdict, { facts, vms, mayEnd, vmi: vmiOf(pod) }),

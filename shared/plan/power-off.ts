@@ -3,11 +3,10 @@ import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { PodVerdict, PreflightPod } from "../preflight/facts.ts";
 import type { Step } from "./sequence.ts";
 
-export function powerOffObstacles({ found, judged }: Pick<Step, "found" | "judged">): readonly string[] {
-  const { pods } = judged.facts;
-  return found.pods.flatMap((verdict, at) => {
-    const pod = pods[at];
-    return pod === undefined ? [] : (obstacleOf(pod, verdict) ?? []);
+export function powerOffObstacles({ judged: { facts, verdicts } }: Pick<Step, "judged">): readonly string[] {
+  return facts.pods.flatMap((pod) => {
+    const verdict = verdicts.get(keyOf(pod));
+    return (verdict && obstacleOf(pod, verdict)) ?? [];
   });
 }
 
