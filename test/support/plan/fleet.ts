@@ -169,7 +169,7 @@ function vmiOf(one: VmShape, memory: number, at: number): Vmi {
     spec: {
       evictionStrategy: one.strategy,
       domain: {
-        cpu: { model: one.model },
+        cpu: { model: one.model, cores: 1, sockets: 1, threads: 1 },
         memory: { guest: `${memory}Gi` },
         resources: { requests: { cpu: one.cpu, memory: `${memory}Gi` } },
         devices: {},
@@ -217,12 +217,12 @@ export function objectsOf({ nodes, vmis, pods }: Fleet) {
     nodes: nodes.map((one) => asJson(one)),
     virtualmachineinstances: vmis.map((one) => asJson(one)),
     pods: pods.map((one) => asJson(one)),
-    virtualmachines: vmis.map(({ metadata: { namespace = "", name } }) =>
+    virtualmachines: vmis.map(({ metadata: { namespace = "", name }, spec }) =>
       asJson({
         apiVersion: "kubevirt.io/v1",
         kind: "VirtualMachine",
         metadata: { namespace, name, uid: `vm-of-${name}`, resourceVersion: "1", creationTimestamp: CREATED },
-        spec: { runStrategy: "Always", template: { spec: {} } },
+        spec: { runStrategy: "Always", template: { spec } },
       }),
     ),
   };
