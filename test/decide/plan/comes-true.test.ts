@@ -34,11 +34,12 @@ function planFor(f: PlanFacts) {
 }
 
 function saidOf({ pods }: NodePlan): ReadonlyMap<string, Fate> {
-  const fateOf = ({ outcome, room }: NodePlan["pods"][number]): Fate => {
-    if (outcome === "ShutsDown") return "ShutsDown";
-    return outcome === "Moves" && room?.fits === true ? "Moves" : "Stays";
-  };
   return new Map(pods.flatMap((pod) => (pod.vmi === undefined ? [] : [[pod.vmi, fateOf(pod)] as const])));
+}
+
+function fateOf({ outcome, room }: NodePlan["pods"][number]): Fate {
+  if (outcome === "ShutsDown") return "ShutsDown";
+  return outcome === "Moves" && room?.fits === true ? "Moves" : "Stays";
 }
 
 test(`${FLEETS} random fleets: outcomes of VMs come true, and every promise holds`, { timeout: 3_600_000 }, () => {

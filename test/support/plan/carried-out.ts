@@ -122,6 +122,7 @@ function targetOf(vmi: Vmi, own: Pod | undefined, { nodes }: Fleet): Pod {
     metadata: { namespace: vmi.metadata.namespace, name, uid: `job-${name}` },
     spec: { vmiName: vmi.metadata.name },
   };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Of a migration the pod needs its name and its UID.
   return podOf(targetPod(vmi, migration as Parameters<typeof targetPod>[1], { pod: own, node }), name);
 }
 

@@ -90,10 +90,11 @@ export function placeOf(pod: Pod, nodes: readonly Node[], placed: readonly Pod[]
 }
 
 export function podOf(draft: object, name: string): Pod {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A draft of a pod has everything but what is added here.
   const made = draft as Pod;
   const own = { namespace: NAMESPACE, name, uid: `pod-${name}`, resourceVersion: "1", creationTimestamp: CREATED };
   const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
-  return { ...made, apiVersion: "v1", kind: "Pod", metadata: { ...made.metadata, ...own }, status } as Pod;
+  return { ...made, apiVersion: "v1", kind: "Pod", metadata: { ...made.metadata, ...own }, status };
 }
 
 export function bound(pod: Pod, nodeName: string): Pod {
@@ -155,6 +156,7 @@ function vmiOf(one: VmShape, memory: number, at: number): Vmi {
   } as Readonly<Record<string, object>>;
   const nodeSelector = { ssd: { disk: "ssd" }, "zone-1": { [ZONE]: "zone-1" } } as Readonly<Record<string, object>>;
   const name = `vm-${at + 1}`;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Of a VMI only fields that the scheduler and KubeVirt read.
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",
