@@ -23,6 +23,7 @@ const REJECTIONS = {
   UnsupportedMediaType: { code: 415, field: "content-type", message: "expected another content type" },
   NodeNotFound: { code: 404, field: "node", message: "no such node in the cluster" },
   NodeEvacuationNotFound: { code: 404, field: "name", message: "no such NodeEvacuation in the cluster" },
+  RollingMaintenanceNotFound: { code: 404, field: "name", message: "no such RollingMaintenance in the cluster" },
   VmNotFound: { code: 404, field: "name", message: "no such VMI in the cluster, nor anything left of one" },
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
   TryAgain: { code: 503, message: "not everything could be acted on: send all again" },

@@ -1,5 +1,6 @@
 /** Lists the actions for a VM or a node, each with its effect and the command that does it. The page itself changes nothing. */
 import { html } from "hono/html";
+import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { retryOf } from "../../shared/evacuation/identity.ts";
 import { isMarked } from "../../shared/evacuation/mark.ts";
 import { isToMove } from "../../shared/eviction/table.ts";
@@ -108,4 +109,35 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
     command: shellLine("lifeboat", "cancel", `node/${node}`),
   };
   return [spec.progress === "Paused" ? resume : pause, cancel];
+}
+
+/** Lists the changes of a RollingMaintenance that has not ended. */
+export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly Act[] {
+  if (spec.intent === "Withdrawn") return [];
+  const patch = (change: object) =>
+    shellLine(
+      "kubectl",
+      "patch",
+      "rollingmaintenance",
+      name,
+      "--type",
+      "merge",
+      "-p",
+      JSON.stringify({ spec: change }),
+    );
+  const isPaused = spec.progress === "Paused";
+  const change: Act = {
+    name: isPaused ? "Resume" : "Pause",
+    effect: isPaused
+      ? "The nodes that are left are emptied."
+      : "No further node starts, and nothing new begins on those that have.",
+    command: patch({ progress: isPaused ? "Running" : "Paused" }),
+  };
+  const cancel: Act = {
+    name: "Cancel the maintenance",
+    effect:
+      "No further node starts. What moves continues, the rest stays, and nodes that Lifeboat cordoned take pods again.",
+    command: patch({ intent: "Withdrawn" }),
+  };
+  return [change, cancel];
 }

@@ -21,6 +21,8 @@ import {
 import { evacuationTable, type Sorted, sortEvacuations } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
 import { maintenanceTable, nodeEvacuationsIn } from "./maintenance.ts";
+import { rollingMaintenancesIn, rollingTable } from "./rolling.ts";
+import { hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
 import { countVms, isClosed, type NodeLine, nodeLines, nodeTable, type RecentVms, vmisOnAny } from "./nodes.ts";
 import type { Visit } from "./session.ts";
 
@@ -33,14 +35,16 @@ const MOST_ENDED = 50;
 export async function clusterPage({ target }: Visit, recent: RecentVms): Promise<Shown> {
   const client = target.connect(READ_SECONDS);
   const { settings } = await target.settings(client);
-  const [evacuations, problems, nodes, maintenance, vmCounts] = await Promise.all([
+  const [evacuations, problems, nodes, maintenance, rolling, vmCounts] = await Promise.all([
     client.list("evacuations"),
     clusterProblems(client),
     client.list("nodes"),
     nodeEvacuationsIn(client),
+    rollingMaintenancesIn(client),
     countVms(target, { client, settings, recent }),
   ]);
   const planned = maintenance.filter((ne) => !hasEnded(ne));
+  const unfinished = rolling.filter((one) => !hasRollingEnded(one));
   const closed = nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name);
   const vmis = closed.length === 0 ? [] : await vmisOnAny(closed, client);
   const lines = nodeLines(nodes, { evacuations, vmis, settings, vmCounts });
@@ -53,7 +57,9 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
   const main = html`${crumbs([target.name])}
     <h1>${visible(target.name)}</h1>
     <p class="lead">${verdictOn(lines, sorted, problems)}</p>
-    ${problemNotices(problems)} ${section("Maintenance", planned, (rows) => maintenanceTable(rows, target.name, now))}
+    ${problemNotices(problems)}
+    ${section("Rolling maintenance", unfinished, (rows) => rollingTable(rows, target.name, now))}
+    ${section("Maintenance", planned, (rows) => maintenanceTable(rows, target.name, now))}
     <section>
       <h2>Nodes</h2>
       ${nodeTable(lines, target.name)}

@@ -39,6 +39,12 @@ export const vmPath = (cluster: string, { namespace, name }: NamespacedName) =>
   join("fleet", cluster, "vms", namespace, name);
 const nodeEvacuationPath = (cluster: string, name: string) => join("fleet", cluster, "nodeevacuations", name);
 
+const rollingPath = (cluster: string, name: string) => join("fleet", cluster, "rollingmaintenances", name);
+
+export function rollingLink(cluster: string, name: string): Html {
+  return html`<a href="${rollingPath(cluster, name)}">${visible(name)}</a>`;
+}
+
 export function vmLink(cluster: string, vm: NamespacedName): Html {
   return html`<a href="${vmPath(cluster, vm)}">${visible(`${vm.namespace}/${vm.name}`)}</a>`;
 }

@@ -108,6 +108,7 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   UnknownCluster:       ["No such cluster", "Lifeboat knows no cluster of this name."],
   NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
   NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Lifeboat deletes those of its command some time after their end."],
+  RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Lifeboat deletes those of its command some time after their end."],
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. The log of Lifeboat says why, and lifeboat doctor."],
   ClusterUnavailable:   ["The cluster cannot be read", "Evictions are then answered as the webhook's failurePolicy says. Try again in a moment, or ask lifeboat doctor."],

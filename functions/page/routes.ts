@@ -16,6 +16,7 @@ import { nodeEvacuationPage } from "./maintenance.ts";
 import { nodePage, type RecentPreflights } from "./node.ts";
 import type { RecentVms } from "./nodes.ts";
 import { COOKIE, openClusters, openCookie, type PageContext, type Visit, visitTo } from "./session.ts";
+import { rollingPage } from "./rolling.ts";
 import { signingIn } from "./sign-in.ts";
 import { vmPage } from "./vm.ts";
 
@@ -76,6 +77,8 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.get("/fleet/:cluster/vms/:namespace/:name", vm);
   const nodeEvacuation = page((visit, c) => nodeEvacuationPage(visit, c.req.param("name") ?? ""));
   app.get("/fleet/:cluster/nodeevacuations/:name", nodeEvacuation);
+  const rolling = page((visit, c) => rollingPage(visit, c.req.param("name") ?? ""));
+  app.get("/fleet/:cluster/rollingmaintenances/:name", rolling);
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));

@@ -118,6 +118,12 @@ progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
 .rows td { overflow-wrap: break-word; }
 .rows td[data-label='What happens'], .rows td[data-label=Message] { overflow-wrap: anywhere; min-width: 12rem; }
 .move { white-space: nowrap; }
+.bar { display: block; width: 100%; min-width: 8rem; height: 1.5rem; }
+.bar .planned { fill: var(--line); stroke: var(--strong); vector-effect: non-scaling-stroke; }
+.bar .actual { fill: var(--tone); }
+.bar .now { fill: var(--text); }
+@media (forced-colors: active) { .bar .actual { fill: Highlight; } .bar .now { fill: CanvasText; } }
+.rows td[data-label='Plan and progress'] { width: 40%; }
 .empty { padding: var(--6) var(--5); text-align: center; background: var(--surface); border: 1px dashed var(--strong); border-radius: var(--radius); color: var(--muted); }
 .empty p { margin-inline: auto; }
 .empty .command { margin-inline: auto; }
@@ -135,6 +141,7 @@ input, select { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem
   .rows td[data-label] { position: relative; padding-inline-start: 7.25rem; min-height: 1.6em; }
   .rows td[data-label]::before { content: attr(data-label); position: absolute; inset-inline-start: 0; width: 7rem; color: var(--muted); }
   .rows td[data-label]:empty { display: none; }
+  .rows td[data-label='Plan and progress'] { width: auto; }
   .card, .notice { padding: var(--4); }
   .move { white-space: normal; }
 }

@@ -4,7 +4,7 @@ import { shellLine } from "../../../functions/page/components.ts";
 import { FakeCluster } from "../../support/cluster.ts";
 import { evacuation, EXTERNAL, marked, migration, NODE, PINNED, time, vmi } from "../../support/fixtures.ts";
 import { plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
-import { ASKS_NOTHING, clusterOf, ended, of, type Scene, UNDER_WAY } from "./support/scene.ts";
+import { ASKS_NOTHING, clusterOf, ended, of, type Scene, UNDER_WAY, WEEKEND } from "./support/scene.ts";
 import { arriveAt, HOSTILE, isEscaped, mainOf, words } from "./support/visitor.ts";
 
 const PAGES = {
@@ -13,6 +13,7 @@ const PAGES = {
   node: "/fleet/prod/nodes/node01",
   vm: "/fleet/prod/vms/apps/web",
   maintenance: "/fleet/prod/nodeevacuations/kernel",
+  rolling: "/fleet/prod/rollingmaintenances/weekend",
 };
 type View = keyof typeof PAGES;
 
@@ -97,6 +98,10 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "a maintenance, when it starts", { nodeEvacuation: { spec: { schedule: { notBefore: time(3600) } }, status: { phase: "Scheduled", verdict: "WillBlock", message: "starts at 22:00" } } }, "Maintenance Scheduled"],
   ["node",    "a maintenance under way",   { nodeEvacuation: { status: { ...UNDER_WAY, estimatedCompletionTime: time(120) } } }, "2 of 4 gone"],
   ["node",    "what blocks a maintenance", { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked", blockers: [{ namespace: "apps", name: "ledger", reason: "NotMigratable", message: "it cannot migrate", whoCanFix: "its owner" }] } } }, "apps/ledger NotMigratable It cannot migrate. Who can change it: its owner"],
+  ["cluster", "a rolling maintenance",     { rolling: WEEKEND }, "Rolling maintenance 1 Name Phase Nodes When Message weekend Running 1 of 2 done ends in about 10m"],
+  ["rolling", "how far it is",             { rolling: WEEKEND }, "weekend Running Node02 is being emptied. 1 of 2 done When ends in about 10m"],
+  ["rolling", "its time line",             { rolling: WEEKEND }, "Node Phase Plan and progress VMs Message node01 Returned 3 of 3 gone weekend-node01 node02 Blocked 1 of 4 gone VM apps/ledger cannot migrate. weekend-node02"],
+  ["rolling", "that it has not started",   { rolling: { spec: { schedule: { notBefore: time(3600) } } } }, "Lifeboat has not looked at it yet. When starts in 60m"],
   ["vm",      "it moves if evicted",       IDLE, "The VM stays where it is. An eviction would move it to another node."],
   ["vm",      "it cannot move",            { vms: [vmi({ ...VM, ...PINNED })] }, "An eviction would be refused, and move nothing."],
   ["vm",      "it would be shut down",     { vms: [vmi({ ...VM, evictionStrategy: "None" })] }, "An eviction would be allowed: the guest is shut down."],
@@ -120,6 +125,7 @@ const HIDDEN: readonly (readonly [view: View, what: string, scene: Scene, hidden
   ["cluster", "what happens to no VM",     IDLE, "VMs that leave their node"],
   ["cluster", "an emptied node that is open again", { evacuations: [ended("web", "Moved")] }, "Being emptied"],
   ["cluster", "what was given up long ago", { evacuations: [ended("web", "Abandoned", { completionTime: time(-4000) })] }, "attention"],
+  ["cluster", "a rolling maintenance that is over", { rolling: { status: { phase: "Completed" } } }, "weekend"],
   ["cluster", "a maintenance that is over", { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Evacuated" } } }, "kernel"],
   ["node",    "a maintenance that was refused", { nodeEvacuation: { status: { phase: "Refused" } } }, "kernel"],
   ["node",    "the maintenance of another node", { nodeEvacuation: { spec: { nodeName: "node02" } } }, "kernel"],
@@ -133,6 +139,15 @@ test("a node that is being emptied has one progress bar on each page", async () 
     const bars = [...(await look(view, scene)).matchAll(/<progress /g)];
     expect([view, bars.length]).toEqual([view, 1]);
   }
+});
+
+test("a bar says its times in words, and the row of a node that waits has a plan alone", async () => {
+  const svgs = [...(await look("rolling", { rolling: WEEKEND })).matchAll(/<svg[^]*?<\/svg>/g)].map(([svg]) => svg);
+  expect(svgs.map((svg) => [svg.includes('class="planned"'), svg.includes('class="actual"')])).toEqual([
+    [true, true],
+    [true, true],
+  ]);
+  expect(svgs[0]).toMatch(/aria-label="planned \d{4}-\d\d-\d\d \d\d:\d\d to .*; started .*, until /);
 });
 
 test.each(HIDDEN)("%s: nothing is said of %s", async (view, _, scene, hidden) => {

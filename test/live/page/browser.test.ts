@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { nodeEvacuations, rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { createVirtualMachineInstance } from "../../../infra/sandbox/index.ts";
 import { openBrowser } from "../../../infra/tools/browser.ts";
 import { pageInvitation, pageToken } from "../../../infra/lab/stage/page-invitation.ts";
@@ -12,6 +12,7 @@ import { CLUSTERS, NODE, OPERATOR_TOKEN, type PageStage, startPageStage } from "
 const [CLUSTER] = CLUSTERS;
 const AT_CLUSTER = `/fleet/${CLUSTER}`;
 const AT_NODE = `${AT_CLUSTER}/nodes/${NODE}`;
+const AT_ROLLING = `${AT_CLUSTER}/rollingmaintenances/weekend`;
 const AT_MAINTENANCE = `${AT_CLUSTER}/nodeevacuations/kernel`;
 const pathOf = (vm: string) => `${AT_CLUSTER}/vms/shop/${vm}`;
 
@@ -26,6 +27,7 @@ beforeAll(async () => {
     metadata: { name: "kernel" },
     spec: { nodeName: "node02", schedule },
   });
+  await createWeekend();
   signedIn = await newContext();
   const token = await pageToken(stage.sandbox.client);
   for (const cluster of CLUSTERS)
@@ -35,6 +37,34 @@ afterAll(async () => {
   await browser.close();
   await stage.stop();
 });
+
+const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+
+/** One node is done, one is being emptied, one waits. */
+async function createWeekend(): Promise<void> {
+  const { metadata } = await stage.sandbox.client.create(rollingMaintenances, {
+    metadata: { name: "weekend" },
+    spec: { nodes: { names: [NODE, "node02", "node03"] } },
+  });
+  const status = {
+    phase: "Running",
+    message: "node02 is being emptied",
+    startTime: at(-1200),
+    estimatedCompletionTime: at(1800),
+    nodeCounts: { total: 3, pending: 1, active: 1, evacuated: 1, failed: 0 },
+    nodes: [
+      { name: NODE, phase: "Returned", startTime: at(-1200), completionTime: at(-300) },
+      { name: "node02", phase: "Blocked", startTime: at(-300), message: "VM shop/ledger cannot migrate" },
+      { name: "node03", phase: "Pending" },
+    ],
+  };
+  await stage.sandbox.client.patch(
+    rollingMaintenances,
+    metadata,
+    { type: "merge", body: { status } },
+    { subresource: "status" },
+  );
+}
 
 function createVm(name: string, more: object = {}) {
   const vm = { namespace: "shop", name, evictionStrategy: "LiveMigrate", node: NODE, ...more };
@@ -142,7 +172,17 @@ async function violationsOf(page: Page, options: object = {}): Promise<readonly 
 const isWider = (page: Page) =>
   page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
 
-test.each(["/", AT_CLUSTER, AT_NODE, AT_MAINTENANCE, pathOf("ledger"), `${AT_CLUSTER}/none`, "/nosuch", "/signin"])(
+test.each([
+  "/",
+  AT_CLUSTER,
+  AT_NODE,
+  AT_MAINTENANCE,
+  AT_ROLLING,
+  pathOf("ledger"),
+  `${AT_CLUSTER}/none`,
+  "/nosuch",
+  "/signin",
+])(
   "axe finds nothing on %s with all unfolded, in either theme; from a phone to a wall nothing is too wide",
   async (path) => {
     const page = await signedIn.newPage();

@@ -16,6 +16,8 @@ export interface Scene {
   readonly its?: Partial<NodeFacts>;
   /** `kernel`, with the defaults of its definition. */
   readonly nodeEvacuation?: Maintained;
+  /** `weekend`, with the defaults of its definition. */
+  readonly rolling?: Pick<Maintained, "spec" | "status">;
   readonly pods?: readonly ReturnType<typeof plainPod>[];
   /** Conditions of the LifeboatConfiguration that are not as they should be. */
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
@@ -42,6 +44,40 @@ export function nodeEvacuation({ spec, virtualMachines, status = {} }: Maintaine
   return object({ metadata, spec: { ...its, virtualMachines: { ...vms, ...virtualMachines } }, status });
 }
 
+/** Of a RollingMaintenance: one node is done, one is blocked. */
+export const WEEKEND = {
+  status: {
+    phase: "Running",
+    message: "node02 is being emptied",
+    startTime: time(-600),
+    estimatedCompletionTime: time(600),
+    nodeCounts: { total: 2, pending: 0, active: 1, evacuated: 1, failed: 0 },
+    nodes: [
+      {
+        name: NODE,
+        phase: "Returned",
+        nodeEvacuation: "weekend-node01",
+        startTime: time(-600),
+        completionTime: time(-300),
+        virtualMachines: { total: 3, left: 0 },
+      },
+      {
+        name: "node02",
+        phase: "Blocked",
+        nodeEvacuation: "weekend-node02",
+        startTime: time(-300),
+        message: "VM apps/ledger cannot migrate",
+        virtualMachines: { total: 4, left: 3 },
+      },
+    ],
+  },
+};
+
+function rollingMaintenance({ spec, status = {} }: Maintained): JsonObject {
+  const metadata = { name: "weekend", uid: "uid-of-weekend", resourceVersion: "1", creationTimestamp: time(-600) };
+  return object({ metadata, spec: { nodes: { names: [NODE, "node02"] }, ...spec }, status });
+}
+
 /** The nodes of a fake cluster have room for pods, and nothing else. */
 export const ASKS_NOTHING = { requests: {} };
 
@@ -54,6 +90,7 @@ export function clusterOf(scene: Scene): FakeCluster {
   fake.migrations.put(...vms.filter(({ isMigrating }) => isMigrating).map(runningMigration), ...migrations);
   fake.evacuations.put(...evacuations);
   if (scene.nodeEvacuation) fake.api.put("nodeevacuations", nodeEvacuation(scene.nodeEvacuation));
+  if (scene.rolling) fake.api.put("rollingmaintenances", rollingMaintenance(scene.rolling));
   const told = { reason: "Reason", message: "as the condition says", observedGeneration: 1, lastTransitionTime: "" };
   if (conditions !== undefined) {
     const all = conditions.map((one) => ({ ...told, ...one }));
