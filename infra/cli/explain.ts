@@ -55,7 +55,7 @@ Budgets are the API server's: explain node takes them into account.
 Exit code: 0 answered, whatever the answer is; 1 the question could not be answered.`,
     )
     .argument("<pod>", "NAME or pod/NAME", nameMatching("pod", KIND.pod))
-    .addOption(output(["json", "yaml"]))
+    .addOption(output(["json", "yaml", "wide"]))
     .action(
       ends(async (name, { output: form }) => {
         const connection = connect();
@@ -69,8 +69,8 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
         const migrations = vmi === undefined ? [] : await migrationsOf([vmi], cluster);
         const explanation = explanationOf({ ...review, facts: { ...review.facts, migrations } });
         if (explanation === undefined) throw new Failed(`pod "${name}" not found in namespace "${key.namespace}"`);
-        if (form === undefined) printExplanation(explanation, host);
-        else printData(explanation, form, host);
+        if (form === "json" || form === "yaml") printData(explanation, form, host);
+        else printExplanation(explanation, host);
         return EXIT.done;
       }),
     );

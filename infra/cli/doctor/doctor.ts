@@ -53,7 +53,7 @@ evicts one VM's pod in a dry run. Changes nothing. Below what is wrong: why, and
 
 Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something could not be read.`,
     )
-    .addOption(output(["json", "yaml"]))
+    .addOption(output(["json", "yaml", "wide"]))
     .action(
       ends(async ({ output: form }) => {
         const connection = connect();
@@ -61,8 +61,8 @@ Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something coul
         if (host.interrupted.aborted) return EXIT.interrupted;
         const status = worstStatus(checks);
         const { context, server } = connection;
-        if (form === undefined) print(checks, host);
-        else printData({ status, context, server, checks }, form, host);
+        if (form === "json" || form === "yaml") printData({ status, context, server, checks }, form, host);
+        else print(checks, host);
         return EXIT_OF[status];
       }),
     );
