@@ -80,6 +80,8 @@ test("npx runs it in an empty folder, from a kubeconfig", async () => {
   const args = ["--yes", `../${basename(tarball)}`, "explain", "node", node, "-o", "json"];
   const { stdout } = await npm(args, join(folder, "empty"), "npx");
   expect(NodePreflight.parse(JSON.parse(stdout))).toMatchObject({ node, verdict: "WillSucceed" });
+  const plan = await npm(["--yes", `../${basename(tarball)}`, "plan"], join(folder, "empty"), "npx");
+  expect(plan.stdout).toMatch(new RegExp(`^${node} .*WillSucceed`, "m"));
 });
 
 test("an installed command needs nothing but itself and a Node, and names its commit", async () => {
@@ -94,7 +96,7 @@ test("an installed command needs nothing but itself and a Node, and names its co
     );
     await expect(call("evacuate", "nobody")).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^error: VM "nobody" does not run in namespace "default"/),
+      stderr: expect.stringMatching(/^error: VM "nobody" does not run in namespace "default"/m),
     });
   }
 });
