@@ -1,5 +1,8 @@
 /** The kind RollingMaintenance in an API server: what may be asked for, by whom, and when one can be deleted. */
+import { readFileSync } from "node:fs";
+import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod";
 import { createUser, refused, type Right } from "./rights.ts";
 import { type Stage, startStage } from "./stage.ts";
 
@@ -26,6 +29,14 @@ test("it needs nodes only", async () => {
   const how = { maxUnavailable: 1, nextNode: "WhenUncordoned", nodeTimeoutSeconds: 3600, whenNodeFails: "Stop" };
   const spec = { ...NODES, intent: "Evacuate", progress: "Running", ...how, template };
   expect(await stage.create(NODES)).toMatchObject({ answer: [201, ""], spec });
+});
+
+test("the example of WEEKEND.md is taken as it is", async () => {
+  const text = readFileSync(new URL("../../../infra/kubernetes/WEEKEND.md", import.meta.url), "utf8");
+  const [, example = ""] = /```yaml\n(apiVersion[^]*?)```/.exec(text) ?? [];
+  const { kind, spec } = z.object({ kind: z.string(), spec: z.looseObject({}) }).parse(load(example));
+  expect(kind).toBe("RollingMaintenance");
+  expect((await stage.create(spec)).answer).toEqual([201, ""]);
 });
 
 // prettier-ignore
