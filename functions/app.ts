@@ -43,7 +43,7 @@ export function createApp(
   state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
-  // Of the three that a plain Hono brings along, to choose from with its first request: enough for a score of routes.
+  // A plain Hono builds three routers and chooses among them at its first request. This router is enough for some twenty routes.
   const app = new HonoBase<Of>({ router: new TrieRouter() });
 
   const noteArrival: Middleware = async (c, next) => {

@@ -1,4 +1,4 @@
-/** What full scans find out about Lifeboat itself in a cluster, for the conditions of the LifeboatConfiguration and the log. */
+/** Findings of full scans about Lifeboat itself in a cluster, for the conditions of the LifeboatConfiguration and the log. */
 import type { Action } from "../shared/kube/action.ts";
 import { type Client, named } from "../shared/kube/client.ts";
 import type { ConfigurationFacts } from "../shared/kube/schemas/lifeboat.ts";
@@ -66,7 +66,7 @@ async function readingOf({ spec }: ConfigurationFacts, settings: Settings, clust
   };
 }
 
-/** Never throws. Where there is no LifeboatConfiguration, or nothing answers, only the log has it. */
+/** Records that a review was undecided. Never throws. Without a LifeboatConfiguration, or if nothing answers, only the log has it. */
 export async function keepUndecided(target: Target, why: string): Promise<void> {
   try {
     const cluster = target.connect(REPORT_SECONDS);
@@ -82,7 +82,7 @@ async function write(actions: readonly Action[], { platform: { now } }: Target, 
   for (const action of actions) await act(action, { cluster, now });
 }
 
-/** What keeps them from being read is among what is tried. */
+/** Reads the settings, or returns the last known ones. The tested permissions include the permission to read them. */
 async function settingsNow(target: Target, cluster: Client): Promise<Settings> {
   const found = await orWhenUnread(target.settings(cluster), undefined);
   return found?.settings ?? target.state.settings.last(target.name) ?? DEFAULT_SETTINGS;
@@ -102,7 +102,7 @@ async function orWhenUnread<T, F>(reading: Promise<T>, otherwise: F): Promise<T 
   }
 }
 
-/** The webhook objects that make the API server ask Lifeboat. What cannot be read is not known to be wrong. */
+/** Reads the webhook objects that make the API server ask Lifeboat. An object that cannot be read is not reported as wrong. */
 export async function readWebhooks(
   { name: cluster, entry, platform }: Target,
   client: Client,
@@ -148,7 +148,7 @@ const ALWAYS = [
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
 const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
-/** What Lifeboat may not do of what it needs. Asked, not tried: a write that is tried may have been one. */
+/** Returns the permissions that Lifeboat needs and does not have. It asks the API server, because trying a write could perform it. */
 export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
   const needed = [
     ...ALWAYS,

@@ -26,7 +26,7 @@ const DeletionReviewRequest = z.lazy(() =>
   }),
 );
 
-/** Of the time that the API server waits: an answer that comes too late lets the pod go, and the process that gives it may be busy. */
+/** The share of the API server's timeout for the decision. A late answer allows the deletion, and a busy process answers late. */
 const DECIDING_SHARE = 0.5;
 
 export async function reviewDeletionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {

@@ -15,7 +15,7 @@ import { keyOf } from "../shared/kube/objects.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
 const CYCLE_SECONDS = 240;
-/** Of these, the part for reading and requesting; the rest is for recording the outcome of the last request. */
+/** The part of a cycle for reading and requesting. The rest is for recording the outcome of the last request. */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
 const [GATE] = descheduling.gates;
@@ -65,7 +65,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
 /** The platform ends what runs after an answer at 30 s. */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 
-/** What was asked for starts at once, and what was withdrawn ends: the next reconcile of them may be a minute away. */
+/** Requeues the VMs of new and withdrawn requests, so that they start and end at once. Their next reconcile may be a minute away. */
 async function requeue(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {
   if (withdrawn.length === 0 && !nominations.some(({ result }) => result === "Background")) return;
   try {

@@ -1,9 +1,9 @@
-/** What the platform gives the Worker: its environment, and what is not pure. */
+/** The Worker's surroundings: its environment, and everything that is not pure. */
 import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 import type { CertificateFacts } from "../shared/settings/certificate.ts";
 
-/** Of Lifeboat: package.json's, a test keeps them together. */
+/** Lifeboat's version. A test keeps it equal to the one in package.json. */
 export const VERSION = "0.3.0";
 
 /** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
@@ -27,14 +27,14 @@ export interface Env {
   readonly [binding: string]: unknown;
 }
 
-/** What is not pure: passed in, so that tests decide on time and network. */
+/** Everything that is not pure. It is passed in, so that tests control time and network. */
 export interface Platform {
   readonly fetch: Fetch;
   readonly now: () => Date;
   readonly sleep: (ms: number) => Promise<void>;
   readonly timeout: (ms: number) => AbortSignal;
   readonly random: () => number;
-  /** What watches in this process show of its one cluster. */
+  /** The stores of the watches of this process, which has one cluster. */
   readonly stores?: () => Stores | undefined;
   /** Compares the certificate that this process serves with a caBundle. Absent where the platform has its own certificate. */
   readonly trust?: (caBundle: string) => CertificateFacts;

@@ -71,7 +71,10 @@ const CODES_OF_FAILURES: Partial<Record<ClusterError["failure"]["reason"], Error
   NeverRead: 503,
 };
 
-/** Of anything that was thrown. What is neither a rejection nor a cluster's failure is a defect, which only the log describes. */
+/**
+ * Returns the rejection for a thrown value. Any value that is neither a rejection nor a cluster's failure is a defect, which only the log
+ * describes.
+ */
 export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, unknown>>) => void): RejectionError {
   if (error instanceof RejectionError) return error;
   if (error instanceof ClusterError) {
@@ -98,7 +101,7 @@ export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
 }
 
-/** What a caller may know about why something failed; a mistake in the configuration is named. */
+/** Returns why something failed, as far as a caller may know. A mistake in the configuration is named. */
 export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;
   if (!(error instanceof RejectionError)) return "an unexpected error";

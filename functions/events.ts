@@ -20,7 +20,7 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
   return c.body(null, 204);
 }
 
-/** Throws TryAgain if the whole batch has to come again. What is refused for good does not: full scans try it again. */
+/** Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. A permanent refusal does not: full scans retry it. */
 export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
   const requests = events.map(requestOf);
   if (requests.length === 0) return;

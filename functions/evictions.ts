@@ -99,7 +99,7 @@ async function answer(
   try {
     const look = () => {
       const deps = { cluster: reading, cached, settings, now };
-      // What has changed in between is read live.
+      // Reads live, because the cluster may have changed in between.
       cached = undefined;
       return reviewEviction({ readPod, key, request }, deps);
     };
@@ -153,13 +153,16 @@ export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
 }
 
-/** What could not be done for good is none of that: the decision stands, and its reader learns which permission is missing. */
+/**
+ * Returns whether the reads failed permanently. A write that fails permanently does not change the decision: the answer names the missing
+ * permission.
+ */
 function isForGood(error: unknown, hasFacts: boolean): boolean {
   if (hasFacts || !(error instanceof ClusterError)) return false;
   return isLasting(error.failure) || isOddObject(error.failure);
 }
 
-/** Where nothing answers, nothing can be written either, and each scrape fails. */
+/** Records that a review was undecided. If the cluster does not answer, nothing can be written, and each scrape fails. */
 function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
   target.state.reviews.count("evictions", "undecided");
   if (error instanceof ClusterError && (isSilence(error) || isBusy(error))) return;
@@ -170,7 +173,7 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
   return review.refusal(uid, undecidedMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
-/** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
+/** Records Events and reconciles the VM after the answer, on the facts that the review has read. */
 function followUp(c: Context, target: Target, ruled: Review): void {
   const { events } = ruled.decision;
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));

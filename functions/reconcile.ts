@@ -25,8 +25,8 @@ interface Within {
 }
 
 /**
- * What failed, and what time did not suffice for, is one line of the log. `fresh`: by settings that are read now; `held`: room for what is
- * read; `watched`: what watches show may do. Full scans read everything anew.
+ * Reconciles within a time limit. Failures and the work that did not fit into it are one line of the log. `fresh`: reads the settings now.
+ * `held`: limits the memory of reads. `watched`: uses facts of watches. Full scans read everything anew.
  */
 export async function reconcileWithin(
   target: Target,
@@ -115,8 +115,8 @@ export async function scanAll(target: Target): Promise<Result> {
 }
 
 /**
- * By settings that are read now: a gate counts within a minute. Where budgets have become necessary, because a webhook does not fail closed
- * any more, they come back with this tick.
+ * Reconciles active Evacuations by settings that are read now, so that a gate takes effect within a minute. If budgets have become necessary,
+ * because a webhook no longer fails closed, this tick creates them again.
  */
 export async function scanActive(target: Target): Promise<Result> {
   const cluster = target.connect(TICK_SECONDS);

@@ -1,4 +1,4 @@
-/** What reviews of evictions and of deletions have in common: the AdmissionReview, its body, its deadline, its answer. */
+/** The common parts of reviews of evictions and of deletions: the AdmissionReview, its body, its deadline, its answer. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
@@ -8,14 +8,14 @@ import { problemsIn } from "../shared/settings/problem.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Held } from "../shared/kube/transport.ts";
 
-/** What has arrived. `arrived`: since when the API server waits; to find and authenticate the cluster takes its share. */
+/** A received request. `arrived`: when the API server's timeout started, which includes the search for the cluster and its authentication. */
 export interface Received {
   readonly arrived: Date;
   readonly body: string;
   readonly held: Held;
 }
 
-/** An API server puts the uid at the beginning. Without it no answer would count. */
+/** An API server puts the uid near the start of the body. An answer needs the uid to count. */
 const BEGINNING_BYTES = 1024;
 
 /** The body of a review, of at most so many bytes. `Busy`: there is no room for it, and only the uid was read. */
@@ -117,7 +117,7 @@ export interface AdmissionReview {
 
 interface More {
   readonly warnings?: readonly string[];
-  /** Of a deletion: clients that evict ask again by themselves, and show the message only where there is none. */
+  /** For deletions only: clients that evict retry by themselves, and show the message only if it is absent. */
   readonly retryAfterSeconds?: number | undefined;
 }
 

@@ -106,7 +106,7 @@ async function stay(target: Target, until: number, surroundings: Surroundings): 
   if (isUnderWay) await stay(target, until, surroundings);
 }
 
-/** Of the ticks, a minute apart, every tenth reads everything; which one it is differs from cluster to cluster. */
+/** Returns whether this tick is a full scan: every tenth is, at different minutes for different clusters. Ticks are a minute apart. */
 export function isFullScan(name: string, scheduledTime: number): boolean {
   const minute = Math.floor(scheduledTime / TICK_MS);
   return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;

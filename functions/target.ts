@@ -12,7 +12,7 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 import { RegistryCache } from "./registry.ts";
 import { ReviewCounts } from "./review.ts";
 
-/** What this isolate remembers: caches that may be empty at any time. */
+/** The memory of this isolate: caches that may be empty at any time. */
 export interface IsolateState {
   /** By the text of `CLUSTERS`, the last one: it changes seldom, and is asked for with every request. */
   readonly clusters: Map<string | undefined, Clusters>;
@@ -46,7 +46,7 @@ export interface Target {
   readonly cached: ((cluster: Client) => Client) | undefined;
   /** The same for decisions that ask for their facts. */
   readonly watched: ((cluster: Client) => Reads) | undefined;
-  /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
+  /** Returns as many of `seconds` as its share of a tick leaves, and all of them without a share. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   log(line: Readonly<Record<string, unknown>>): void;
@@ -58,7 +58,7 @@ export interface Surroundings {
   readonly env: Env;
   readonly platform: Platform;
   readonly state: IsolateState;
-  /** Whether a tick that finds a node being emptied may stay and look again, as long as there is time. Absent: it may not. */
+  /** Whether a tick that finds a draining node may stay and reconcile again while there is time. Absent: it may not. */
   readonly stays?: () => boolean;
   /** Takes over a descheduling cycle that outlasts the rest of its tick. Absent: the tick waits for it. */
   readonly leave?: (cycle: Promise<void>) => void;

@@ -72,7 +72,7 @@ function evacuate(key: NamespacedName): Act {
   };
 }
 
-/** Lists the ways to empty a node that no NodeEvacuation empties. `pinned`: VMs of it cannot move. */
+/** Lists the ways to drain a node that no NodeEvacuation drains. `pinned`: VMs of it cannot move. */
 export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const drain: Act = {
     name: "Empty this node",

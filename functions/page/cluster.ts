@@ -1,4 +1,4 @@
-/** A cluster: its nodes, those that are being emptied first; what leaves, and what has left; what is wrong with Lifeboat there. */
+/** The page of a cluster: its nodes, with draining nodes first; VMs that leave or have left; problems of Lifeboat in the cluster. */
 import { html } from "hono/html";
 import { type Client, named } from "../../shared/kube/client.ts";
 import type { ConfigurationObserved, Condition as Known } from "../../shared/kube/facts.ts";
@@ -95,7 +95,7 @@ function blockedAmong(stuck: number, all: number): string {
 
 type Condition = ConfigurationObserved["conditions"][number];
 
-/** What is wrong with Lifeboat itself in a cluster. `bad`: it does not do what it is to do. `warn`: it will not, or that is not known. */
+/** A problem of Lifeboat itself in a cluster. `bad`: it does not work. `warn`: it will stop working, or its state is not known. */
 export interface Problem {
   readonly mood: "bad" | "warn";
   readonly title: string;

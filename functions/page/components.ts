@@ -1,4 +1,4 @@
-/** What pages are put together from: words of other parties, links, times, badges, notices, commands to copy, key facts, tables. */
+/** Parts of pages: words of other parties, links, times, badges, notices, commands to copy, key facts, tables. */
 import { html } from "hono/html";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { plain } from "../../shared/kube/plain.ts";
@@ -27,7 +27,7 @@ export function sentence(words: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** Where each page is. Names are encoded: a cluster's name may hold what a URL gives a meaning to. */
+/** Joins the parts of a page's path. Names are encoded: a cluster's name may hold characters that a URL treats specially. */
 const join = (...parts: readonly string[]) => `/${parts.map(encodeURIComponent).join("/")}`;
 
 export const FLEET_PATH = "/";
@@ -125,7 +125,7 @@ export function commandLine(text: string): Html {
   >`;
 }
 
-/** The commands that show the same, folded: they are for those who want to go on there. */
+/** Renders the commands that show the same in a terminal, folded. */
 export function fromTerminal(...commands: readonly string[]): Html {
   return html`<details data-key="terminal">
     <summary>From a terminal</summary>

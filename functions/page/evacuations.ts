@@ -51,7 +51,7 @@ export function phaseBadge(phase: Phase | undefined, count?: number): Html {
   return badge(count === undefined ? phase : `${count} ${phase}`, PHASES[phase].mood);
 }
 
-/** Of a Blocked one, by its reason; else by its phase. */
+/** Says who can change the state: by the reason of a Blocked Evacuation, otherwise by its phase. */
 export function whoCanChange({ status: { phase = "Pending", reason } }: EvacuationFacts): string | undefined {
   return phase === "Blocked" ? remedyOfBlocked(reason) : PHASES[phase].remedy;
 }
@@ -70,7 +70,7 @@ export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
   NodeEvacuation: "the maintenance of its node",
 };
 
-/** Those at the top cannot continue without a person; the last one tries again by itself, and may fail again. */
+/** Phases that need attention, most urgent first. All but the last need a person; the last retries by itself, and may fail again. */
 const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternalController", "BackingOff"];
 
 export interface Sorted {
@@ -80,7 +80,7 @@ export interface Sorted {
   readonly ended: readonly EvacuationFacts[];
 }
 
-/** What was given up needs a person no more once the VM is evacuated anew, or after so many seconds. */
+/** Sorts Evacuations by urgency. A given-up one needs no person once its VM is evacuated anew, or after `givenUpSeconds`. */
 export function sortEvacuations(evacuations: readonly EvacuationFacts[], now: Date, givenUpSeconds: number): Sorted {
   const latest = new Map(evacuations.toSorted(inStoryOrder).map((one) => [keyOfVm(one), one]));
   const isRecent = (one: EvacuationFacts) =>
@@ -116,7 +116,7 @@ interface Options {
   readonly now: Date;
   readonly caption?: Html | string;
   readonly most: number;
-  /** Of one VM: rows need not say which. */
+  /** Whether all rows are about one VM, so that they need not name it. */
   readonly ofOneVm?: boolean;
 }
 

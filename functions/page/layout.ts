@@ -41,7 +41,7 @@ export interface Frame {
   readonly main: Html;
 }
 
-/** What a page shows. */
+/** The content of a page. */
 export interface Shown extends Required<Pick<Frame, "title" | "every">> {
   readonly main: Html;
 }

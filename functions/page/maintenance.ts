@@ -65,7 +65,7 @@ function phaseBadge({ status: { phase = "Scheduled" } }: NodeEvacuationFacts): H
 
 const MOST = 100;
 
-/** Those that have not ended; first those that need a person. */
+/** Renders the NodeEvacuations that have not ended. The ones that need a person come first. */
 export function maintenanceTable(all: readonly NodeEvacuationFacts[], cluster: string, now: Date): Html {
   const columns: readonly Column<NodeEvacuationFacts>[] = [
     { head: "Name", cell: ({ name }) => nodeEvacuationLink(cluster, name) },

@@ -1,4 +1,4 @@
-/** A node: how far its emptying is, each VM and what is in its way, and what a drain of it would come to. */
+/** The page of a node: the progress of its drain, each VM and its obstacles, and a forecast of a drain. */
 import { html } from "hono/html";
 import { named } from "../../shared/kube/client.ts";
 import type { NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
@@ -49,7 +49,7 @@ const MOST_GONE = 50;
 /** As `lifeboat explain node` and a maintenance that is started here, if nothing else is said. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/** Of the whole drain, as it was looked at then: without the thousands of pods that it rests on. */
+/** The verdict on the whole drain at that time, without the thousands of pods that it rests on. */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;

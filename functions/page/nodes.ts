@@ -1,4 +1,4 @@
-/** The nodes of a cluster, as a table: those that are being emptied first, how many VMs each has, and what is known to block a drain. */
+/** The table of a cluster's nodes: draining nodes come first, with their number of VMs and the known blockers of a drain. */
 import { html } from "hono/html";
 import { isHeldFast } from "../../shared/eviction/table.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -83,7 +83,7 @@ interface Around {
 
 const STATES: readonly NodeState[] = ["Emptying", "Cordoned", "Emptied", "InUse"];
 
-/** Returns a line for each node. Nodes that are being emptied come first; within a state, nodes with the most blocked VMs come first. */
+/** Returns a line for each node. Draining nodes come first; within a state, nodes with the most blocked VMs come first. */
 export function nodeLines(
   nodes: readonly NodeFacts[],
   { evacuations, vmis, settings, vmCounts }: Around,

@@ -89,7 +89,7 @@ async function show(c: PageContext, shown: Shown, visitor: string): Promise<Resp
   return c.html(await layout({ ...shown, visitor, path: c.req.path }));
 }
 
-/** What a cluster has said is for this visitor only, and old at once. Styles and scripts have names of their own contents. */
+/** Forbids caching: a cluster's answer is for this visitor only, and outdated at once. Styles and scripts have names made from their contents. */
 async function neverStored(c: PageContext, next: () => Promise<void>): Promise<void> {
   await next();
   if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");

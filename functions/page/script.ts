@@ -1,7 +1,6 @@
 /**
- * What pages do beyond links and forms: renew themselves, say how old they are, copy commands.
- * Everything works without. Of all that is on the page it changes only what is different: focus, selection, scroll and what is
- * unfolded stay as they are.
+ * Scripts of pages beyond links and forms: pages renew themselves, show their age, and copy commands. Everything works without scripts. A renewal
+ * changes only the parts that differ: focus, selection, scroll position and unfolded parts stay as they are.
  */
 export const SCRIPT = `"use strict";
 document.documentElement.classList.add("script");

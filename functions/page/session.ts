@@ -51,7 +51,7 @@ export async function findGrant(
   return undefined;
 }
 
-/** Of a cookie whose signatures are not checked: for showing which clusters to look up. */
+/** Lists the clusters of a cookie whose signatures are not checked, to choose which clusters to look up. */
 export function clustersIn(cookie: string | undefined): readonly string[] {
   return grantsIn(cookie).flatMap((one) => parse(one)?.cluster ?? []);
 }
@@ -102,7 +102,7 @@ function isOver({ until }: Grant, now: Date): boolean {
   return until * 1000 <= now.getTime();
 }
 
-/** What it says, whether it is signed or not; undefined: it is no grant. */
+/** Returns the grant in the text, signed or not. Returns undefined if the text is no grant. */
 function parse(signed: string): Grant | undefined {
   try {
     const json = new TextDecoder().decode(decodeBase64Url(signed.split(".")[0] ?? ""));
@@ -151,7 +151,7 @@ function unpadded(binary: ArrayBuffer): string {
   return encodeBase64Url(binary).replaceAll("=", "");
 }
 
-/** What is no base64url is nothing. */
+/** Decodes base64url. Any other text gives undefined. */
 function decoded(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return decodeBase64Url(text);
@@ -178,7 +178,7 @@ export async function visitTo(cluster: string, cookie: string | undefined, surro
   return { target: targetOf(cluster, entry, surroundings), visitor };
 }
 
-/** Of a visitor with more, the rest is left out, which the page says. */
+/** A visitor with more clusters sees only so many, and the page says that it leaves out the rest. */
 export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {

@@ -17,7 +17,7 @@ import { layout } from "./layout.ts";
 import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant, withGrant } from "./session.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
-/** Of tokens for the page. A token for an API server opens that, too: it has no business here, and is never sent on. */
+/** The audience of tokens for the page. The page rejects a token for the API server, and never forwards it. */
 const AUDIENCE = "lifeboat";
 /** The API server is not asked again meanwhile: what a user may do no longer, they may do here for so long. */
 const SESSION_SECONDS = 3600;
@@ -52,7 +52,7 @@ export function signingIn(around: (c: PageContext) => Surroundings) {
     return c.html(await signInPage(view), failure?.code ?? 200);
   };
 
-  /** Of a cluster that has been named, with a token that is for the page. */
+  /** Signs in to a named cluster with a token for the page. */
   const enter = async (c: PageContext, asked: Asked, { cluster, token }: { cluster: string; token: string }) => {
     const { env, platform } = around(c);
     const found = await review({ token, cluster, asking }, around(c));
@@ -97,7 +97,7 @@ interface Presented {
   readonly asking: Map<string, number>;
 }
 
-/** Of a token that is for the page. The API server is the judge of whose it is, and who may what. */
+/** Reviews a token for the page. The API server decides whose token it is, and what its user may do. */
 async function review({ token, cluster, asking }: Presented, surroundings: Surroundings): Promise<Reviewed> {
   const { platform } = surroundings;
   try {
@@ -157,7 +157,7 @@ type Failure =
   | { readonly code: 429; readonly reason: "TooMany" };
 
 interface SignInView {
-  /** What is in the field; undefined: there is one cluster only, and no field. */
+  /** The content of the field. Undefined: there is only one cluster, and no field. */
   readonly cluster: string | undefined;
   /** The page to come back to. */
   readonly to: string;

@@ -43,12 +43,12 @@ const EVERY_SECONDS = 5;
 interface VmView {
   /** Absent: it no longer runs. */
   readonly vmi?: VmiFacts;
-  /** That the guest runs in. */
+  /** The pod in which the guest runs. */
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
   /** One that has not ended. */
   readonly migration?: MigrationFacts | undefined;
-  /** What an eviction of the pod would get now. */
+  /** The answer that an eviction of the pod would get now. */
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
 }
@@ -83,7 +83,7 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const { namespace, name } = key;
   const cluster = target.name;
   const now = target.platform.now();
-  // Of several, the oldest continues: the others are its duplicates in a moment.
+  // If there are several, the oldest continues. The others will soon be its duplicates.
   const current = evacuations.toSorted(inStoryOrder).find(isActive);
   const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}

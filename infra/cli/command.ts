@@ -1,4 +1,4 @@
-/** What every command of `lifeboat` has in common: the cluster, how it ends, options that several have. */
+/** The common parts of all commands of `lifeboat`: the cluster, the exit codes, shared options. */
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { isObjectName } from "../../shared/kube/schemas/fields.ts";
 import type { Connection } from "./connection.ts";
@@ -25,7 +25,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One call of the command. */
 export interface Call {
   readonly host: Host;
-  /** What the person typed. */
+  /** The line that the person typed. */
   readonly line: string;
   /** To the cluster that the options name, for a command that only reads. */
   readonly connect: () => Connection;
@@ -64,7 +64,7 @@ export function output<const T extends readonly string[]>(forms: T, about = "pri
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
-/** Of a time as kubectl writes it, in one unit. */
+/** Returns the seconds of a duration as kubectl writes it, in one unit. */
 export function secondsOf(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})(s|m|h|)$/.exec(text) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? 0);

@@ -46,7 +46,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
     settings: async () => (await cache.load(context, cluster(), host.now())).settings,
     /** In the API server's words, by method and path. */
     refusals: heard.refusals,
-    /** What it warned of, likewise. */
+    /** The warnings that were heard, in the same way. */
     warnings: heard.warnings,
     /** Why the last connection broke. */
     trouble: heard.trouble,

@@ -152,7 +152,7 @@ export async function followVm(
   return EXIT.interrupted;
 }
 
-/** What was cancelled has ended once its mark and migration are taken back, too. */
+/** Returns whether it has ended. A cancelled one has ended once its mark and migration are removed, too. */
 function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }

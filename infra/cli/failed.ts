@@ -1,4 +1,4 @@
-/** What keeps the command from doing its work, in words that say what to do. */
+/** Reasons why a command cannot do its work, in words that say what to do. */
 import { ClusterError, describeFailure, type Failure } from "../../shared/kube/failures.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,4 +1,4 @@
-/** What the command has of the machine it runs on: streams, environment, time, a person to ask. */
+/** The parts of the machine that the command uses: streams, environment, time, a person to ask. */
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -19,7 +19,7 @@ export interface Host {
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;
-  /** What the person answers; undefined where there is no terminal to ask on. */
+  /** Returns the person's answer, or undefined without a terminal. */
   readonly ask: (question: string) => Promise<string | undefined>;
 }
 

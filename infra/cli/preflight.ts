@@ -1,4 +1,4 @@
-/** What `explain` and `drain` say of nodes: which nodes, what a drain of each would do, and how that is printed. */
+/** The verdict of `explain` and `drain` on nodes: which nodes, the forecast of a drain of each, and how that is printed. */
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { readPreflight } from "../../shared/preflight/read.ts";
@@ -17,7 +17,7 @@ export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods
 
 export const SELECTOR = ["-l, --selector <labels>", "all nodes with these labels: pool=x,zone=y"] as const;
 
-/** Those that are named, or those with the labels; without either, all. */
+/** Returns the named nodes, or the nodes with the labels, or all. */
 export async function nodesOf(
   named: readonly string[],
   selector: string | undefined,
@@ -95,12 +95,12 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   }
 }
 
-/** What happens to the VMs; ordinary pods are many, and nothing happens to them that one would not expect. */
+/** Returns whether the report has a line for the pod: VMs always have one; ordinary pods only if something unexpected happens to them. */
 function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);
 }
 
-/** What is the matter with a pod, and who can change it. */
+/** Says why a pod cannot leave, and who can change it. */
 export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const { outcome, message, remedy, room } = pod;
   const isHomeless = outcome !== "Blocked" && room?.fits === false;

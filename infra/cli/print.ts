@@ -10,7 +10,7 @@ export function printData(data: unknown, form: DataForm, { stdout }: Host): void
   stdout.write(form === "json" ? `${JSON.stringify(data, null, 2)}\n` : dump(data, { noRefs: true, lineWidth: -1 }));
 }
 
-/** Three spaces between columns, as kubectl. Each row is one line, whatever a cluster says. */
+/** Prints a table with three spaces between columns, as kubectl. Each row is one line, even if a cluster's text has several. */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[], stream: Stream): void {
   const cells = rows.map((row) => row.map(printable));
   for (const line of aligned([header, ...cells], { gap: "   " })) stream.write(`${line}\n`);
@@ -44,7 +44,7 @@ export function withoutControls(json: string): string {
   });
 }
 
-/** What an API server says. One that cannot call a webhook repeats its URL, whose path holds the token. */
+/** Returns the words of an API server. If it cannot call a webhook, it repeats the URL, whose path holds the token. */
 export function quoted(text: string): string {
   return printable(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
 }

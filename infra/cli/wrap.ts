@@ -9,7 +9,7 @@ const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
 /** A row of a table stays a row, and a command to copy stays in one piece. */
 const KEPT = /\S {2,}\S|^\s*(?:[\w-]+: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
 
-/** Returns the lines of a text for a terminal of this width. What follows a mark stands below its text. */
+/** Returns the lines of a text for a terminal of this width. Text that follows a mark is indented below it. */
 export function wrapped(text: string, width: number): string {
   return text
     .split("\n")

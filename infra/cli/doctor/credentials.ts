@@ -51,7 +51,7 @@ async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   return answered === false ? failed(said, reason, ROTATE) : warning(said, reason, ROTATE);
 }
 
-/** Where it cannot be read, another check says so. */
+/** Reports the condition `CredentialsValid`. If it cannot be read, another check says so. */
 export async function credentialsValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CredentialsValid", reads) : [];
 }

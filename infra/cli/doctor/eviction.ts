@@ -10,7 +10,7 @@ const NAME = "evictions.lifeboat.dev";
 const DENIED = /^admission webhook "([^"]+)" denied the request: /;
 const NOT_CALLED = `failed calling webhook "${NAME}": `;
 const TOKEN = "the API server does not accept the Worker's token (see Credentials)";
-/** What an endpoint says of what is not its own. */
+/** The answer of an endpoint to a review that is not for it. */
 const OTHER_ENDPOINT = "not a review of";
 
 export async function evictionAnswered(reads: DoctorReads): Promise<Finding> {

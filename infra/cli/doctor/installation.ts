@@ -33,7 +33,7 @@ export async function lifeboatServed({ lifeboatKinds }: DoctorReads): Promise<Fi
 const RECONCILE = 'curl -X POST -H "Authorization: Bearer $WEBHOOK_TOKEN" $LIFEBOAT/clusters/CLUSTER/reconcile';
 const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
 
-/** What Lifeboat's full scans have written about themselves into the LifeboatConfiguration. */
+/** Reports the conditions that Lifeboat's full scans have written into the LifeboatConfiguration. */
 export async function reportedConditions(reads: DoctorReads): Promise<readonly Finding[]> {
   const found = await reads.configuration();
   if (found === undefined) {

@@ -22,7 +22,10 @@ export function idOf({ kind, metadata: { name } }: Manifest): string {
   return `${kind} ${name}`;
 }
 
-/** Usernames, KubeVirt's account, Lease and hold, and all else that is shipped. What is missing, and what has no gate, another check says. */
+/**
+ * Compares usernames, KubeVirt's account, Lease and hold, and the rest of the shipped policies. Another check reports missing policies and
+ * policies without a gate.
+ */
 export async function policies({ holdPolicies, guardSite, policyObjects }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
   if (there.size === 0) return [];
@@ -59,7 +62,7 @@ const ANY_CLOCK = { namespace: "", name: "", holdSeconds: 0 };
 const List = z.array(z.unknown());
 const Fields = z.record(z.string(), z.unknown());
 
-/** One line each. What only the API server's object has are defaults. */
+/** Lists differences, one line each. A field that only the API server's object has is a default. */
 export function differencesOf(wanted: unknown, found: unknown, path: string): readonly string[] {
   const [list, other] = [List.safeParse(wanted).data, List.safeParse(found).data];
   if (list !== undefined && other?.length === list.length) {

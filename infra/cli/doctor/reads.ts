@@ -1,4 +1,4 @@
-/** What the checks of `lifeboat doctor` read, each once, when the first check asks for it. Nothing of the cluster is changed. */
+/** The reads of the checks of `lifeboat doctor`. Each happens once, when the first check asks for it, and changes nothing in the cluster. */
 import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { type Client, named } from "../../../shared/kube/client.ts";
@@ -43,7 +43,7 @@ const WEBHOOKS = "validatingwebhookconfigurations";
 
 export function readsOf(connection: Connection, now: Date) {
   const { context, server, send, cluster } = connection;
-  /** What it is about, in words; and how it is read, once. */
+  /** Makes a read that happens once. `about`: its subject, in words. */
   const once = <T>(about: string, ask: (cluster: Client) => Promise<T>) => {
     let asked: Promise<T> | undefined;
     return () => (asked ??= attempt(connection, about, () => ask(cluster())));
@@ -105,7 +105,7 @@ export function readsOf(connection: Connection, now: Date) {
     /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
-    /** Where the relay delivers to. */
+    /** The address that the relay delivers to. */
     site: once("the relay's ConfigMap", async (to) => (await to.get("configmaps", RELAY))?.data),
     policy: once("the descheduling policy", loadPolicy),
     tokens: once("the Secrets with tokens of Lifeboat's account", () => listTokens(send())),
@@ -121,7 +121,7 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
   }
 }
 
-/** Those in force, as far as they could be read: shared/settings decides, as in the Worker. */
+/** Returns the settings in force, as far as they could be read. shared/settings decides on them, as in the Worker. */
 export async function settingsOf({ kubevirt, configuration }: DoctorReads): Promise<Settings> {
   const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, value);
@@ -174,7 +174,7 @@ async function readKubeVirt(cluster: Client) {
   return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
-/** Where Lifeboat's webhook leads to: nothing where that is no URL of a Worker's. Undefined: it is missing. */
+/** Reads the address of Lifeboat's webhook. Returns nothing if it is not the URL of a Worker, and undefined if the webhook is missing. */
 async function readAddress(to: Client, endpoint: WebhookEndpoint) {
   const found = await to.get(WEBHOOK_RESOURCES[endpoint], named(WEBHOOK_OBJECTS[endpoint]));
   if (found === undefined) return undefined;

@@ -83,7 +83,7 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
 
 export const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The object stays: Lifeboat takes it up when it runs.`;
 
-/** What begins later is not waited for, also where Lifeboat looks later. */
+/** Returns how the command ends, if it does. It does not wait for NodeEvacuations that start later. */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   const { host, waitForBlocked, at } = following;
   const all = seen.map(({ ne }) => ne);

@@ -114,7 +114,7 @@ function rowOf(node: string, vm: VmReport): readonly string[] {
   return [node, namespace, name, outcome, to, `${attempts}`, durationText(waitedSeconds), durationText(tookSeconds)];
 }
 
-/** What there is to do now. */
+/** Lists the next steps for the person. */
 function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly [string, string])[] {
   const open = seen.filter(({ ne }) => !hasEnded(ne)).map(({ ne }) => ne.spec.nodeName);
   const [first] = open;

@@ -62,7 +62,7 @@ export async function removeObject(manifest: Manifest, send: Send): Promise<bool
   return (await ifThere(asked)) !== undefined;
 }
 
-/** Of a kind that it does not serve an API server says 404 in words that are no Status. */
+/** Returns undefined for a 404. If an API server does not serve a kind, its 404 is text, and no Status. */
 export async function ifThere(asked: Promise<ApiAnswer>): Promise<ApiAnswer | undefined> {
   const answer = await ifServed(asked);
   return answer?.code === 404 ? undefined : answer;

@@ -62,7 +62,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
     await pauseFor(LEARNED_MS, "The certificate is renewed. For the API server to trust the new one", host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
-  // Another installation was faster. What it has made counts.
+  // Another installation was faster. Its identity counts.
   return await giveIdentity(home, giving);
 }
 

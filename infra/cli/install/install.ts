@@ -23,7 +23,7 @@ interface Installing extends Applying {
   readonly facts: ClusterFacts;
   /** Undefined: without the guard. */
   readonly guard: GuardSite | undefined;
-  /** Those that were asked for, and those that are there. */
+  /** The requested parts, and the parts that are already installed. */
   readonly parts: readonly Part[];
   home: Home;
   /** How long to wait for Lifeboat. */
@@ -210,7 +210,7 @@ async function settleTrust(installing: Installing): Promise<void> {
   if (installing.given !== undefined) await settle(installing.given, givingOf(installing));
 }
 
-/** Those that the Worker's entry holds, else new ones, which are written there. */
+/** Takes the tokens of the Worker's entry. Without an entry, makes new ones and writes them there. */
 async function giveToken(installing: Installing): Promise<void> {
   const { entry, send, host, home, ca } = installing;
   const { file, cluster, server, said } = entry;
@@ -219,7 +219,7 @@ async function giveToken(installing: Installing): Promise<void> {
     throw new Failed(`--server: ${file} has another one, ${found.server}: change it there, or remove the file`);
   }
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
-    // What was revoked stays so.
+    // A revoked token stays revoked.
     const what = `this cluster does not accept the token in ${file}: it was revoked, or has ended`;
     throw new Failed(`${what}. Remove the file and run this command again: it makes new tokens`);
   }

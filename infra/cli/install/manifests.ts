@@ -25,7 +25,7 @@ export function manifestsIn(path: string): readonly Manifest[] {
   return z.array(Manifest).parse(documentsIn(path));
 }
 
-/** Of a file whose objects the API server is to name. */
+/** Reads a file whose objects get their names from the API server. */
 export function documentsIn(path: string): readonly unknown[] {
   return loadAll(shippedText(path));
 }

@@ -1,4 +1,4 @@
-/** What an installation consists of: the shipped manifests, fitted to a cluster. */
+/** The parts of an installation: the shipped manifests, fitted to a cluster. */
 import * as z from "zod";
 import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "../../server/names.ts";
 import { fitCondition, fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "./guard.ts";
@@ -11,11 +11,11 @@ export interface Site {
   readonly guard?: GuardSite | undefined;
 }
 
-/** Where Lifeboat runs. */
+/** The place in which Lifeboat runs. */
 export type Home =
   | {
       readonly in: "Worker";
-      /** Of this cluster, without a trailing slash. */
+      /** The Worker's URL for this cluster, without a trailing slash. */
       readonly url: string;
       /** Empty: the URL is without one. */
       readonly webhookToken: string;

@@ -1,4 +1,4 @@
-/** What is in a cluster already: KubeVirt, and what is installed of Lifeboat, which `install` keeps. */
+/** The present state of a cluster: KubeVirt, and the installed parts of Lifeboat, which `install` keeps. */
 import * as z from "zod/mini";
 import { named } from "../../../shared/kube/client.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
@@ -13,7 +13,7 @@ import { readObject } from "./apply.ts";
 import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
 import { type Home, INJECT, isDeployment, isWebhook } from "./plan.ts";
 
-/** Of the release that this is: the workflow that publishes both gives it to infra/tools/build-command.ts. */
+/** The image of this release: the workflow that publishes both gives it to infra/tools/build-command.ts. */
 declare const RELEASED_IMAGE: string | undefined;
 export const RELEASE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEASED_IMAGE;
 
@@ -56,7 +56,7 @@ function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
   throw new Failed(`${versionText(of, minor)} is older than 1.${OLDEST[of]}, the oldest supported`);
 }
 
-/** Those of which anything is there: an installation that was interrupted has no webhook yet. Which gates are on is the administrator's to say. */
+/** Lists the parts of which any object exists: an interrupted installation has no webhook yet. The administrator decides which gates are on. */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   const present: Part[] = [];
   for (const part of PARTS) {
@@ -78,7 +78,7 @@ const Webhooks = z.object({
   webhooks: z.array(z.object({ clientConfig: ClientConfig })),
 });
 
-/** Where Lifeboat runs, with its image or its address; undefined: nowhere, or where this command never puts it. */
+/** Returns the place in which Lifeboat runs, with its image or its address. Returns undefined if it runs in none that this command uses. */
 export async function presentHome(send: () => Send): Promise<Home | undefined> {
   const read = async (file: string, isWanted: (one: Manifest) => boolean) => {
     const manifest = manifestsIn(file).find(isWanted);
@@ -110,7 +110,7 @@ interface Said {
   readonly caBundle?: string | undefined;
 }
 
-/** Where Lifeboat is to run without `--worker`: in the cluster if that was said, else where it does. */
+/** Returns the place in which Lifeboat is to run without `--worker`: in the cluster if an option says so, otherwise the present one. */
 export function homeOf({ inCluster, image, certManager, caBundle }: Said, present: Home | undefined): Home {
   const there = present?.in === "Cluster" ? present : undefined;
   if (inCluster || there !== undefined) {

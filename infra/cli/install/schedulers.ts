@@ -8,7 +8,7 @@ const Bindings = z.object({
   items: z.array(z.object({ roleRef: z.object({ name: z.string() }), subjects: z._default(z.array(Subject), []) })),
 });
 
-/** Usernames with the role of Kubernetes' scheduler, whatever the distribution calls them. A group names nobody. */
+/** Returns the usernames with the role of Kubernetes' scheduler, in any distribution. A group names nobody. */
 export function schedulersIn(bindings: unknown): readonly string[] {
   const items = Bindings.safeParse(bindings).data?.items ?? [];
   const subjects = items.filter(({ roleRef }) => roleRef.name === SCHEDULER_ROLE).flatMap((one) => one.subjects);

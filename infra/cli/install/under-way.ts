@@ -1,4 +1,4 @@
-/** What Lifeboat is at work on when it is to be removed: named before that, and withdrawn while Lifeboat is there to do it. */
+/** Work in progress when Lifeboat is removed: it is listed first, and withdrawn while Lifeboat is still there to do it. */
 import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
 import { isActive } from "../../../shared/kube/evacuation.ts";
@@ -21,7 +21,7 @@ interface UnderWay {
 
 type List = (cluster: Client) => Promise<readonly UnderWay[]>;
 
-/** Those that start others come first. */
+/** Objects that start other objects come first. */
 const rollingMaintenances: List = async (cluster) =>
   ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
     .filter((one) => !hasRollingEnded(one))

@@ -89,7 +89,7 @@ async function removeFound(
   for (const line of LEFT) host.stderr.write(`${line}\n`);
 }
 
-/** The webhooks first: from then on nothing new starts. What is in progress is withdrawn while Lifeboat is still there to do it. */
+/** Removes the webhooks first: from then on nothing new starts. Work in progress is withdrawn while Lifeboat is still there to do it. */
 async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
   const remove = async (manifests: readonly Manifest[]) => {
     for (const manifest of manifests) {
@@ -118,7 +118,7 @@ function everything(): readonly Manifest[] {
 }
 
 function lateness({ kind }: Manifest): number {
-  // The policy that protects Evacuations goes before the kind does: it would keep that from being emptied.
+  // Deletes the policy that protects Evacuations before their kind, because it would prevent their deletion.
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
 }
 

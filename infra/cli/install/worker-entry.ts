@@ -1,4 +1,4 @@
-/** What a Worker has to know of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
+/** The Worker's knowledge of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -16,9 +16,9 @@ const Entry = z.looseObject({ server: z.string(), token: z.string(), webhookToke
 
 export interface WorkerEntry {
   readonly file: string;
-  /** Where the Worker reaches the API server. */
+  /** The address at which the Worker reaches the API server. */
   readonly server: string;
-  /** Of Lifeboat's account. */
+  /** The token of Lifeboat's account. */
   readonly token: string;
   readonly webhookToken: string;
   readonly operatorToken: string;
@@ -47,7 +47,10 @@ function entryText(entry: object): string {
   return `${JSON.stringify(entry, null, 2)}\n`;
 }
 
-/** Of a list of tokens, the first: the newest. Undefined: there is no such file. No message has what the file says. */
+/**
+ * Reads the entry from its file. If it lists several tokens, the first is the newest. Returns undefined without a file. No message quotes the
+ * file.
+ */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;

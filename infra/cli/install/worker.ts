@@ -19,7 +19,7 @@ export interface Worker extends WorkerEntry {
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const READYZ_MS = 30_000;
-/** Of what another program than Lifeboat may say at that address. */
+/** The longest quotation from another program that may answer at that address. */
 const LONGEST = 300;
 
 interface Waiting {

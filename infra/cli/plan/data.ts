@@ -4,7 +4,7 @@ import type { PlanOptions } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 
-/** Of the pods those of VMs, and those that are in the way. REFERENCE.md describes every field. */
+/** Returns the plan as JSON, with the pods of VMs and the pods that block. REFERENCE.md describes every field. */
 export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence, ...plan }: Plan) {
   return {
     verdict,

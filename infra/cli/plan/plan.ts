@@ -1,4 +1,4 @@
-/** `lifeboat plan`: a rolling maintenance, rehearsed: what happens on each node if they are emptied one after the other. */
+/** `lifeboat plan`: rehearses a rolling maintenance and shows the result for each node when the nodes are drained one after the other. */
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import { quantity } from "../../../shared/kube/schemas/fields.ts";
@@ -81,7 +81,7 @@ function countOf(text: string): number {
   throw new InvalidArgumentError(`Expected a number from 1 to ${MOST_AT_A_TIME}.`);
 }
 
-/** Of memory that a migration copies in a second. */
+/** Returns the bytes of memory that a migration copies in a second. */
 function bytesOf(text: string): number {
   const bytes = /^[\d.]+[kKMGi]*$/.test(text) ? quantity(text) : 0;
   if (bytes > 0 && Number.isFinite(bytes)) return bytes;
