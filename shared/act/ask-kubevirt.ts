@@ -55,7 +55,7 @@ async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client
   const now = await cluster.get(VMIS, vmi);
   if (now === undefined) return "Done";
   if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
-  // Of a node that is gone KubeVirt takes no mark back.
+  // KubeVirt does not remove a mark that names a deleted node.
   if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
   // To virt-api the token is valid: the API server has accepted it.
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });

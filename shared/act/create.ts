@@ -8,8 +8,8 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * What was created, or joined, then with who asked, where that only knew of a mark. Conflict: it has ended; reconcile again, for the next
- * name.
+ * Creates an Evacuation, or joins an existing one, and returns it. If the existing one only followed a mark, it now names who asked. Conflict: it
+ * has ended. Reconcile again, which tries the next name.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,

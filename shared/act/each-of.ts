@@ -1,6 +1,6 @@
 /** Work on many items, a few at a time. */
 
-/** Of the platform's six connections, some stay free for reviews. */
+/** The platform allows six connections. Some stay free for reviews. */
 const AT_A_TIME = 4;
 
 /** Runs the work on every item, a few at a time, as long as `isTime`; all must be safe to lose. */

@@ -1,4 +1,4 @@
-/** What `act` sends: objects that Lifeboat creates, and changes of objects that exist, on condition that they are as observed. */
+/** Objects that `act` creates, and its changes of existing objects, on condition that they are as observed. */
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
@@ -73,7 +73,7 @@ const API_VERSION = {
   NodeEvacuation: "lifeboat.dev/v1alpha1",
   RollingMaintenance: "lifeboat.dev/v1alpha1",
 } as const;
-/** Of Events about an object that is in none: as the API server demands it. */
+/** The namespace of Events about a cluster-scoped object, as the API server demands it. */
 const NAMESPACE_OF_NONE = "default";
 /** Longest object name, less the dot and hash that make an Event's name its own. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
@@ -197,7 +197,7 @@ export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonl
   ];
 }
 
-/** What a status may leave out: a merge patch takes it away by null. */
+/** Fields that a status may leave out: a merge patch removes them by null. */
 const OPTIONAL_FIELDS = [
   "migration",
   "lastFailedMigration",

@@ -72,7 +72,7 @@ export async function actOnNode(action: NodeAction, cluster: Client): Promise<Re
   }
 }
 
-/** Of a node that is schedulable; or it takes over a cordon that Lifeboat made for one that has ended. */
+/** Cordons a schedulable node, or takes over a cordon that Lifeboat made for a NodeEvacuation that has ended. */
 async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const { unschedulable } = found?.spec ?? {};

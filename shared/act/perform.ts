@@ -33,8 +33,9 @@ export interface Performed {
 }
 
 /**
- * Up to the first action that is not done and not optional. An Evacuation is created before all but budgets: a reconcile that finds a mark alone
- * begins one of another cause, without a deadline. Where an optional one failed only this time, the outcome says so after the rest.
+ * Performs actions up to the first one that fails and is not optional. An Evacuation is created before everything but budgets: a reconcile that
+ * finds only a mark would start one of another cause, without a deadline. If an optional action failed temporarily, the outcome says so after the
+ * rest.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];

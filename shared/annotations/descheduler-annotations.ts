@@ -1,5 +1,5 @@
 /**
- * What a launcher pod tells the descheduler, so that it asks once and then waits for the move. Upstream: KubeVirt's VMI controller as of
+ * Annotations of launcher pods for the descheduler, so that it asks once and then waits for the move. Upstream: KubeVirt's VMI controller as of
  * 1.7.
  */
 import type { Action, Plan } from "../kube/action.ts";
@@ -34,7 +34,7 @@ export const EVICTION_IN_PROGRESS = {
 
 export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Of these VMIs, in any phase; none are read where none are to be annotated. */
+  /** Launcher pods of these VMIs, in any phase. They are read only if some are to be annotated. */
   readonly launchers: readonly LauncherFacts[];
   readonly evacuations: readonly EvacuationFacts[];
 }

@@ -24,9 +24,9 @@ export const MIN_AVAILABLE = 2;
 export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Of the VMIs under evacuation, where they were read: a full scan reads none. */
+  /** Migrations of the VMIs under evacuation, if they were read: a full scan reads none. */
   readonly migrations: readonly MigrationFacts[];
-  /** Of these VMIs; where `complete`, every one that Lifeboat has made. */
+  /** Budgets of these VMIs. If `complete`, every budget that Lifeboat has made. */
   readonly budgets: readonly BudgetFacts[];
   /** Whether `vmis` are all there are: only then is a budget without its VMI seen to be surplus. */
   readonly complete: boolean;
@@ -47,7 +47,7 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
   }
 }
 
-/** Not while the VM is on its way: it was, before the first request was refused. */
+/** Returns whether the VM needs a budget: not while it moves. It moved before the first request was refused. */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
@@ -92,7 +92,7 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Garbage collection takes one that names its owner: that may be a VMI that has begun since these were read.
+  // Garbage collection deletes a budget that names its owner, which may be a VMI that started after these reads.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);

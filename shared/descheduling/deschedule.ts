@@ -79,7 +79,7 @@ async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await activeEvacuations(cluster);
   const [nodes, pods] = await Promise.all([
     cluster.list("nodes", { as: NodeWithResources }),
-    // Those that are bound to a node, finished ones included.
+    // Pods that are bound to a node, finished ones included.
     cluster.list("pods", { unlike: { "spec.nodeName": [""] }, as: scheduledPodSchema() }),
   ]);
   const vmis = pods.some(isLauncher) ? await cluster.list("virtualmachineinstances") : [];

@@ -104,7 +104,7 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
   return { phase: isRestart(e) ? "Restarting" : "Stopping", reason, message };
 }
 
-/** Written before the request is sent: another function does not take the request for lost while it is on its way. */
+/** Prepares a request. The status is written before the request is sent, so that another function does not take a running request for lost. */
 function asking({ w }: Question, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
 }

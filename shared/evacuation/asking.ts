@@ -1,4 +1,7 @@
-/** What a request to KubeVirt to restart, stop or start a VM depends on: a decision asks for it, and Lifeboat asks again just before the request. */
+/**
+ * The facts behind a request to KubeVirt to restart, stop or start a VM. A decision reads them, and Lifeboat reads them again just before the
+ * request.
+ */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import { type Facts, together } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";

@@ -58,8 +58,9 @@ export function isOf(migration: MigrationFacts, { createdAt, status }: Evacuatio
 }
 
 /**
- * Those that are not counted yet, oldest first; those of the same second together, once none of them continues. A deleted one was counted,
- * or unwanted. If the one that was counted last is gone, nothing tells the others apart, and the newest counts.
+ * Returns failed migrations that are not counted yet, oldest first. Failures of the same second count together, once no migration of that second
+ * continues. A deleted migration was counted, or unwanted. If the last counted one is gone, nothing distinguishes the others, and the newest
+ * counts.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -190,7 +191,7 @@ export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
 
-/** Whether a look at it may find something to write: by what its VMI shows, or because its time has come. */
+/** Returns whether a reconcile may find something to write: because its VMI shows a change, or because its time has come. */
 export function isDue(e: EvacuationFacts, vmi: VmiFacts, moment: Moment): boolean {
   if (!isActive(e)) return isToBeReleased(e);
   const { phase, sourceNode, conditions } = e.status;

@@ -176,7 +176,7 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
-/** What is left is taken back by the next reconcile, which knows that it has ended and what has started since. */
+/** Ends an Evacuation. The next reconcile cleans up: it knows that the Evacuation has ended, and what has started since. */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }
@@ -186,7 +186,10 @@ function isOwn({ evacuates, name }: MigrationFacts): boolean {
   return evacuates !== undefined || name.startsWith(NAME_PREFIX);
 }
 
-/** Its mark and label, and migrations that have not started: aborting one that has could do harm. What came after a move is another one's. */
+/**
+ * Returns the cleanup: its mark and label, and migrations that have not started, because an abort of a running one could do harm. A mark from
+ * after the move belongs to another Evacuation.
+ */
 function leftOf(
   { e, vmi, migrations }: EvacuationCase,
   end: Pick<EvacuationStatus, "phase" | "reason">,

@@ -1,6 +1,6 @@
 /**
- * The mark: `status.evacuationNodeName` of a VMI, where it names the node that the VM is on. KubeVirt evacuates such a VM. What marking it
- * takes, and whether the mark is there, on its way or taken back.
+ * The mark: `status.evacuationNodeName` of a VMI, if it names the node that the VM is on. KubeVirt evacuates such a VM. This file says what
+ * marking a VMI requires, and whether the mark is present, being written or removed.
  */
 import type { Action } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";

@@ -1,5 +1,5 @@
 /**
- * Why a migration has not begun: the first reason that something in the cluster shows. Without any it says only what is known. Upstream:
+ * Why a migration has not started: the first reason that the cluster shows. If it shows none, the message says only what is known. Upstream:
  * `handleTargetPodCreation`, `createTargetPod`, `handlePendingPodTimeout` of KubeVirt's migration controller.
  */
 import type { View } from "../facts/facts.ts";

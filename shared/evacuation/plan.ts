@@ -1,7 +1,4 @@
-/**
- * What is done about Evacuations: those that continue, end, or start without a request. KubeVirt is the queue: nothing here counts
- * migrations.
- */
+/** Plans Evacuations: the ones that continue, end, or start without a request. KubeVirt is the queue: nothing here counts migrations. */
 import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { isMarked, isMarkedTooLate } from "./mark.ts";

@@ -1,4 +1,4 @@
-/** What comes next for an Evacuation: the first rule that applies says phase, reason, message and actions. */
+/** The next step of an Evacuation: the first rule that applies says phase, reason, message and actions. */
 import { recordEvent } from "../kube/action.ts";
 import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -23,7 +23,7 @@ export const RULES: readonly Rule[] = [
   // It ends
   ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
   ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
-  // What a migration shows
+  // Rules about its migration
   noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, aboutToStart, migrating,
   // There is none
   waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
@@ -57,7 +57,7 @@ function noVirtHandler(f: EvacuationCase): Next | undefined {
   return blocked(f, "NoVirtHandler", why);
 }
 
-/** On its way to another namespace or cluster it is waited for: a person has sent it, and KubeVirt allows no migration beside that one. */
+/** A VM that has no node, or moves to another namespace or cluster, has to wait: a person sent it, and KubeVirt allows no second migration. */
 function notThere(f: EvacuationCase): Next | undefined {
   const { vmi, migration } = f;
   if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", "the VM is not on a node yet");
@@ -134,7 +134,10 @@ function migrating(f: EvacuationCase): Next | undefined {
   return { ...next, stalled: attempts.isStalled(migration, f) };
 }
 
-/** Where KubeVirt's eviction webhook is switched off, Lifeboat can only say that the external controller does not learn of it. */
+/**
+ * An external controller moves the VM. If KubeVirt's eviction webhook is switched off, Lifeboat says that the controller does not learn of the
+ * request.
+ */
 function waitForController(f: EvacuationCase): Next | undefined {
   if (!world.isExternal(f)) return undefined;
   if (!marks.isMarkMissing(f)) {

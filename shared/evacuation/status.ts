@@ -1,4 +1,4 @@
-/** What is written into the status of an `Evacuation`. */
+/** Writes the status of an `Evacuation`. */
 import type { Action } from "../kube/action.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isRetried } from "./attempts.ts";
@@ -19,7 +19,7 @@ interface Subject {
   readonly w: Pick<EvacuationWorld, "now">;
 }
 
-/** What is done about it: nothing is written, nor done after that, where there is nothing new to say. */
+/** Returns the actions of a step. If the status does not change, it is not written, and nothing after it is done. */
 export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
   const { actions = [], after = [] } = next;
   const status = statusAfter(e, vmi, next, w.now);
@@ -104,7 +104,7 @@ export function statusHeldOff({ status }: EvacuationFacts, now: Date, message: s
   return { ...status, conditions: conditionsAfter(status.conditions, [heldOff(message)], now.toISOString()) };
 }
 
-/** What remains to be said of one that has ended. `message`: why nothing was taken back, if so. */
+/** Records the cleanup after its end. `message`: why nothing was cleaned up, if so. */
 export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
   const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
   return { ...status, conditions };

@@ -9,7 +9,7 @@ import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuatio
 import { type Deciding, secondsSince } from "../settings/time.ts";
 import { isFinal, named } from "../kube/objects.ts";
 
-/** What is decided on. Everything else the rules ask for. */
+/** The subject of a decision. The rules ask for all other facts. */
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. They were read before the VMIs. */
@@ -21,7 +21,7 @@ export interface EvacuationWorld extends Deciding {
 export interface EvacuationCase {
   readonly e: EvacuationFacts;
   readonly vmi: VmiFacts;
-  /** Of the VMI, finished ones included. */
+  /** Migrations of the VMI, finished ones included. */
   readonly migrations: readonly MigrationFacts[];
   /** The one of these that has not ended: of two, of KubeVirt and of Lifeboat, the one that KubeVirt lets move the VM. */
   readonly migration: MigrationFacts | undefined;
@@ -35,7 +35,7 @@ export interface Next {
   readonly more?: Partial<EvacuationStatus>;
   /** Whether KubeVirt leaves its migration alone; undefined: as it was. */
   readonly stalled?: boolean | undefined;
-  /** Of an end: False if something of it is still to be taken back. */
+  /** For an ended Evacuation: false if its cleanup is not complete. */
   readonly released?: boolean;
   readonly actions?: readonly Action[];
   readonly after?: readonly Action[];

@@ -1,5 +1,5 @@
 /**
- * What a relay reports: CloudEvents 1.0, JSON, in batches. An event only says where to look, so that one that is late or repeated is
+ * The events of a relay: CloudEvents 1.0, JSON, in batches. An event only says which object to read, so that a late or repeated event is
  * harmless.
  */
 import * as z from "zod/mini";

@@ -68,7 +68,7 @@ export interface EvictionFacts extends Moment {
   readonly request: { readonly username: string; readonly cause: Cause };
   /** Its budget was seen. Absent: it is looked for before one is created. */
   readonly hasBudget?: boolean;
-  /** Of the VMI, where they decide anything: see `doMigrationsDecide`. */
+  /** Migrations of the VMI, if they affect the decision: see `doMigrationsDecide`. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -81,7 +81,10 @@ interface LiveEviction extends OfVmi {
   readonly strategy: EvictionStrategy;
 }
 
-/** Of a live VMI that cannot migrate, and that is migrating or was to: of others, their own status shows as much. */
+/**
+ * Returns whether migrations affect the decision: only for a live VMI that cannot migrate, and that migrates or was to. For all others the VMI's
+ * status shows enough.
+ */
 export function doMigrationsDecide(vmi: VmiFacts): boolean {
   if (vmi.liveMigratable.migratable || vmi.deleting || isFinal(vmi) || vmi.evictionStrategy === "None") return false;
   return vmi.isMigrating || vmi.decentralized === "Sends" || vmi.evacuationNodeName !== undefined;
@@ -150,7 +153,7 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone", { actions: before });
     case "shutdown": {
-      // On its way to another namespace or cluster, with disks that are not shared: a shutdown would end what saves it.
+      // A VM that moves to another namespace or cluster, with disks that are not shared: a shutdown would end the migration that saves it.
       if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];

@@ -11,7 +11,7 @@ import type { Review } from "./review.ts";
 import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
-/** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
+/** The meaning of each answer for the guest, if the answer alone could be misread: "refused" is how a VM starts to move. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
   ShutdownByStrategy: "the guest is shut down",

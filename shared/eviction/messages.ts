@@ -1,4 +1,4 @@
-/** What callers read: the exact sentences of denials and warnings, and who can change what blocks a VM. */
+/** Texts for callers: the exact sentences of denials and warnings, and who can change the cause of a block. */
 import { plain } from "../kube/plain.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { WAITS_FOR_CONTROLLER } from "../evacuation/mark.ts";
@@ -23,7 +23,7 @@ export function pinnedBecause({ liveMigratable: { reason, message = "" } }: VmiF
 }
 
 const DISKS = "DisksNotLiveMigratable";
-/** Upstream: `checkVolumesForMigration` of virt-handler. What follows the first comma is the same for all. */
+/** Upstream: `checkVolumesForMigration` of virt-handler. The text after the first comma is always the same. */
 const WHICH_DISK = /^cannot migrate VMI(?: with|:) ([^,]+)/;
 const MOST_OF_DISK = 80;
 
@@ -55,7 +55,7 @@ export const MESSAGE = {
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
 } as const;
 
-/** Of an External VM: how far its external controller is, as the last reconcile has found it. */
+/** Says how far the external controller of an External VM is, as the last reconcile has found it. */
 export function controllersPart(joined: EvacuationFacts | undefined): string {
   const { phase, message = WAITS_FOR_CONTROLLER } = joined?.status ?? {};
   return `; ${phase === "Migrating" || phase === "WaitingForExternalController" ? message : WAITS_FOR_CONTROLLER}`;
@@ -91,7 +91,7 @@ export const REMEDY = {
   MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
-/** Of an Evacuation that is Blocked; reasons that evictions do not have. */
+/** Reasons of Blocked Evacuations that evictions do not have. */
 const BLOCKED = {
   NotMarked: "the administrator of KubeVirt: kubectl get validatingwebhookconfiguration virt-api-validator -o yaml",
   NotScheduled: "nothing but time: the VM is starting",

@@ -1,4 +1,4 @@
-/** What an eviction is answered, by strategy and by whether the VM can migrate: the first request, and those that repeat it. */
+/** The answer to an eviction, by strategy and by whether the VM can migrate: for the first request, and for requests that repeat it. */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type EvictionStrategy, resolveStrategy, strategyOf } from "../settings/strategy.ts";

@@ -20,7 +20,7 @@ export interface Beforehand {
   readonly first?: readonly Question[];
 }
 
-/** A rule that asks in order takes a few. After so many, whatever is still missing counts as a failed read. */
+/** A rule that asks in order takes a few rounds. After so many, any fact that is still missing counts as a failed read. */
 const MOST_ROUNDS = 64;
 
 export async function decide<T>(
@@ -53,8 +53,8 @@ export interface Source<T> {
 }
 
 /**
- * As `decide`, on the first source on which the answer is safe: an unsafe one is decided again from the beginning. It passes over a source on
- * which the answer of the source before would not be safe either. The last source is live.
+ * Decides as `decide`, on the first source on which the answer is safe. An unsafe answer is decided again from the start. It skips a source on
+ * which the previous answer would not be safe either. The last source is live.
  */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,

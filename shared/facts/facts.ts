@@ -1,4 +1,4 @@
-/** What a rule may ask about one cluster. A fact that has not been read yet is never taken for absent: asking for it ends the run of the rule. */
+/** Facts about one cluster, for rules. A fact that has not been read yet is never taken for absent: asking for it ends the run of the rule. */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";

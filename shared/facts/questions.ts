@@ -55,7 +55,7 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
   return lists.flat().filter(isWanted);
 }
 
-/** For clusters without Lifeboat: a drain can be foretold there, too. */
+/** Returns the list, or an empty one if the cluster does not serve the kind: a drain can be forecast without Lifeboat, too. */
 export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   return unlessFailed(list, (failed) => {
     if (isNotServed(failed)) return [];

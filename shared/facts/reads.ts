@@ -1,4 +1,4 @@
-/** Where facts come from: the API server, or the watches of the process and, for what they do not show, the API server. */
+/** Sources of facts: the API server, or the watches of the process. The API server answers what the watches do not show. */
 import { shownList, shownObject, type Stores } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
 import { type Answer, type Question, textOf } from "./facts.ts";

@@ -1,4 +1,4 @@
-/** What Lifeboat may do on cached facts, which may be old. For everything else it decides again on live facts. */
+/** Actions that are safe on cached facts, which may be old. For all other actions Lifeboat decides again on live facts. */
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
 

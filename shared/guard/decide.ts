@@ -83,7 +83,7 @@ export function allow(
   return { verdict: "Allow", reason, actions, events };
 }
 
-/** Causes for which a policy of the API server holds deletions while Lifeboat is away, and as long as it is there, whatever the gates say. */
+/** Causes for which a policy of the API server holds deletions while Lifeboat is away and while it is there, with any gates. */
 const HELD: readonly GuardCause[] = ["Preemption", "NodeTermination"];
 
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
@@ -172,7 +172,7 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
 export const RETRY_SECONDS = 5;
 /** After the first refusal: KubeVirt needs seconds to begin, and a guest some more. */
 const FIRST_RETRY_SECONDS = 10;
-/** Of a VM that waits in KubeVirt's queue. Eleven requests cover a preemption's deadline so, in one round of the scheduler. */
+/** The delay for a VM that waits in KubeVirt's queue. Eleven requests then cover a preemption's deadline, in one round of the scheduler. */
 const QUEUED_RETRY_SECONDS = 15;
 
 export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionRefusal {

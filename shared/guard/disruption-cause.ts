@@ -1,4 +1,4 @@
-/** What is about to end a pod, and until when its deletion is refused. Upstream: `DisruptionTarget`; Karpenter's node termination. */
+/** The disruption that is about to end a pod, and until when its deletion is refused. Upstream: `DisruptionTarget`; Karpenter's node termination. */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { LATEST_SECONDS } from "../evacuation/world.ts";
@@ -15,7 +15,7 @@ export interface KnownDisruption extends Disruption {
   readonly evacuation: EvacuationFacts;
 }
 
-/** What the pod's condition says while it is True. A clock of the control plane that is ahead moves no deadline. */
+/** Returns the disruption of the pod's condition while it is True. A control plane whose clock is ahead does not move the deadline. */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
   const cause = GUARD_CAUSES.find((one) => GUARDED[one].reason === reason);
@@ -25,11 +25,11 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
 }
 
 export interface DisruptionSubject {
-  /** That is to be deleted: the VM's launcher, or a pod that goes with it. */
+  /** The pod that is to be deleted: the VM's launcher, or a pod that goes with it. */
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
-  /** Of the launcher. */
+  /** UID of the launcher. */
   readonly podUID: string;
 }
 
@@ -57,7 +57,7 @@ function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts,
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  // Once it has been let go, the pod may take long to end.
+  // Once its deletion has been allowed, the pod may take long to end.
   if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
@@ -119,7 +119,7 @@ export function terminationOf(
 /** Nearer than a migration takes. At the deadline the machine goes. */
 const NEAR_SECONDS = 15;
 
-/** The time that is left is better used to shut down in order: no migration is on its way. */
+/** Returns whether the deadline is too near to migrate. If no migration is in progress, the guest uses the remaining time to shut down in order. */
 export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: Date): boolean {
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }

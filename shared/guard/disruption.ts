@@ -60,7 +60,7 @@ function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: Disrup
   return isWanted && isOther && isTold(pod) && !pod.deleting ? [{ verb: "DeletePod", pod } as const] : [];
 }
 
-/** A pod that is terminating by a disruption whose VMI is not marked: best effort, SIGTERM is on its way. */
+/** Records Events for a pod that a disruption terminates while its VMI is not marked. This is best effort: the pod is about to get SIGTERM. */
 function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];

@@ -8,7 +8,7 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, seen.settings));
   const isInstalled = (await seen.guardWebhook()) !== undefined;
   const holds = await holdsOf(seen);
-  // Where it is missing, WebhookCalled says so.
+  // If the webhook is missing, WebhookCalled says so.
   if (causes.length > 0) {
     return [...(isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : []), ...holds];
   }

@@ -67,7 +67,7 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  /** Of a node that is schedulable. `by`: NAME/UID of a NodeEvacuation. `from`: take over the cordon of one that has ended, or is gone. */
+  /** Cordons a schedulable node. `by`: NAME/UID of a NodeEvacuation. `from`: takes over the cordon of a NodeEvacuation that has ended or is gone. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /** If it is this one's cordon. `stays`: it is a person's from now on; a node that is schedulable only loses that name, too. */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
@@ -106,7 +106,7 @@ export type Action =
   | { readonly verb: "DeleteRollingMaintenance"; readonly rm: RollingMaintenanceFacts }
   | ({ readonly verb: "Event" } & KubernetesEvent);
 
-/** What a NodeEvacuation takes, besides Evacuations. */
+/** Actions of a NodeEvacuation, besides the ones on Evacuations. */
 export type NodeAction = ActionOf<(typeof NODE_VERBS)[number]>;
 export const NODE_VERBS = [
   "Cordon",

@@ -21,7 +21,7 @@ import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, s
 export { named } from "./objects.ts";
 
 export interface Listing extends Selection {
-  /** What takes longer fails: it must not use up the time of other requests. */
+  /** A longer request fails: it must not use up the time of other requests. */
   readonly withinMs?: number;
   /** Called for an item that does not parse and is left out, besides the log. */
   readonly onOdd?: (issue: string) => void;
@@ -73,7 +73,7 @@ export type Observed = NamespacedName & {
   readonly gracePeriodSeconds?: number | undefined;
 };
 
-/** A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. What is no answer to the question throws a ClusterError. */
+/** A client of one API server. A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. Everything else throws a ClusterError. */
 export interface Client {
   /** Undefined also for the codes that are expected. */
   get<R extends Resource, T = FactsOf<R>>(
@@ -92,9 +92,9 @@ export interface Client {
     patch: object,
     how?: WriteOptions,
   ): Promise<WriteAnswer<FactsOf<R>>>;
-  /** Of a subresource of virt-api's. Only the code is an answer: its refusals are texts, or a Status in another one. */
+  /** Updates a subresource of virt-api. Only the code is an answer: its refusals are texts, or a Status inside another Status. */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
-  /** That one only; with a resourceVersion, only if nothing of it has changed. */
+  /** Deletes only the observed object. With a resourceVersion, deletes it only if it has not changed. */
   delete(resource: Resource, seen: Observed): Promise<WriteAnswer>;
 }
 
@@ -204,7 +204,7 @@ function messageOf({ code, body }: ApiAnswer): string {
   return code < 300 ? "" : (Status.safeParse(body).data?.message ?? "");
 }
 
-/** What an answer means to who asked: 2xx is done, anything that has no meaning is a failure. */
+/** Returns the meaning of an answer: 2xx is done, and an answer without a meaning is a failure. */
 export function meaningOf<M extends string>(
   { code, request }: Said,
   meanings: Readonly<Record<number, M>>,

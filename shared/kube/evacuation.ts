@@ -110,7 +110,7 @@ export interface EvacuationCondition {
 export const WAYS = ["LiveMigration", "Restart", "ShutDown"] as const;
 export type Way = (typeof WAYS)[number];
 
-/** What `status` of an `Evacuation` says. Times are RFC 3339. */
+/** The `status` of an `Evacuation`. Times are RFC 3339. */
 export interface EvacuationStatus {
   readonly virtualMachineInstanceUID?: string | undefined;
   readonly podName?: string | undefined;
@@ -151,7 +151,7 @@ export interface EvacuationSpec {
   readonly nodeEvacuation?: { readonly name: string; readonly uid: string } | undefined;
   /** Absent: LiveMigration. */
   readonly by?: Way | undefined;
-  /** What the VM had that is restarted or stopped. */
+  /** The runStrategy of the VM before it was restarted or stopped. */
   readonly runStrategy?: string | undefined;
 }
 

@@ -92,7 +92,7 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly evictionSource?: string;
   /** The guest has gone over to the target of its migration, though `nodeName` does not say so yet. */
   readonly guestOnTarget?: boolean;
-  /** Of its last migration: KubeVirt copies it there some moments after the failure. */
+  /** The failure of its last migration: KubeVirt copies it there some moments after the failure. */
   readonly failure?: { readonly migrationUID: string; readonly reason: string };
   /** When its last migration to another node succeeded (milliseconds since the epoch, by a node's clock), and how long that took. */
   readonly movedAt?: number;
@@ -101,7 +101,7 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly priorityClass?: string;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;
-  /** Of its migration in progress, once KubeVirt has found one. */
+  /** The target of its migration in progress, once KubeVirt has found one. */
   readonly targetNode?: string;
   /** Its backup in progress. KubeVirt begins no migration until it has ended. */
   readonly backup?: string;
@@ -132,7 +132,7 @@ export interface MigrationFacts extends NamespacedName {
   readonly createdAt: number;
   readonly failedAt?: number;
   readonly schedulingSince?: number;
-  /** Of one that has succeeded: for how long it had a place in KubeVirt's queue, from its target pod on. */
+  /** For a successful migration: how long it had a place in KubeVirt's queue, from its target pod on. */
   readonly tookSeconds?: number;
   /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */
   readonly evacuates?: string;
@@ -146,7 +146,7 @@ export interface MigrationFacts extends NamespacedName {
   /** Absent as long as it waits in KubeVirt's queue. */
   readonly targetPod?: string;
   readonly failureReason?: string;
-  /** The condition that keeps it from going on: a quota, a backup, a utility volume, the other end of a decentralized one. */
+  /** The condition that prevents progress: a quota, a backup, a utility volume, the other end of a decentralized migration. */
   readonly blockedBy?: { readonly type: string; readonly reason?: string; readonly message?: string };
 }
 
@@ -185,7 +185,7 @@ export interface LauncherFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly hasAnnotations: boolean;
-  /** Those that Lifeboat sets. */
+  /** The annotations that Lifeboat sets. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly vmiUID: string;
   readonly phase: string;
@@ -216,7 +216,7 @@ export interface ConfigurationObserved {
 
 export interface InstalledWebhook {
   readonly name: string;
-  /** Of a Service, its path. Holds the webhook token: never to be logged. */
+  /** The URL; for a Service, its path. It holds the webhook token: never log it. */
   readonly url: string | undefined;
   readonly caBundle: string | undefined;
   readonly rules: readonly WebhookRule[];

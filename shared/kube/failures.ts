@@ -1,4 +1,4 @@
-/** What can go wrong between us and an API server, as values with one renderer. */
+/** Failures between Lifeboat and an API server, as values with one renderer. */
 
 export type Failure =
   | { readonly reason: "Unreachable" }
@@ -12,7 +12,7 @@ export type Failure =
   /** Something answered that is no Kubernetes API server, or not the object that was asked for. `odd`: it is that object. */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 
-/** What is no answer. Never carries a body of the other side, nor a token. */
+/** A failure to get an answer. It never carries a body of the other side, nor a token. */
 export class ClusterError extends Error {
   readonly failure: Failure;
 

@@ -71,7 +71,10 @@ export const REASON_ANNOTATION = "reason";
 /** On a node: when it is ended, in Karpenter's words (RFC 3339). */
 export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
 
-/** On a node: its virt-handler's last word, and whether KubeVirt may start VMs there: one that is told to end says false. */
+/**
+ * Annotation and label of a node: the last heartbeat of its virt-handler, and whether KubeVirt may start VMs there. A virt-handler that
+ * terminates sets false.
+ */
 export const HEARTBEAT_ANNOTATION = "kubevirt.io/heartbeat";
 export const SCHEDULABLE_LABEL = "kubevirt.io/schedulable";
 export const VIRT_HANDLER_COMPONENT = "virt-handler";

@@ -36,7 +36,7 @@ type Read<T> = T extends readonly (infer Item)[]
 
 export type NodeEvacuationSpec = Read<Omit<NodeSpecRead, "afterwards">> & Read<NodeSpecRead["afterwards"]>;
 
-/** What became of a VM of the node. */
+/** The outcome for a VM of the node. */
 export const OUTCOMES = ["Moved", "Restarted", "ShutDown", "Stopped", "Abandoned", "LeftBehind"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 

@@ -1,6 +1,6 @@
 /**
- * What pods, VMIs and nodes are, by their names, labels, owners, phases and taints, and how labels and nodes are matched. Upstream:
- * KubeVirt's pod eviction admitter; core/v1; apimachinery `LabelSelectorAsSelector`, component-helpers `nodeaffinity`.
+ * Recognizes pods, VMIs and nodes by their names, labels, owners, phases and taints, and matches labels and nodes. Upstream: KubeVirt's pod
+ * eviction admitter; core/v1; apimachinery `LabelSelectorAsSelector`, component-helpers `nodeaffinity`.
  */
 import type {
   LabelSelector,
@@ -40,7 +40,7 @@ export function isObjectKey({ namespace, name }: NamespacedName): boolean {
   return isObjectName(name) && (namespace === "" || isObjectName(namespace));
 }
 
-/** Of a namespaced object that can exist. One that cannot has nothing, and must be in no path and no selector. */
+/** Returns whether a namespaced object with this key can exist. A key that cannot exist must be in no path and no selector. */
 export function isVmiKey(key: NamespacedName): boolean {
   return key.namespace !== "" && isObjectKey(key);
 }
@@ -147,7 +147,7 @@ const HANDLER_AWAY_MS = 60_000;
 /** Between two words of one that runs there are up to 132 s. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
 const HANDLER_SILENT_MS = 180_000;
 
-/** Whether no virt-handler has run on the node for a while: no guest can leave it. Where it has never said anything, nothing is known. */
+/** Returns whether no virt-handler has run on the node for a while, so that no guest can leave it. A node without any heartbeat counts as unknown. */
 export function isHandlerMissing({ virtHandler }: NodeFacts, now: Date): boolean {
   const silentMs = now.getTime() - Date.parse(virtHandler?.saidAt ?? "");
   return silentMs >= (virtHandler?.isSchedulable === true ? HANDLER_SILENT_MS : HANDLER_AWAY_MS);

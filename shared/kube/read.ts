@@ -189,7 +189,7 @@ export function object(resource: Resource, { namespace, name }: NamespacedName):
 
 export type WithSubresources = "virtualmachines" | "virtualmachineinstances";
 
-/** What virt-api serves in a group of its own. */
+/** Names a subresource that virt-api serves in a group of its own. */
 export function kubevirtSubresource(
   resource: WithSubresources,
   { namespace, name }: NamespacedName,

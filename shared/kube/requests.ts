@@ -42,7 +42,7 @@ export function vmisOn(node: string, cluster: Client, onOdd?: () => void): Promi
   return cluster.list("virtualmachineinstances", { ...select.vmisOn(node), ...(onOdd && { onOdd }) });
 }
 
-/** Those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
+/** Lists VMIs that were handed over to a running target pod. The target's virt-handler removes the label in the end. */
 export async function migratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
   return (await cluster.list("virtualmachineinstances", select.MIGRATING_VMIS)).filter(
     ({ isMigrating }) => isMigrating,
@@ -76,7 +76,7 @@ export interface NamedVmi {
 
 type Listing = typeof evacuationsOf;
 
-/** Of a pod that is still being read: VMI and Evacuations are read at the same time, by the pod's name. */
+/** Reads the VMI and the Evacuations of a pod at the same time as the pod, by the pod's name. */
 export async function observeSubject(
   key: NamespacedName,
   reading: Promise<PodFacts | undefined>,
@@ -159,7 +159,10 @@ export async function requestEviction(
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }
 
-/** In a cluster without Lifeboat a drain can be foretold, too: a list of a kind that is served is never 404. */
+/**
+ * Returns an empty list if the cluster does not serve the kind, so that a drain can be forecast without Lifeboat. A served kind never gives a 404
+ * to a list.
+ */
 export function noneUnlessServed(error: unknown): readonly never[] {
   if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
   throw error;

@@ -13,7 +13,7 @@ export const API_GROUP = "lifeboat.dev/v1alpha1";
 const CORE = "/api/v1";
 const KUBEVIRT = "/apis/kubevirt.io/v1";
 const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
-/** Of objects that each reader has its own view of. */
+/** The schema of objects of which each reader has its own view. */
 const OWN_VIEW = z.unknown();
 
 export const RESOURCES = {

@@ -17,7 +17,7 @@ export const ROW_PHASES = [
 ] as const;
 export type RowPhase = (typeof ROW_PHASES)[number];
 
-/** How each node is emptied. */
+/** The way in which each node is drained. */
 export type NodeTemplate = Pick<
   NodeEvacuationSpec,
   "startIf" | "virtualMachines" | "forceShutdowns" | "otherPods" | "returnVMs"

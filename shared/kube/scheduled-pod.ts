@@ -48,7 +48,7 @@ export interface SpreadConstraint {
   readonly minDomains?: number;
 }
 
-/** What kube-scheduler reads of a pod to choose among the nodes that it fits, and how it is spread. */
+/** The fields of a pod by which kube-scheduler chooses among suitable nodes, and by which it spreads pods. */
 export interface Wishes {
   /** Required pod affinity. A node that a pod there requires is better for those that it wants near. */
   readonly near: readonly PodTerm[];
@@ -56,7 +56,7 @@ export interface Wishes {
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];
   readonly nodes: readonly { readonly weight: number; readonly term: NodeSelectorTerm }[];
   readonly spread: readonly SpreadConstraint[];
-  /** What kube-scheduler assumes that containers without requests take. */
+  /** Requests that kube-scheduler assumes for containers without any. */
   readonly assumed: Resources;
 }
 
@@ -72,7 +72,7 @@ export interface ScheduledPod extends PodFacts {
   readonly nodeName: string;
   readonly createdAt: number;
   readonly qosClass: QosClass;
-  /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  /** The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
   readonly placement: NodeRequirements;
   readonly antiAffinity: readonly PodTerm[];

@@ -15,7 +15,7 @@ export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Of a PATCH: a JSON patch if it is a list, else a merge patch, unless the content type says otherwise. */
+  /** The body. In a PATCH, a list is a JSON patch and anything else a merge patch, unless the content type says otherwise. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly expect?: readonly number[];
@@ -58,7 +58,7 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   const label = `${request.method} ${request.path}`;
   const { status, text, bytes } = await exchange(endpoint, request, signal, held);
   if (text === undefined) throw new ClusterError({ reason: "TooLarge", request: label });
-  // Where it does not serve a kind at all, its answer is no Status.
+  // If the API server does not serve a kind at all, its answer is no Status.
   if (status >= 300 && (!request.expect?.includes(status) || text === NOT_SERVED)) {
     throw new ClusterError({ reason: "Refused", code: status, request: label });
   }
@@ -155,7 +155,7 @@ function parse(text: string, label: string): unknown {
   }
 }
 
-/** Of bodies of reviews, and answers to their reads, which a tenant can make large. An eviction of an ordinary VM takes 60 KB. */
+/** The limit for bodies of reviews and for answers to their reads, which a tenant can make large. An eviction of an ordinary VM takes 60 KB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
 /** As many as a node has pods at most: a drain asks for all of them at once. Each takes 100 KB beside what it reads. */

@@ -25,7 +25,7 @@ import { cooldownLeft } from "../../evacuation/cooldown.ts";
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;
   readonly settings: Settings;
-  /** Those that have not ended. Read before everything else. */
+  /** Evacuations that have not ended. They are read before everything else. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly until: Date;
   /** Pods that earlier cycles have noted. */
@@ -61,7 +61,7 @@ export const NO_CYCLE: CycleReport = {
   memory: new Map(),
 };
 
-/** What a plugin receives for each result but those of limits. */
+/** Verdicts that a plugin receives, for each result except limits. */
 export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",

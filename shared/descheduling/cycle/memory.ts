@@ -57,7 +57,7 @@ export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Re
   return { inProgress, memory: kept };
 }
 
-/** What was in progress and has lost its annotation was cancelled. */
+/** Returns the note on a pod. A request in progress whose annotation is gone was cancelled. */
 function notedNow(pod: ScheduledPod, before: Noted | undefined, now: Date): Noted | undefined {
   if (!isAnnotatedInProgress(pod)) return before?.as === "requested" ? before : undefined;
   return before?.as === "in-progress" ? before : { as: "in-progress", since: now.getTime() };

@@ -33,7 +33,7 @@ export interface DeschedulerPolicy {
   readonly requestTtlSeconds: number;
   /** The answers that mean: the eviction continues in background. */
   readonly messagePrefixes: readonly string[];
-  /** Of the pods that are evicted; absent: each pod's own. */
+  /** The grace period of evicted pods. Absent: each pod's own. */
   readonly gracePeriodSeconds?: number;
   /** Whether a failed eviction gets an Event. */
   readonly notifyFailures: boolean;

@@ -18,15 +18,15 @@ import type { DeschedulerPolicy } from "./policy.ts";
 import { isListedBy } from "../../kube/objects.ts";
 
 /**
- * What became of an eviction. `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it does not exist any more.
- * `Refused`: none of these. `Unknown`: no answer, or a webhook answered that could not see the pod; the evacuation may have started.
+ * The outcome of an eviction. `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it no longer exists. `Refused`:
+ * none of these. `Unknown`: no answer, or a webhook answered that could not see the pod; the evacuation may have started.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
-/** What KubeVirt and Lifeboat put before their words on each eviction of a VM but the first. */
+/** KubeVirt and Lifeboat put this before their words on each repeated eviction of a VM. */
 const REPEATED = /^Evacuation in progress: /;
-/** What the API server puts before the words of an admission webhook. */
+/** The API server puts this before the words of an admission webhook. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
 /** `prefixes`: the words of webhooks that evict the pod in background. None of a pod that nobody has announced to be evicted so. */
@@ -47,7 +47,7 @@ export function interpretAnswer(
 /** `Failed`: no answer, or an unknown one; it may have been done. */
 export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 
-/** What a cycle asks of the cluster. None of it throws. */
+/** Requests of a cycle to the cluster. None of them throws. */
 export interface Requests {
   act(action: Action): Promise<ActOutcome>;
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;

@@ -53,7 +53,7 @@ export const EvictorArguments = z.lazy(() =>
       ...args,
       /** `prefer-no-eviction` on a pod is obeyed. */
       obeysPreference: noEvictionPolicy === "Mandatory",
-      /** Those in force. */
+      /** The protections in force. */
       protections: [...DEFAULT_PROTECTIONS.filter((one) => !defaultDisabled.includes(one)), ...extraEnabled],
     })),
   ),

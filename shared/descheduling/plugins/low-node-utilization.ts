@@ -58,13 +58,13 @@ export const lowNodeUtilization: Plugin<Arguments> = {
   },
 };
 
-/** Of every resource counted, the sum of requests; of `pods`, their number. Floating point, in the order of upstream's nodeutilization. */
+/** The sum of requests for each counted resource; for `pods`, their number. Floating point, in the order of upstream's nodeutilization. */
 interface NodeUsage {
   readonly node: ScheduledNode;
   readonly usage: ReadonlyMap<string, number>;
 }
 
-/** Those that have a threshold; CPU, memory and pods are counted in any case, as room for them must not run out. */
+/** Returns the resources that have a threshold. CPU, memory and pods always count, because their room must not run out. */
 function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
 }
@@ -80,7 +80,7 @@ function requestOf(pod: ScheduledPod, resource: string): number {
   return resource === "pods" ? 1 : (ownValue(pod.requests, resource) ?? 0);
 }
 
-/** Of some resource more than its threshold. One that the node does not have does not count. */
+/** Returns whether any resource is above its threshold. A resource that the node does not have does not count. */
 function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
   return Object.entries(thresholds).some(([resource, percent]) => {
     const capacity = ownValue(node.allocatable, resource) ?? 0;
@@ -91,7 +91,7 @@ function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
 interface Run {
   readonly args: Arguments;
   readonly world: PluginWorld;
-  /** What under-utilised nodes can still take in together. */
+  /** The room that under-utilised nodes still have together. */
   readonly room: Map<string, number>;
   readonly mayGo: (pod: ScheduledPod) => boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a pod could run on another node, as the scheduler would see it. Of pods nearby only those on the node itself are looked at.
+ * Decides whether a pod could run on another node, as the scheduler would see it. Only pods on the node itself count as nearby.
  *
  * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
  */

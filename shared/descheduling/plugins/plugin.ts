@@ -30,7 +30,7 @@ export interface Evictor {
 }
 
 export interface PluginWorld {
-  /** Those that the policy selects and that are Ready, cordoned ones included. */
+  /** Ready nodes that the policy selects, cordoned ones included. */
   readonly nodes: readonly ScheduledNode[];
   /** All pods bound to a node, finished ones included. */
   podsOn(node: string): readonly ScheduledPod[];
@@ -52,7 +52,7 @@ export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** What a schema of arguments gives. */
+/** The value that a schema of arguments gives. */
 export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 /** Keys, defaults and rules of the arguments are upstream's: pkg/framework/plugins/NAME/{types,defaults,validation}.go. */

@@ -1,4 +1,4 @@
-/** What objects of many kinds have in common: metadata, conditions, quantities, and values that Go leaves out. */
+/** Fields that objects of many kinds share: metadata, conditions, quantities, and values that Go leaves out. */
 import * as z from "zod/mini";
 import { checkSize, checkTexts, LARGEST_FACTS } from "./bounds.ts";
 

@@ -57,7 +57,7 @@ const Phases = z.lazy(() =>
   ),
 );
 
-/** What its annotations say of KubeVirt's back-off. Upstream: `handleMigrationBackoff`. */
+/** Returns the back-off that KubeVirt's annotations name. Upstream: `handleMigrationBackoff`. */
 function backoffOf(
   annotations: Readonly<Record<string, string>> = {},
 ): Pick<MigrationFacts, "automatic" | "skipsBackoff"> {
@@ -95,7 +95,7 @@ export const Migration = kind(
     }),
 );
 
-/** What the KubeVirt CR says about evictions and migrations; its namespace is where KubeVirt's own accounts live. */
+/** The KubeVirt CR's configuration of evictions and migrations. KubeVirt's own accounts live in its namespace. */
 export interface KubeVirtFacts {
   readonly namespace: string;
   readonly evictionStrategy?: string;
@@ -111,11 +111,11 @@ export interface KubeVirtFacts {
   readonly overheadRatio?: number;
   /** Every launcher pod selects nodes with these labels. */
   readonly nodeSelectors?: Readonly<Record<string, string>>;
-  /** Of its version: v1.9.0 is 9; absent if it does not say, as a build from a branch. */
+  /** The minor number of its version: v1.9.0 is 9. Absent if it names no version, as a build from a branch. */
   readonly minor?: number;
   /** Its operator installs another version, or another configuration of its components. */
   readonly isRollingOut?: boolean;
-  /** Its virt-handlers stay on a node whatever NoExecute taint it gets. */
+  /** Its virt-handlers stay on a node with any NoExecute taint. */
   readonly toleratesNoExecute?: boolean;
 }
 

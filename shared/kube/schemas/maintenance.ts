@@ -7,7 +7,7 @@ import { LARGE_FACTS } from "./bounds.ts";
 import { Count, createdAt, kind, listOf, Meta, ObjectName, part, Text } from "./fields.ts";
 import { CONDITION, wordOf, Words } from "./lifeboat.ts";
 
-/** How a node is emptied. */
+/** The fields that say how a node is drained. */
 const how = () => ({
   startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
   virtualMachines: part({

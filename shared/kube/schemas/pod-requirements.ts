@@ -1,5 +1,6 @@
 /**
- * What a pod asks of its node, requests in all, and its QoS class. Upstream: component-helpers `PodRequests`, kubectl's `ComputePodQOS`.
+ * The requirements of a pod on its node: its total requests, and its QoS class. Upstream: component-helpers `PodRequests`, kubectl's
+ * `ComputePodQOS`.
  */
 import * as z from "zod/mini";
 import type { PodTerm, QosClass, Resources } from "../scheduled-pod.ts";
@@ -24,7 +25,7 @@ export const NodeAffinity = z.lazy(() =>
   ),
 );
 
-/** What a pod asks of its node: one object for all pods that ask the same. */
+/** The requirements of a pod on its node. Pods with the same requirements share one object. */
 export const Asked = z.lazy(() =>
   z.pipe(
     z.object({ nodeSelector: TextsOrNone, nodeAffinity: NodeAffinity }),

@@ -37,7 +37,7 @@ const MigrationState = kind(
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,
-      // Of one to another cluster it is a node there.
+      // A migration to another cluster names a node of that cluster.
       targetNode: isInProgress && !isSending ? state.targetNode : undefined,
       movedAt: movedAt(state),
       movedInSeconds: movedInSeconds(state),
