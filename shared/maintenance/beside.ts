@@ -1,4 +1,4 @@
-/** Other nodes that are being emptied at the same time: their VMs take the room elsewhere first. */
+/** Other nodes that are drained at the same time: their VMs take the room elsewhere first. */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";

@@ -1,4 +1,4 @@
-/** What is left to do for a NodeEvacuation that has ended, and how one that ends takes back what it has begun. */
+/** The rest of the work for a NodeEvacuation that has ended, and the cleanup of one that ends. */
 import type { Action } from "../kube/action.ts";
 import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
@@ -56,7 +56,7 @@ function heldBecause({ status }: EvacuationFacts): string {
   return status.conditions.find(({ type }) => type === "Released")?.message || "it is about to start";
 }
 
-/** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
+/** Cleans up after another function that cordoned the node, or started a VM's evacuation, while this one ended the NodeEvacuation. */
 function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
   const { phase = "Withdrawn", message = "" } = w.ne.status;
   const first = [...withdrawals(w), ...taken(w)];

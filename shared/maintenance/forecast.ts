@@ -23,7 +23,7 @@ import type { NodeWorld } from "./world.ts";
 
 export interface Forecast {
   readonly found: Preflight;
-  /** Those whose guests end: restarted, stopped, or shut down by their strategy. */
+  /** VMs whose guests end: restarted, stopped, or shut down by their strategy. */
   readonly shutdowns: readonly VmiFacts[];
 }
 
@@ -132,7 +132,7 @@ function startOf(pod: PreflightPod, vmi: VmiFacts, w: NodeWorld) {
   return renderStart(pod, vmi, virtualMachineOf(vmi, w)?.start, w.settings);
 }
 
-/** What cannot be judged starts only if everything does. */
+/** Returns whether the NodeEvacuation may start. If something cannot be judged, only `Always` starts. */
 export function mayStart(startIf: NodeEvacuationSpec["startIf"], verdict: NodeVerdict): boolean {
   switch (startIf) {
     case "Always":

@@ -1,4 +1,4 @@
-/** What becomes of each VM of the node. A drain that cannot succeed ends no guest: restarts, stops and shutdowns come last. */
+/** Limits what may happen to each VM of the node. A drain that cannot succeed ends no guest: restarts, stops and shutdowns come last. */
 import { each, together, unlessFailed } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";

@@ -9,7 +9,7 @@ interface Seen extends Moment {
   readonly rolling: readonly RollingMaintenanceFacts[];
 }
 
-/** Objects that were applied are their owners' to delete: a GitOps tool would create them again, and the nodes would be emptied again. */
+/** Deletes old objects. Applied objects are for their owners to delete: a GitOps tool would create them again, and drain the nodes again. */
 export function planMaintenanceHistory(seen: Seen): readonly (readonly Action[])[] {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
   const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));

@@ -1,4 +1,4 @@
-/** Emptying a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
+/** Drains a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { each } from "../facts/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -88,7 +88,7 @@ function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
   return verdict.outcome === "ShutsDown" && views.some((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
 }
 
-/** Of a VM whose guest then ends nothing else would say who has ended it: Lifeboat does not review its own evictions. */
+/** Evicts a pod. If the guest of a VM then ends, an Event says who ended it, because Lifeboat does not review its own evictions. */
 function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
   const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };
   if (vmi === undefined) return [eviction];
@@ -103,7 +103,7 @@ function textOf(blocker: NodeBlocker | undefined): string {
 function progressText({ total, left, moving, waiting, blocked }: VmCounts, pods: number): string {
   if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
   if (left === 0) return `no VM is left; ${moving} not yet settled elsewhere`;
-  // Of those that move some have arrived, and are not at rest yet.
+  // Some of the VMs that move have arrived, and are not at rest yet.
   return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
 }
 

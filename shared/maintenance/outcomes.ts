@@ -1,4 +1,4 @@
-/** What became of each VM of the node. No guest ends without being counted and named. */
+/** The outcome for each VM of the node. Every guest that ends is counted and named. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
 import {
@@ -30,7 +30,7 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
   return [...known, ...added].slice(0, BOUNDS["status.outcomes"]);
 }
 
-/** Of a NodeEvacuation that has ended: VMs that are still on the node stay there. */
+/** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node stay there. */
 function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   return each(w.ne.status.outcomes, (one) => {
     const own = lastOf(one, w);

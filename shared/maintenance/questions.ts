@@ -1,4 +1,4 @@
-/** What the rules of a NodeEvacuation ask about the node, its VMs and other NodeEvacuations. */
+/** Questions of the rules of a NodeEvacuation about the node, its VMs and other NodeEvacuations. */
 import { each, together } from "../facts/facts.ts";
 import { activeEvacuations } from "../facts/questions.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
@@ -69,7 +69,7 @@ export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts
   return own ?? (isMarked(vmi) && !vmi.isMigrating ? activeEvacuations(w.facts).find(isIts) : undefined);
 }
 
-/** Why no other node may take the VM, whatever room the node has. */
+/** Says why no other node may take the VM, even with free room. */
 export function boundTo({ asks }: VmiFacts, { ne, facts }: NodeWorld): string | undefined {
   if (Object.keys(asks.nodeSelector).length === 0 && asks.required === undefined) return undefined;
   const nodes = facts.readable(ROOMY_NODES).items;
@@ -85,7 +85,7 @@ export interface Whereabouts {
   readonly node?: string | undefined;
 }
 
-/** Where a VMI is that is not among those of the node. */
+/** Returns where a VMI is that is no longer listed on the node. */
 export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { ne, facts }: NodeWorld): Whereabouts {
   const vmi = facts.get("virtualmachineinstances", vm);
   if (vmi === undefined || isFinal(vmi)) return { is: "Off" };
@@ -93,7 +93,7 @@ export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { n
   return vmi.nodeName === ne.spec.nodeName ? { is: "Here" } : { is: "Elsewhere", node: vmi.nodeName };
 }
 
-/** What is still on the node. */
+/** Returns the pods that are still on the node. */
 export function podsLeft(w: NodeWorld): readonly Subject[] {
   const { ne, facts } = w;
   const [pods, node] = together(
@@ -104,7 +104,7 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
   return node === undefined ? [] : subjectsOf({ ...pods, ...nowhere, volumes: [], finished: [], node });
 }
 
-/** So many other nodes that are being emptied are looked at: each is read in full. */
+/** The number of other draining nodes that are read. Each is read in full. */
 const MOST_AHEAD = 5;
 
 /** The preflight, with VMs of other nodes that leave first already at their places. Undefined: there is no such node. */

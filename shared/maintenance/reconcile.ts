@@ -34,15 +34,15 @@ export interface Maintaining {
 export interface Maintained {
   readonly done: readonly Action["verb"][];
   readonly failures: number;
-  /** VMs whose Evacuations have begun or are withdrawn. */
+  /** VMs whose Evacuations have started or are withdrawn. */
   readonly vmis: readonly NamespacedName[];
   /** Something leaves: another look is worth it in seconds. */
   readonly isUnderWay: boolean;
-  /** Of a RollingMaintenance. */
+  /** Whether it is part of a RollingMaintenance. */
   readonly isPart: boolean;
 }
 
-/** What one writes down, a cordon or its start, the next look acts on. */
+/** Each round acts on what the one before has written, such as a cordon or its start. */
 const MOST_LOOKS = 4;
 
 /** Never throws a ClusterError but where nothing could be listed: one node's trouble is no other's. */
@@ -113,7 +113,7 @@ const EVERY_NODE_EVACUATION: Question = { kind: "nodeevacuations", selection: {}
 
 const NOTHING: Look = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
 
-/** What of it is refused keeps nothing else from being done, but its status from being written. */
+/** Performs the actions of a step. A refused action does not stop the others, but its status is not written. */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Look> {
   const { chains = [], first = [] } = next;
   const begun = await eachOf(chains, async (chain) => ({ chain, ...(await perform(chain, performingOf(deps))) }));
@@ -177,7 +177,7 @@ function performingOf({ cluster, clock, onFailure }: Maintaining) {
   return { cluster, now: clock, onFailure };
 }
 
-/** What keeps the NodeEvacuation from being decided on until a person changes it. */
+/** Returns the message about an error that lasts until a person changes something. */
 function saidOf(ne: NodeEvacuationFacts, error: ClusterError): Pick<NodeNext, "phase" | "message"> | undefined {
   if (isForbidden(error)) return lacking(ne, error);
   if (!isOddObject(error.failure) || hasEnded(ne)) return undefined;

@@ -1,4 +1,4 @@
-/** What comes next for a NodeEvacuation: the first rule that applies says phase, message and actions. */
+/** The next step of a NodeEvacuation: the first rule that applies says phase, message and actions. */
 import { kubeVirt } from "../facts/questions.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { NodeEvacuationPhase } from "../kube/node-evacuation.ts";
@@ -30,7 +30,7 @@ export function nextOfNode(w: NodeWorld): NodeNext | "Nothing" {
   return "Nothing";
 }
 
-/** What has not moved stays, and what has been stopped starts; the node is schedulable again, if that is Lifeboat's to say. */
+/** Ends the NodeEvacuation. VMs that have not moved stay, stopped VMs start, and the node is schedulable again if Lifeboat cordoned it. */
 function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
   const more = hasStarted(w.ne) ? { outcomes: outcomesOf([], w) } : {};
   return { phase, message, more, first: [...withdrawals(w), ...taken(w)], again: true };
@@ -53,7 +53,7 @@ function expired(w: NodeWorld): NodeNext | undefined {
   return end(w, "Expired", expiredText(w.ne, withoutFractions(notAfter)));
 }
 
-/** What will happen is said before, and VMs whose guests will end have an Event. */
+/** Forecasts the drain. VMs whose guests will end get an Event. */
 function scheduled(w: NodeWorld, why: string): NodeNext {
   const { ne } = w;
   // A forecast is expensive: between ticks the last one counts.
@@ -138,7 +138,7 @@ function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeOf(w);
   if (node?.unschedulable !== false) return undefined;
   const message = `another party has uncordoned the node, so nothing new begins: kubectl cordon ${node.name} continues it`;
-  // Reasons from before count no longer: whoever has uncordoned the node may have changed them. What was stopped starts.
+  // Drops earlier reasons: the party that uncordoned the node may have changed them. Stopped VMs start.
   return { phase: "Paused", message, more: { blockers: [] }, first: [...disowned(w), ...starts(w)] };
 }
 

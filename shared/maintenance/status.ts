@@ -1,4 +1,4 @@
-/** What is written into the status of a NodeEvacuation, and when: only what a reader sees changed, at most once in two seconds. */
+/** Writes the status of a NodeEvacuation: only if a reader sees a change, and at most once in two seconds. */
 import {
   hasEnded,
   NODE_END_PHASES,

@@ -1,4 +1,4 @@
-/** Whose turn it is to leave the node: VMs in their order while places are free, and guests whose end is due. */
+/** The order in which VMs leave the node: while places are free, and guests whose end is due. */
 import type { Action } from "../kube/action.ts";
 import { each, takeInOrder, together } from "../facts/facts.ts";
 import { evacuationsOf } from "../facts/questions.ts";
@@ -59,7 +59,7 @@ function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
 
 function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(view.vmi, w.facts);
-  // Another function has begun it.
+  // Another function has started it.
   if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
   // Its migration is not wanted any more: one of its pod at a time.
   if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];

@@ -1,4 +1,4 @@
-/** What becomes of each VM of the node: whether it is on its way, may leave now, waits, or cannot leave. */
+/** The fate of each VM of the node: whether it moves, may leave now, waits, or cannot leave. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -14,15 +14,15 @@ import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * `Moving`: on its way. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller moves it. `Goes`: its
- * eviction shuts it down, as its strategy says. `ShutsDown`: to be restarted or stopped. `Blocked`: it needs action.
+ * `Moving`: it moves now. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller moves it. `Goes`: its eviction
+ * shuts it down, as its strategy says. `ShutsDown`: to be restarted or stopped. `Blocked`: it needs action.
  */
 export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked";
 
 export interface VmView {
   readonly vmi: VmiFacts;
   readonly fate: Fate;
-  /** Of one that does not leave by itself. */
+  /** For a VM that does not leave by itself. */
   readonly blocker?: NodeBlocker | undefined;
   /** A budget keeps it for now from being restarted or stopped. */
   readonly isKept?: true;
@@ -78,7 +78,7 @@ function heldBy(vmi: VmiFacts, { status: { reason = "", message = "" } }: Evacua
   return blocked(vmi, reason, message, remedyOfBlocked(reason));
 }
 
-/** Of restarts because migrations failed: a common cause must not reboot every VM of a node. */
+/** The limit of restarts after failed migrations: a common cause must not reboot every VM of a node. */
 const MOST_FOR_FAILURES = 2;
 
 function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
@@ -106,7 +106,7 @@ export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   return { ...blocked(vmi, "NotBefore", message, "its owner: annotation lifeboat.dev/not-before"), fate: "Waits" };
 }
 
-/** What is to become of a VM that cannot migrate; undefined: nothing has been said, or it can, and its strategy counts. */
+/** Returns how a VM that cannot migrate is to leave. Undefined: nobody has said so, or it can migrate, and its strategy counts. */
 function wayOf(vmi: VmiFacts, w: NodeWorld): WhenBlocked | undefined {
   return vmi.liveMigratable.migratable ? undefined : askedWay(vmi, w);
 }

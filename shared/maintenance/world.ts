@@ -1,4 +1,4 @@
-/** What a NodeEvacuation is decided on, and the shape of what is decided. */
+/** The facts for decisions on a NodeEvacuation, and the shape of a decision. */
 import type { Action } from "../kube/action.ts";
 import {
   hasEnded,
@@ -8,7 +8,7 @@ import {
 } from "../kube/node-evacuation.ts";
 import { type Deciding, secondsUntil } from "../settings/time.ts";
 
-/** What a rule of a NodeEvacuation is about, and the facts that it may ask for. */
+/** The subject of the rules of a NodeEvacuation, and the facts that they may ask for. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
   /** By a tick or a scan, and not by an event: what was judged before is judged anew. */
@@ -56,7 +56,7 @@ export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readon
   return open.filter((one) => hasStarted(one) || isDue(one, now));
 }
 
-/** Of those that name the node, have not ended and whose time has come: the one that has started, else the oldest. */
+/** If several NodeEvacuations name the node, returns the one that acts: the one that started first, otherwise the oldest that is due. */
 export function actingOf(
   ne: NodeEvacuationFacts,
   rivals: readonly NodeEvacuationFacts[],

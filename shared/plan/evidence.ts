@@ -20,7 +20,7 @@ export interface VmClass {
   readonly vms: readonly string[];
   /** One VM whose migration would prove the class. */
   readonly canary?: string;
-  /** Of a failing class: how many of the newest migrations have failed, and why the last one has. */
+  /** For a failing class: how many of the newest migrations have failed, and why the last one failed. */
   readonly failed?: { readonly times: number; readonly vm: string; readonly reason: string };
 }
 

@@ -1,4 +1,4 @@
-/** What a plan is made from, and what it says. */
+/** The facts that a plan is made from, and the content of a plan. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationSpec, VirtualMachineFacts } from "../kube/node-evacuation.ts";
@@ -30,7 +30,7 @@ export interface PlanPod extends PreflightPod {
 }
 
 export interface PlanVmi extends VmiFacts {
-  /** What decides whether a migration of one VM says something about another one. */
+  /** Properties by which a migration of one VM says something about another VM. */
   readonly kind: VmKind;
   /** Annotated: its owner lends it for a first migration. */
   readonly isCanary?: true;
@@ -54,13 +54,13 @@ export interface PlanOptions {
   /** In the order in which they are maintained, if that is given. */
   readonly nodes: readonly string[];
   readonly order: (typeof ORDERS)[number];
-  /** Nodes that are emptied at a time. */
+  /** How many nodes are drained at a time. */
   readonly parallel: number;
   readonly at: Date;
   readonly until?: Date | undefined;
   /** Bytes per second, of each migration. */
   readonly bandwidth?: number | undefined;
-  /** How each node is emptied, as by a NodeEvacuation. */
+  /** The way in which each node is drained, as in a NodeEvacuation. */
   readonly template: Pick<NodeEvacuationSpec, "virtualMachines" | "forceShutdowns" | "otherPods">;
 }
 
@@ -69,7 +69,7 @@ export interface Range {
   readonly most: number;
 }
 
-/** What happens on one node when its turn has come. */
+/** The forecast for one node when its turn has come. */
 export interface NodePlan {
   readonly node: string;
   readonly verdict: NodeVerdict;
@@ -80,7 +80,7 @@ export interface NodePlan {
   readonly restarts: number;
   /** Guests that end and do not start again elsewhere. */
   readonly shutdowns: number;
-  /** Seconds from the beginning of the maintenance, from 10 % to 90 %. A node with its own hour starts no earlier. */
+  /** Seconds from the start of the maintenance, from 10 % to 90 %. A node with its own start time starts no earlier. */
   readonly starts: Range;
   readonly ends: Range;
   /** Whether the node is empty in time, nine times of ten. Absent: no end was asked for. */
@@ -88,11 +88,11 @@ export interface NodePlan {
   /** VMs that leave, of a class that no migration has proven, or whose last migrations have failed. */
   readonly unproven: number;
   readonly failing: number;
-  /** What its VMs need that find no room. */
+  /** The needs of its VMs that find no room. */
   readonly shortage?: string;
   /** A node after which it would have room. */
   readonly roomAfter?: string;
-  /** What keeps the node from being powered off when it is empty. */
+  /** Reasons not to power off the node after its drain. */
   readonly powerOff: readonly string[];
   readonly pods: readonly PodVerdict[];
   readonly unknown: readonly string[];

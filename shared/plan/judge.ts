@@ -12,7 +12,7 @@ import { isInTheWay } from "../preflight/verdict.ts";
 import type { PlanFacts, PlanOptions } from "./facts.ts";
 import { type Judged, type Placement, podsElsewhere } from "./placement.ts";
 
-/** What stays the same from node to node. */
+/** Facts that stay the same from node to node. */
 export interface Given {
   readonly facts: PlanFacts;
   readonly options: Pick<PlanOptions, "template" | "at">;

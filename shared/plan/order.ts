@@ -35,7 +35,7 @@ function memoryOfVms(name: string, { podsOn }: Placement): number {
   return (podsOn.get(name) ?? []).filter(isLauncher).reduce((sum, { requests }) => sum + (requests["memory"] ?? 0), 0);
 }
 
-/** Of so many looks for each node: a large cluster without any room is not looked at for minutes. */
+/** The number of checks for each node. Without a limit, the plan of a large cluster without room would take minutes. */
 const MOST_LOOKS = 4;
 
 function withDeferrals(wanted: readonly string[], start: Placement, parallel: number, given: Given): Ordered {

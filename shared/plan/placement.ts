@@ -1,4 +1,4 @@
-/** Where pods and VMs are, before a node is maintained and after it. */
+/** The nodes of pods and VMs, before a node is maintained and after it. */
 import { isActive, type EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
@@ -13,7 +13,7 @@ export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
-  /** That have not ended. */
+  /** Migrations that have not ended. */
   readonly migrations: readonly MigrationFacts[];
   readonly evacuations: readonly EvacuationFacts[];
   /** Pods that their controllers have made again, and for which there is no room yet. */
@@ -45,7 +45,7 @@ export interface Judged {
   readonly mayEnd: boolean;
 }
 
-/** Where a pod of the node is afterwards: a pod on some node, one that is to be placed anew, or nothing. */
+/** The place of one of the node's pods afterwards: a pod on some node, a pod that needs a new place, or nothing. */
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
@@ -113,7 +113,7 @@ function nextOf(pod: PreflightPod, { outcome, reason, room }: PodVerdict, around
   }
 }
 
-/** Of a pod that is being deleted its controller has made another one already. */
+/** Returns the replacement of a pod. If the pod is being deleted, its controller has made the replacement already. */
 function remade(pod: PreflightPod): Next {
   const isMade = !pod.deleting && pod.owners.some(({ controller }) => controller);
   return isMade ? { anew: asItIs(withoutNode(pod)) } : "Gone";

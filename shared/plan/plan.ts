@@ -24,7 +24,7 @@ export interface Plan {
   readonly evidence: Evidence;
   /** Nodes for which no order has room. Absent: the order was given, and needs no change. */
   readonly stuck?: readonly string[];
-  /** What could not be read, and what cannot be judged because of that. */
+  /** Lists that could not be read, and what cannot be judged without them. */
   readonly unread: readonly string[];
   /** Nodes that do not exist. */
   readonly missing: readonly string[];

@@ -10,7 +10,7 @@ import type { Observer } from "../settings/load-settings.ts";
 import type { PlanFacts } from "./facts.ts";
 import { MigrationOfPlan, planPodSchema, VmiOfPlan } from "./kinds.ts";
 
-/** What cannot be judged without each list that somebody may not read. */
+/** For each list that a person may be forbidden to read: what cannot be judged without it. */
 const WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets hold pods",
   resourcequotas: "whether quotas refuse target pods",

@@ -1,6 +1,6 @@
 /**
- * The same maintenance again as it may turn out otherwise: VMs that leave in another order, a scheduler that fills nodes up, and nodes that are
- * emptied beside others. Only what holds in each of them is a promise.
+ * Rehearses the maintenance with other circumstances: VMs that leave in another order, a scheduler that fills nodes up, and nodes that are
+ * drained beside others. The plan promises only what holds in all of them.
  */
 import type { PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";

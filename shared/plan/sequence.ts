@@ -6,7 +6,7 @@ import { emptied, type Placement, withNode, withPlaced } from "./placement.ts";
 
 export interface Step extends NodeJudged {
   readonly node: string;
-  /** How many nodes were emptied before, all at a time counted once. */
+  /** The number of earlier drains. Nodes that are drained at the same time count once. */
   readonly wave: number;
 }
 

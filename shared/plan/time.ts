@@ -7,7 +7,7 @@ import type { PlanFacts, PlanOptions, Range } from "./facts.ts";
 import type { Step } from "./sequence.ts";
 
 export interface PlanTimes {
-  /** By the steps: seconds from the beginning. */
+  /** By the steps: seconds from the start. */
   readonly steps: readonly { readonly starts: Range; readonly ends: Range }[];
   readonly total: Range;
   /** In words. */
@@ -44,7 +44,7 @@ function atOnceOf(
   return Math.max(1, Math.min(Math.floor(parallelMigrationsPerCluster / parallel), parallelOutboundMigrationsPerNode));
 }
 
-/** What takes time on a node. */
+/** Causes of delay on a node. */
 interface Load {
   readonly moving: readonly VmiFacts[];
   readonly restarts: readonly VmiFacts[];

@@ -7,7 +7,7 @@ import { type FitNode, type Room, roomOn, roomWith } from "./fit.ts";
 export interface Filled {
   readonly room: Room;
   readonly pods: number;
-  /** What kube-scheduler assumes that pods without requests take: millicores, bytes. */
+  /** Requests that kube-scheduler assumes for pods without any: millicores, bytes. */
   readonly assumed: { readonly cpu: number; readonly memory: number };
 }
 
@@ -16,9 +16,9 @@ export interface Board {
   readonly filled: Map<string, Filled>;
   /** Without ended ones. */
   readonly pods: NeighbourPod[];
-  /** Those that keep others away. */
+  /** Pods that keep others away. */
   readonly shy: NeighbourPod[];
-  /** Those that want others near, or rather not. */
+  /** Pods that prefer other pods nearby, or avoid them. */
   readonly sociable: NeighbourPod[];
   /** Pods of each ReplicaSet. */
   readonly siblings: Map<string, NeighbourPod[]>;

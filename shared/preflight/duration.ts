@@ -27,7 +27,7 @@ export function durationOf(moving: readonly VmiFacts[], f: Timed): DrainTime | u
 
 const NEWEST = 50;
 
-/** The newest, each VM's once. Of a VM elsewhere the memory is not known: it counts as the average of those here. */
+/** Returns the newest migration of each VM. The memory of a VM elsewhere is unknown: it counts as the average of the moving VMs. */
 export function seenIn(
   moving: readonly VmiFacts[],
   { vmis, finished }: Pick<Timed, "vmis" | "finished">,
@@ -116,7 +116,7 @@ function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, at
   return { seconds, basis: `no finished migration to go by: ${pace} for each VM` };
 }
 
-/** Of a VM that does not say, a usual one: of nothing there is no average. */
+/** Returns the guest memory. A VM that names none counts as a usual VM, so that an average exists. */
 function memoryOf({ guestMemory = 0 }: VmiFacts): number {
   return guestMemory > 0 ? guestMemory : GIB;
 }

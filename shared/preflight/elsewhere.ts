@@ -1,4 +1,4 @@
-/** What a preflight asks about VMs that leave other nodes at the same time, because a NodeEvacuation or an Evacuation says so: they need room, too. */
+/** Facts about VMs that leave other nodes at the same time, by a NodeEvacuation or an Evacuation: they need room, too. */
 import { each, type Facts, together } from "../facts/facts.ts";
 import { migrationsUnderWay, unlessNotServed } from "../facts/questions.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -21,7 +21,7 @@ type Wanted = "Everything" | ReadonlySet<string>;
 
 export interface Listed<T> {
   readonly items: readonly T[];
-  /** What could not be read, in words. */
+  /** Lists that could not be read, in words. */
   readonly unread: readonly string[];
 }
 

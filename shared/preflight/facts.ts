@@ -1,4 +1,4 @@
-/** What a preflight decides on (a node that is to be drained, what runs there, the room elsewhere), and what it says. */
+/** The facts of a preflight (a node that is to be drained, its pods, the room elsewhere), and its findings. */
 import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NodeSelectorTerm, Resources, Wishes } from "../kube/scheduled-pod.ts";
@@ -31,7 +31,7 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
   /** Milliseconds since the epoch: when it was to be gone, its grace period included. Absent: it is not deleted. */
   readonly goneBy?: number;
   readonly finalizers: readonly string[];
-  /** What it asks of its node besides, which a preflight does not judge, in the words of its fields. */
+  /** Further requirements that a preflight does not judge, by the names of their fields. */
   readonly unchecked: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export interface QuotaFacts extends NamespacedName {
   /** By its own names (`pods`, `requests.memory`, …), in the units of requests. */
   readonly hard: Resources;
   readonly used: Resources;
-  /** Those of `scopeSelector` included. */
+  /** The scopes, with the ones of `scopeSelector`. */
   readonly scopes: readonly string[];
   /** Its labels, annotations and writers. */
   readonly marks: QuotaMarks;
@@ -81,9 +81,9 @@ export interface PreflightFacts extends Moment {
   /** Every other node, and the pods that are bound to those. */
   readonly otherNodes: readonly FitNode[];
   readonly otherPods: readonly NeighbourPod[];
-  /** Those that not every node reaches. */
+  /** Volumes that not every node reaches. */
   readonly volumes: readonly Volume[];
-  /** Of the launcher pods on the node; a VMI that is missing here is gone. */
+  /** VMIs of the launcher pods on the node. A VMI that is missing here is gone. */
   readonly vmis: readonly VmiFacts[];
   /** Every one that names one of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
@@ -93,14 +93,14 @@ export interface PreflightFacts extends Moment {
   readonly finished: readonly MigrationFacts[];
   /** VMIs that are handed over from other nodes: they take up KubeVirt's places. */
   readonly migratingElsewhere: readonly VmiFacts[];
-  /** Of the pods' namespaces, those of others included. */
+  /** Budgets of the pods' namespaces, including budgets of other parties. */
   readonly budgets: readonly BudgetFacts[];
   /** VMs that leave other nodes at the same time: they are placed first. */
   readonly leavingElsewhere: readonly Leaving[];
-  /** Of the whole cluster; none where no VM is on the node. */
+  /** Quotas of the whole cluster; none if no VM is on the node. */
   readonly quotas: readonly QuotaFacts[];
   readonly flags: DrainFlags;
-  /** What could not be read, in words. */
+  /** Lists that could not be read, in words. */
   readonly unread: readonly string[];
   /** How kube-scheduler prefers nodes, if not as its default profile does. */
   readonly scoring?: "MostAllocated";
@@ -116,7 +116,7 @@ export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithS
  */
 export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 
-/** Where a VM could go. */
+/** The room for a VM. */
 export interface RoomFound {
   readonly fits: boolean;
   /** One that has room; the scheduler may choose another. */
@@ -125,7 +125,7 @@ export interface RoomFound {
   readonly nodes: number;
   /** Fields that the next pod may have, with which the VM would not fit. */
   readonly unsure?: readonly string[];
-  /** Where it has none: what keeps it from the other nodes. */
+  /** If there is no room: why the other nodes do not fit. */
   readonly message?: string;
 }
 
@@ -138,7 +138,7 @@ export interface PodVerdict {
   readonly message: string;
   /** Who can change it, and how. */
   readonly remedy?: string;
-  /** Of VMs that are to move, and of pods whose budget waits for a replacement that has none. */
+  /** For VMs that are to move, and for pods whose budget waits for a replacement without a node. */
   readonly room?: RoomFound;
 }
 
@@ -149,7 +149,7 @@ export interface DrainTime {
   readonly atOnce: number;
   /** From the fastest to the slowest that is likely. */
   readonly seconds: { readonly least: number; readonly most: number };
-  /** What the range rests on, in words. */
+  /** The basis of the range, in words. */
   readonly basis: string;
 }
 
@@ -161,6 +161,6 @@ export interface Preflight {
   readonly counts: Readonly<Partial<Record<PodOutcome, number>>>;
   readonly time?: DrainTime;
   readonly pods: readonly PodVerdict[];
-  /** What could not be read, or is not looked at: the verdict may be wrong about it. */
+  /** Facts that could not be read, or are not checked: the verdict may be wrong about them. */
   readonly unknown: readonly string[];
 }

@@ -18,13 +18,13 @@ import { missingCpu } from "./host-cpu.ts";
 export type { FitNode };
 
 export interface FitPod {
-  /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  /** The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
   readonly placement: NodeRequirements;
   readonly tolerations?: readonly Toleration[];
 }
 
-/** Which resources a node has left. What it does not have is not in it. */
+/** Resources that a node has left. A resource that the node does not have is absent. */
 export type Room = ReadonlyMap<string, number>;
 
 export interface Spot {
@@ -33,13 +33,13 @@ export interface Spot {
   readonly room?: Room;
 }
 
-/** What is around a pod. What is absent is not judged. */
+/** The surroundings of a pod. An absent fact is not judged. */
 export interface Around {
   readonly isRepelled?: Judge;
   readonly isUneven?: Judge | undefined;
   /** Labels of its CPU, which a node has to have. */
   readonly cpu?: Labels;
-  /** That the pod uses, and that not every node reaches. */
+  /** Volumes that the pod uses, and that not every node reaches. */
   readonly volumes?: readonly { readonly reachedFrom: readonly NodeSelectorTerm[] }[];
 }
 
@@ -50,7 +50,7 @@ type Keeps = (pod: FitPod, spot: Spot, around: Around) => boolean;
 const KEEPS = {
   NodeAffinity: ({ placement }, { node }) => !isWanted(placement, node),
   CPU: (_, { node }, { cpu = {} }) => missingCpu(cpu, node).length > 0,
-  // Of claims that are bound; those of a running VM are.
+  // Volumes of bound claims. All claims of a running VM are bound.
   Volumes: (_, { node }, { volumes = [] }) =>
     volumes.some(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node))),
   Taints: ({ tolerations }, { node }) => untolerated(taintsOf(node), tolerations) !== undefined,
@@ -95,7 +95,7 @@ function takeOf(room: Map<string, number>, name: string, amount: number): void {
   if (left !== undefined) room.set(name, left - amount);
 }
 
-/** What the node lifecycle controller makes of a node's state, some moments later. */
+/** Taints that the node lifecycle controller derives from a node's state, some moments later. */
 const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
   MemoryPressure: "node.kubernetes.io/memory-pressure",
   DiskPressure: "node.kubernetes.io/disk-pressure",

@@ -85,7 +85,7 @@ function bound(vmi: VmiFacts, { otherNodes }: PreflightFacts): HeldReason | unde
   return message === undefined ? undefined : { reason: "BoundToNode", message };
 }
 
-/** Why no other node may take the VM, whatever room it has: by its own node selector and affinity. */
+/** Says why no other node may take the VM, even with free room: because of its own node selector and affinity. */
 export function boundBecause(
   { nodeSelector, required }: GuestAsks,
   otherNodes: readonly Pick<FitNode, "name" | "labels">[],
@@ -123,7 +123,7 @@ function failedBefore(last: EvacuationFacts | undefined): readonly string[] {
   return isActive(last) && attempts > 0 ? [`${attempts} attempts have failed; ${message}`] : [];
 }
 
-/** Its target pod has no node yet, whatever the pod waits for. */
+/** Reports a target pod that has no node yet, for any reason. */
 function notPlaced(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const own = f.migrations.find((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
   if (own?.phase !== "Scheduling" || targetPodIn(vmi, f) !== undefined) return [];

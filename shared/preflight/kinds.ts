@@ -60,7 +60,7 @@ export const ResourceQuota = z.lazy(() =>
   ),
 );
 
-/** What a quota names is some part of a resource, in that resource's unit. */
+/** Parses the amounts of a quota. Each name is a part of a resource, in that resource's unit. */
 function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
   const amounts = Object.entries(quantities).map(([name, text]) => {
     const resource = resourceOf(name);

@@ -1,9 +1,9 @@
 /**
- * What a preflight asks about a node that is to be drained: its pods with their VMs, and the room elsewhere.
+ * The facts of a preflight about a node that is to be drained: its pods with their VMs, and the room elsewhere.
  *
- * The node is read in full. Of the pods of other nodes, only the room that they take is kept; of volumes, if a VM of the node has any, the
- * nodes that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace with VMs that move already (for
- * a few hundred VMs, by the length of their names), and a VMI for each launcher pod that has arrived before its VMI.
+ * The node is read in full. For pods of other nodes, only the room that they take is kept; for volumes, if a VM of the node has any, the nodes
+ * that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace with VMs that move already (for a few
+ * hundred VMs, by the length of their names), and a VMI for each launcher pod that has arrived before its VMI.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
@@ -18,7 +18,7 @@ import { leavingElsewhere, type Listed } from "./elsewhere.ts";
 import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.ts";
 import { NEIGHBOUR_PODS, PREFLIGHT_PODS, QUOTAS, VOLUMES } from "./views.ts";
 
-/** What decides about the pods of the node alone: a drain reads it again and again. */
+/** Facts that decide only about the pods of the node: a drain reads them repeatedly. */
 type Elsewhere =
   "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "leavingElsewhere" | "finished";
 type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
@@ -93,7 +93,7 @@ function listed<T>(what: string, { items, odd }: Readable<T>): Listed<T> {
   return { items, unread: odd > 0 ? [`${odd} ${what}`] : [] };
 }
 
-/** What cannot be read does not keep the rest from being shown. */
+/** Returns the list, or its name if it cannot be read. The rest is still shown. */
 function unlessUnread<T>(what: string, list: () => Readable<T>): Listed<T> {
   return unlessFailed(
     () => listed(what, list()),
@@ -117,7 +117,7 @@ function rolloutIn(facts: Facts): readonly string[] {
   );
 }
 
-/** Those that not every node reaches, with the claims that they say themselves: claims need not be read. */
+/** Returns volumes that not every node reaches. They name their claims, so that claims need not be read. */
 function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
   const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
   if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return NOTHING;
@@ -125,7 +125,7 @@ function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
   return { items: items.filter((volume) => volume !== undefined), unread };
 }
 
-/** Those that are active, of which one may not say its node yet; and those from this node that have ended. */
+/** Returns active Evacuations, some of which may not name their node yet, and ended Evacuations from this node. */
 function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[] {
   const [active, fromHere] = together(
     () => ask.unlessNotServed(() => ask.activeEvacuations(facts)),
@@ -134,7 +134,7 @@ function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[]
   return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
 }
 
-/** Those on the node, and those whose launcher pods are there without them. */
+/** Returns VMIs on the node, and VMIs that are missing there although their launcher pods are on it. */
 function vmisOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts): readonly VmiFacts[] {
   const known = new Set(here.map(keyOf));
   const named = pods.filter(isOfLiveVm).map((pod) => ({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));

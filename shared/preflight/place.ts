@@ -154,7 +154,7 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), nodes), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/** Its own VM's launcher pods go, or a migration is not even begun. */
+/** Returns pods that keep others away. The VM's own launcher pods do not count: they leave, or no migration starts. */
 function shyOf({ antiAffinity, labels }: PreflightPod, { pods, shy }: Board): readonly NeighbourPod[] {
   const present = antiAffinity.length > 0 ? pods : shy;
   const vm = labels[CREATED_BY_LABEL];

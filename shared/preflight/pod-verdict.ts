@@ -1,5 +1,5 @@
 /**
- * What a drain of its node does to one pod, why, and who can change that. Upstream: the pod filters of kubectl drain
+ * The effect of a drain on one pod of its node, the reason, and who can change that. Upstream: the pod filters of kubectl drain
  * (pkg/drain/filters.go).
  */
 import { type Refusal, refusedByBudget } from "../budget/refusal.ts";
@@ -35,7 +35,7 @@ function is(outcome: PodOutcome, reason: string, message: string): Found {
 /** As `kubectl drain` asks: its request is an ordinary eviction. */
 const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
 
-/** What its eviction is about, and what Lifeboat would answer. */
+/** The VM that the eviction is about, and Lifeboat's answer. */
 type Ruled = readonly [vmi: VmiFacts | undefined, ruling: EvictionDecision];
 
 function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
@@ -54,7 +54,7 @@ function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFac
   return vmis.find((vmi) => vmi.name === name && vmi.namespace === launcher.namespace);
 }
 
-/** What kubectl drain does not ask to evict. A VM's pods have scratch space only, which goes with the pod anyway. */
+/** Finds pods that kubectl drain does not ask to evict. A VM's pods have only scratch space, which disappears with the pod anyway. */
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
   // Ended or not.
   if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
@@ -165,7 +165,7 @@ function ownMigration({ namespace, name }: VmiFacts, { migrations }: PreflightFa
 
 const OF_CONTROLLER = is("Blocked", "External", "eviction strategy External: its external controller is to move it");
 
-/** What a VM gets that is refused for now: undefined, if it then moves. */
+/** Returns the fate of a VM whose eviction is refused for now. Undefined: it moves. */
 function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {
   const strategy = strategyOf(vmi, settings);
   switch (FIRST_REQUEST[strategy][mobilityOf(vmi)]) {

@@ -1,4 +1,4 @@
-/** What a pod prefers, and how it is spread, as kube-scheduler reads it. */
+/** The preferences and the spread of a pod, as kube-scheduler reads them. */
 import * as z from "zod/mini";
 import { listOf, NodeTerm, part, Quantities } from "../kube/schemas/fields.ts";
 import { PodAffinityTerm, podTermOf, Spread } from "../kube/schemas/pod-requirements.ts";

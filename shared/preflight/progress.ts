@@ -1,4 +1,4 @@
-/** What has to leave a node, each with all that is known of it; how far each is, and how far the node is. */
+/** The progress of a drain: everything that has to leave the node with all that is known of it, and the state of the node. */
 import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
@@ -73,7 +73,7 @@ export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "
   return phase === "BackingOff" || phase === "Abandoned" ? phase : undefined;
 }
 
-/** Where it is on its way to. A migration names its target when it has ended; before, only the VMI does. */
+/** Names the target node. A migration names it after its end; before, only the VMI does. */
 function toTarget({ migration, vmi, evacuation }: Subject): string {
   const [target] = [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].filter(Boolean);
   return target === undefined ? "" : ` to ${target}`;
@@ -151,7 +151,7 @@ export interface VmProgress {
 
 /** Who leaves a node, and who has left it. */
 export interface Departures {
-  /** Evacuations of VMs that have left since this emptying began, newest first: as far as Evacuations are kept. */
+  /** Evacuations of VMs that have left since this drain started, newest first, while Evacuations are kept. */
   readonly gone: readonly EvacuationFacts[];
   /** Evacuations that have not ended, of VMs here. */
   readonly active: readonly EvacuationFacts[];
@@ -190,7 +190,7 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
   return { active, gone: left.toSorted((a, b) => endOf(b) - endOf(a)) };
 }
 
-/** What asks every VM of a node to leave, and leaves the node open to new pods. */
+/** Causes that ask every VM of a node to leave, and leave the node open to new pods. */
 const EMPTYING: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
 const ASKING: ReadonlySet<Cause> = new Set([...EMPTYING, "ApiEviction", "NodeEvacuation"]);
@@ -205,14 +205,14 @@ export function nodeState(
     return active.some(({ spec }) => EMPTYING.has(spec.cause)) ? "Emptying" : "InUse";
   }
   if (here === 0) return "Emptied";
-  // What is left may be pinned: the drain asks for it again and again, and nothing of that is seen in the cluster.
+  // The rest may be pinned: the drain asks again and again, and the cluster shows nothing of that.
   const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING.has(cause));
   return isAsked ? "Emptying" : "Cordoned";
 }
 
 const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;
 
-/** Those that do not get on come before those that do. */
+/** Sorts VMs without progress before the others. */
 function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }
@@ -229,7 +229,7 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   return [...found.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || (a.row.key < b.row.key ? -1 : 1));
 }
 
-/** What left before that left in another emptying: the cordon, else the first that is to leave now. Milliseconds since the epoch. */
+/** Returns the start of this drain in milliseconds since the epoch: the cordon, else its first active Evacuation. */
 function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: readonly EvacuationFacts[]): number {
   const closed = taints.find(({ key }) => key === "node.kubernetes.io/unschedulable" || key === drainTaintKey);
   if (closed?.timeAdded !== undefined) return Date.parse(closed.timeAdded) || 0;

@@ -1,4 +1,4 @@
-/** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
+/** Refusals of the API server itself during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
 import { budgetOf } from "../budget/refusal.ts";
 import type { PodFacts } from "../kube/facts.ts";
 import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
@@ -13,20 +13,20 @@ import { raisedBy } from "./quota-controllers.ts";
 export interface HeldByBudget {
   /** Name of its budget. */
   readonly budget: string;
-  /** Of the replacement that it waits for; absent: no controller makes one. */
+  /** The room for the replacement that it waits for. Absent: no controller makes one. */
   readonly room?: RoomFound;
 }
 
 interface Replacing {
-  /** Those that never go, by UID. */
+  /** Pods that never leave, by UID. */
   readonly held: ReadonlyMap<string, HeldByBudget>;
-  /** Those of a budget that does not let all go at once: what their replacements ask for matters. */
+  /** Pods of a budget that does not allow all evictions at once: the requests of their replacements matter. */
   readonly replaced: readonly PreflightPod[];
 }
 
 /**
- * Of pods that are evicted: their budget lets them go one after the other, each when the replacement of one before it is ready.
- * Replacements of pods without a budget take room away, but keep no pod from going.
+ * Finds evicted pods that their budgets hold: the pods leave one after the other, each when the replacement of an earlier one is ready.
+ * Replacements of pods without a budget take room, but hold no pod.
  */
 export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
   const groups = [...Map.groupBy(evicted, (pod) => budgetOf(pod, f.budgets))].flatMap(([budget, pods]) => {
@@ -60,7 +60,7 @@ function heldBy(budget: string, room: RoomFound | undefined): HeldByBudget {
 interface QuotaFinding {
   /** Absent: no quota refuses the pods that a migration adds. */
   readonly refusal?: string;
-  /** What cannot be judged. */
+  /** Facts that cannot be judged. */
   readonly unknown: readonly string[];
 }
 
@@ -80,7 +80,7 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   if (quotas.length === 0 || targeted.some(({ vmiName }) => vmiName === vmiNameOf(pod))) return { unknown: [] };
   const hotplug = w.pods.filter((one) => isHere(one) && launcherOfHotplug(one)?.uid === pod.uid);
   const added = usageOf([pod, ...hotplug]);
-  // What target pods take now they give back when they have arrived.
+  // Target pods release their quota when the VMs have arrived.
   const isMoving =
     targeted.length > 0 || [...w.vmis, ...w.migratingElsewhere].some((vmi) => isHere(vmi) && vmi.isMigrating);
   const isEnding = w.pods.some((one) => isHere(one) && one !== pod && isEnded(one, w));
@@ -111,7 +111,7 @@ const FOR_OTHERS: readonly string[] = ["Terminating", "BestEffort"];
 
 type Amounts = ReadonlyMap<string, number>;
 
-/** By the names that quotas have for it. Of extended resources only `requests.NAME` is a quota's. */
+/** Sums up usage under the names that quotas use. For extended resources, a quota names only `requests.NAME`. */
 function usageOf(pods: readonly PreflightPod[]): Amounts {
   const usage = new Map<string, number>();
   const add = (name: string, amount: number) => usage.set(name, (usage.get(name) ?? 0) + amount);

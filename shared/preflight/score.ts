@@ -15,7 +15,7 @@ interface Scored {
   readonly pod: PreflightPod;
   readonly nodes: readonly FitNode[];
   readonly board: Board;
-  /** Of all nodes. */
+  /** Labels of all nodes. */
   readonly labelsOf: ReadonlyMap<string, Labels>;
   readonly scoring: "MostAllocated" | undefined;
 }
@@ -154,7 +154,7 @@ function leftOn(name: Name, filled: Filled | undefined): number {
   return filled?.room.get(name) ?? 0;
 }
 
-/** Of pods without requests, the one that is to be placed included. */
+/** Returns the requests assumed for pods without any, including the pod to place. */
 function assumedOf(name: Name, { wishes }: PreflightPod, filled: Filled | undefined): number {
   return (filled?.assumed[name] ?? 0) + (wishes?.assumed[name] ?? 0);
 }

@@ -1,4 +1,4 @@
-/** Will this drain succeed? What happens to every pod of a node, one verdict for all of them, and about how long it takes. */
+/** Predicts a drain: the effect on every pod of a node, one verdict for all of them, and about how long it takes. */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeVerdict, PodOutcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
 import { durationOf } from "./duration.ts";
@@ -28,7 +28,7 @@ export function preflight(f: PreflightFacts): Preflight {
   return concluded({ node: f.node.name, ...(time && { time }), pods, unknown });
 }
 
-/** What is true of all pods together. */
+/** Adds the verdict, the summary and the counts for all pods. */
 export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts">): Preflight {
   const { node, pods, unknown } = found;
   const verdict = verdictOf(pods, unknown);
@@ -99,7 +99,7 @@ function counted(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
-/** What VMs that are to move and replacements ask for, and what is not judged. */
+/** Lists unchecked requirements of moving VMs and of replacements. */
 function notJudged(
   moving: readonly PreflightPod[],
   replaced: readonly PreflightPod[],

@@ -7,7 +7,7 @@ import type { Settings } from "../settings/settings.ts";
 import { eachOf } from "../act/each-of.ts";
 import { perform } from "../act/perform.ts";
 
-/** Where something has happened, as an event says. It only says what to reconcile: the world is read anew. */
+/** The place of a change, as an event names it. It only says what to reconcile: the cluster is read anew. */
 export type ReconcileRequest =
   | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
@@ -32,16 +32,16 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** Of these, what would fail again: it is refused, or the object cannot be understood. */
+  /** Failures among these that would fail again: a request is refused, or the object cannot be understood. */
   readonly refused: number;
   readonly left: number;
-  /** What was done has consequences, or another function was faster: another reconcile is worth it at once. */
+  /** An action has consequences, or another function was faster: another reconcile is worthwhile at once. */
   readonly again: boolean;
   /** Nodes that VMs leave because of pressure: when one of them has left, or cannot, the next one may. */
   readonly pressed: readonly string[];
   /** Names of NodeEvacuations that VMs leave for: likewise. */
   readonly emptied: readonly string[];
-  /** A VM is on its way, or a node is being emptied: another reconcile in some seconds is worth it. */
+  /** A VM moves, or a node is being drained: another reconcile in some seconds is worthwhile. */
   readonly isUnderWay: boolean;
 }
 
@@ -76,7 +76,7 @@ interface Attempt<T> {
   readonly result: Result;
 }
 
-/** What cannot be read is a failure, and the rest is reconciled all the same. */
+/** Does the work. A failed read counts as a failure, and everything else is still reconciled. */
 export async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
   try {
     return { found: await work(), result: NOTHING };

@@ -1,4 +1,4 @@
-/** What is to be done about one VMI: about its Evacuations, its budget and its pods. */
+/** Decides on one VMI: on its Evacuations, its budget and its pods. */
 import { deschedulerSupport } from "../annotations/feature.ts";
 import { areBudgetsWanted, isBudgetDue, ownBudget, planBudgets } from "../budget/budget.ts";
 import { planEvacuations } from "../evacuation/plan.ts";
@@ -37,7 +37,7 @@ export function decideOnVmi(
   const isMoving = evacuations.some((e) => isUnfinished(e) && !isShutdown(e));
   const [vmi] = together(
     () => w.facts.get("virtualmachineinstances", key),
-    // Whatever the VMI shows, if there is one: this saves a round.
+    // This is read for any VMI, and saves a round.
     () => (isMoving ? migrationsOf(key, w.facts) : []),
   );
   const subject: Subject = { ...w, vmi, evacuations, named };

@@ -1,4 +1,4 @@
-/** What is to be done about nodes that events name: pressure and taints. */
+/** Decides on nodes that events name: pressure and taints. */
 import { planByTaint } from "../evacuation/plan.ts";
 import { factsOfNodes } from "../facts/lists.ts";
 import { guard } from "../guard/feature.ts";
@@ -15,7 +15,7 @@ import { hasNoExecuteTaint, launchersOn, ofEach, ofThese } from "./taints.ts";
 
 export interface Decided {
   readonly plans: Plans;
-  /** What the plans know of. */
+  /** The facts of the plans. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 

@@ -18,10 +18,10 @@ import { pressure } from "../pressure/feature.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
-/** What is asked for. */
+/** The input of a reconcile. */
 export interface Asked {
   readonly requests: readonly ReconcileRequest[];
-  /** Of VMIs that are asked for: what their pods and guests show concerns node pressure too. */
+  /** Pods of the requested VMIs: the state of their pods and guests concerns node pressure too. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];

@@ -19,16 +19,16 @@ import { reconcileMaintenance, type Which } from "./reconcile-maintenance.ts";
 import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, vmisOn } from "../kube/requests.ts";
 import { keyOf } from "../kube/objects.ts";
 
-/** What one VM may take in a reconcile of many: a few whose requests get no answer must not use up a tick. */
+/** The time for one VM in a reconcile of many: a few VMs whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;
-/** What one of them writes down, a new Evacuation, a failed attempt or an end, the next one acts on. */
+/** Each round acts on what the one before has written: a new Evacuation, a failed attempt or an end. */
 const MOST_RECONCILES = 4;
 /** Never throws a ClusterError: one VMI's trouble is no other's. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
   const { result } = await attempt(`reconciling VMI ${keyOf(key)}`, deps, async () => {
     for (let i = 0; i < MOST_RECONCILES; i++) {
-      // What the caller knows, and what watches show, is old the second time.
+      // In the second round, the caller's facts and the watches are outdated.
       const { evacuations, plans } = await (i === 0 ? decideFirst(key, known, deps) : decideAgain(key, known, deps));
       const done = await carryOut(plans, deps);
       results.push({ ...done, pressed: pressedBy(evacuations), emptied: emptiedBy(evacuations, done) });
@@ -71,14 +71,14 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   return sum([ofVmis, ofNodes, ...others]);
 }
 
-/** Those that have not ended, and those of which something is left. */
+/** Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
   const uids = new Set(evacuations.filter(isActive).map(({ spec }) => spec.nodeEvacuation?.uid));
   const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
 }
 
-/** Again and again until the next tick: VMs that have left or started to, of all that are on their way; and nodes that are being emptied. */
+/** Reconciles repeatedly until the next tick: moving VMs that have left or started to leave, and nodes that are being drained. */
 export async function reconcileUnderWay(deps: Deps): Promise<Result> {
   const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
   const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");
@@ -166,7 +166,7 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   return sum([...all, await reconcileShield(deps)]);
 }
 
-/** Those that events name, those of nodes that have changed, those whose VMs have; and those that wait for one of these. */
+/** Reconciles NodeEvacuations that events name, whose nodes or VMs have changed, or that wait for one of these. */
 async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }: Result, deps: Deps): Promise<Result> {
   const namesOf = (kind: ReconcileRequest["kind"]) => requests.filter((r) => r.kind === kind).map(({ name }) => name);
   const [names, nodes] = [new Set([...namesOf("NodeEvacuation"), ...emptied]), new Set(namesOf("Node"))];
@@ -187,7 +187,7 @@ async function reconcileNodes(around: Asked, deps: Deps): Promise<Result> {
   return sum([started, await requeue(decided, started, deps), await reconcileVmisOf(forTaints, liveOf(deps))]);
 }
 
-/** What has just been created no watch may have shown yet. */
+/** Reads live, because watches may not show a new object yet. */
 const liveOf = (deps: Deps): Deps => ({ ...deps, watched: undefined });
 
 async function requeue(

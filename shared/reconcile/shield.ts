@@ -1,4 +1,4 @@
-/** What is to be done about the VMs that the shield covers. */
+/** Decides on the VMs that the shield covers. */
 import type { Plans } from "../kube/action.ts";
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";

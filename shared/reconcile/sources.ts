@@ -1,4 +1,4 @@
-/** Where the facts about one VMI come from, and what may be done on each. */
+/** Sources of the facts about one VMI, and the actions that are safe on each. */
 import { decide, decideSafely, type Source } from "../facts/decide.ts";
 import type { Facts, Question } from "../facts/facts.ts";
 import { givenReads, liveReads } from "../facts/reads.ts";
@@ -11,7 +11,7 @@ import { secondsSince } from "../settings/time.ts";
 import type { Deps } from "./carry-out.ts";
 import { decideOnVmi, type VmiDecision } from "./decide-on-vmi.ts";
 
-/** What the caller has read. */
+/** Facts that the caller has read. */
 export interface Known {
   /** The VMI's Evacuations, which were read before. */
   readonly evacuations?: readonly EvacuationFacts[];
@@ -20,7 +20,7 @@ export interface Known {
   readonly reviewed?: Reviewed;
 }
 
-/** What a review has read, all of it at the same time. */
+/** Facts that a review has read, all at the same time. */
 export interface Reviewed {
   readonly vmi: VmiFacts;
   readonly evacuations: readonly EvacuationFacts[];
@@ -45,7 +45,7 @@ function ruleFor(key: NamespacedName, { pods = [] }: Known, { settings, clock, w
   return (facts: Facts) => decideOnVmi(key, pods, { facts, ...moment });
 }
 
-/** What may be old, in the order in which it is asked. */
+/** Returns sources that may be outdated, in the order in which they are tried. */
 function sourcesOf(
   key: NamespacedName,
   { evacuations, pods = [], reviewed }: Known,
@@ -60,7 +60,7 @@ function sourcesOf(
     !isMarkBehind(decision, clock()) && all(isSafeAction)(decision);
   return [
     { reads: shown, isSafe: isOf((action) => isSafeOnCachedFacts(action, "Reconcile")) },
-    // That a VM has moved is decided on a live VMI: it is newer than its Evacuation, whose version the write tests.
+    // A VM's move is decided on a live VMI: it is newer than its Evacuation, whose version the write tests.
     { reads: (question) => (isVmi(question) ? live : shown)(question), isSafe: isOf(isSafeWithLiveVmi) },
   ];
 }

@@ -86,7 +86,10 @@ function isNothingToDo({ plans }: Decided): boolean {
 
 type Requeue = (before: Decided, started: Result, deps: Deps) => Promise<Result>;
 
-/** Also what was there before a gate was switched. Where nodes and pods are watched, nothing is read unless the watches show something to do. */
+/**
+ * Reconciles tainted nodes, including taints from before a gate was enabled. If nodes and pods are watched, nothing is read unless the watches
+ * show something to do.
+ */
 export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Result> {
   const { cluster, clock, watched } = deps;
   const { found, result } = await attempt("reconciling tainted nodes", deps, async () => {

@@ -31,7 +31,7 @@ const Token = z.lazy(() =>
   z.string("expected a token").check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks")),
 );
 
-/** What opens our own endpoints. People make these up, and short ones can be guessed. */
+/** A token for Lifeboat's own endpoints. People invent these tokens, and short ones can be guessed. */
 export const EndpointToken = z.lazy(() =>
   z
     .string("expected a token")
@@ -45,7 +45,7 @@ const EndpointTokens = z.lazy(() =>
   ),
 );
 
-/** What every request says itself; twice, `Authorization` and `authorization` would be joined to nonsense. */
+/** Headers that every request sets itself. A second `authorization` would be joined to `Authorization`, and both would be invalid. */
 const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
 const HeaderName = z.lazy(() =>
   z.string().check(

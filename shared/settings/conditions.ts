@@ -1,4 +1,4 @@
-/** What the status of the LifeboatConfiguration says about it. */
+/** The conditions in the status of the LifeboatConfiguration. */
 import type { Action } from "../kube/action.ts";
 import type { CredentialVerdict } from "./credential.ts";
 import { judgeCertificate } from "./certificate.ts";
@@ -67,7 +67,7 @@ function permitted({ lacking }: ConfigurationFindings): Verdict {
     : { type, status: "False", reason: "Forbidden", message: `the service account may not ${lacking.join(", ")}` };
 }
 
-/** Where the token is not accepted, no condition can be written either: `False` is about a token that is about to be. */
+/** Reports on the token. If the token is not accepted, no condition can be written: `False` is about a token that is about to expire. */
 function credentialsValid({ credential: { ok, reason, message } }: ConfigurationFindings): Verdict {
   return { type: "CredentialsValid", status: ok ? "True" : "False", reason, message };
 }
@@ -108,7 +108,7 @@ function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undef
   return observed?.conditions.find(({ type, status }) => type === "ReviewsDecided" && status === "False");
 }
 
-/** Of full scans: it is True again where none has been left undecided since the last one. */
+/** Returns the condition of a full scan: True again if no review has been undecided for a while. */
 function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   const type = "ReviewsDecided";
   const seen = undecidedOf(observed);
@@ -123,7 +123,7 @@ function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   };
 }
 
-/** Of the review itself: its time stands in `lastTransitionTime`, that of the last one. */
+/** Records an undecided review. `lastTransitionTime` has the time of the last one. */
 export function reportUndecided(observed: ConfigurationObserved, why: string, now: Date): readonly Action[] {
   const seen = undecidedOf(observed);
   if (seen !== undefined && secondsSince(seen.lastTransitionTime, now) < RENEWED_SECONDS) return [];

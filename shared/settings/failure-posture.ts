@@ -1,4 +1,4 @@
-/** What Lifeboat answers when it cannot learn the facts. At a 5xx the API server applies failurePolicy, as when Lifeboat is down. */
+/** Lifeboat's answers when it cannot learn the facts. At a 5xx the API server applies failurePolicy, as when Lifeboat is down. */
 import type { PodFacts } from "../kube/facts.ts";
 import { isOfLiveVm } from "../kube/objects.ts";
 
@@ -35,7 +35,7 @@ export function undecidedMessage(request: "eviction" | "deletion", what: string,
 
 const UNDECIDED = "cannot decide on the";
 
-/** Whether a refusal is of that kind. What it refused may have been done: an answer to Lifeboat may have been lost. */
+/** Returns whether a refusal says that it is undecided. The refused action may have happened, because an answer to Lifeboat can be lost. */
 export function saysUndecided(words: string): boolean {
   return words.startsWith(UNDECIDED);
 }

@@ -21,7 +21,7 @@ export interface Feature {
   readonly needs?: VersionRow;
   /** A feature gate of KubeVirt's that has to be on. */
   readonly kubevirtGate?: string;
-  /** What a Worker without the relay does too late. */
+  /** Work that a Worker without the relay does too late. */
   readonly withoutRelay?: string;
   /** Events that only this feature records. */
   readonly events?: readonly EventReason[];
@@ -43,7 +43,7 @@ export function grant(verb: string, of: string, without: string, more: Partial<R
   return { verb, group, resource, ...more, without };
 }
 
-/** What a check may read. A read that fails throws, and the doctor says so. */
+/** Facts that a check may read. A read that fails throws, and the doctor says so. */
 export interface Examined {
   readonly settings: Settings;
   readonly permissions: () => Promise<Finding>;

@@ -1,4 +1,4 @@
-/** What a check of `lifeboat doctor` finds. */
+/** A finding of a check of `lifeboat doctor`. */
 /** `unread`: what it depends on could not be read, so it may have failed. */
 export type Status = "ok" | "warning" | "failed" | "unread";
 

@@ -22,7 +22,10 @@ export const GUARD_CAUSES = [
   "NodeTermination",
 ] as const satisfies readonly GuardCause[];
 
-/** Causes of deletions that the guard's webhook reviews. Those for a node's taint a policy of the API server refuses, and Lifeboat finds them itself. */
+/**
+ * Causes of deletions that the guard's webhook reviews. For a node's taint, a policy of the API server refuses deletions, and Lifeboat finds them
+ * itself.
+ */
 export type ReviewedCause = Exclude<GuardCause, "NoExecuteTaint">;
 
 export function isReviewed(cause: GuardCause): cause is ReviewedCause {

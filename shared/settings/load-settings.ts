@@ -1,5 +1,6 @@
 /**
- * A cluster's settings, with a short cache. What cannot be read counts as last seen: a gate taken for off would allow what a guard refuses.
+ * A cluster's settings, with a short cache. If settings cannot be read, the last known ones count: a gate taken for off would allow what a guard
+ * refuses.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";

@@ -1,7 +1,7 @@
-/** What is wrong with a configuration: which key, and what was expected there. Never the value, which may be a secret. */
+/** A problem of a configuration: which key, and what was expected there. It never contains the value, which may be a secret. */
 import * as z from "zod/mini";
 
-/** Where a schema has no message of its own. Zod's English is as long as a whole endpoint, and says what was received, too. */
+/** The message if a schema has none of its own. Zod's own texts can be long, and repeat what was received. */
 z.config({ localeError: expectation });
 
 function expectation(issue: z.core.$ZodRawIssue): string {
@@ -38,7 +38,7 @@ function measureOf({ origin }: { readonly origin: string }): string {
 export interface ConfigProblem {
   /** Path of the key, as in `CLUSTERS.prod.server`. */
   readonly field: string;
-  /** What was expected. */
+  /** The expected value, in words. */
   readonly message: string;
 }
 
@@ -60,7 +60,7 @@ function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProbl
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: "unknown key" }));
   }
-  // What is wrong with a key of a record, rather than that one is wrong.
+  // Reports what is wrong with the key of a record, rather than only that it is wrong.
   const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;
   return [{ field: at(issue.path), message }];
 }

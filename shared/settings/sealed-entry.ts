@@ -22,7 +22,7 @@ export async function seal(text: string, name: string, key: Uint8Array<ArrayBuff
   return `v1.${encodeBase64Url(iv.buffer)}.${encodeBase64Url(sealed).replaceAll("=", "")}`;
 }
 
-/** What was sealed under this name, with one of the keys. */
+/** Returns the text that was sealed under this name with one of the keys. */
 export async function unseal(
   sealed: string,
   name: string,
@@ -64,7 +64,7 @@ function imported(key: Uint8Array<ArrayBuffer>) {
   return crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** Of base64 or base64url. */
+/** Decodes base64 or base64url. */
 function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return decodeBase64Url(text);

@@ -1,4 +1,4 @@
-/** What an administrator may set: each field once, with its kind and default, from which types, parser and the definition's check come. */
+/** The administrator's settings: each field once, with its kind and default. Types, parser and the definition's check are made from these. */
 
 export const FEATURE_GATES = [
   "DeschedulerSupport",
@@ -82,14 +82,14 @@ export const SCHEMA = {
   shield: section({
     /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show; 0: no VM is covered. */
     maxPodGracePeriodSeconds: seconds(0),
-    /** What a guest needs to shut down in order. */
+    /** The time that a guest needs to shut down in order. */
     shutdownSeconds: seconds(90),
   }),
   maintenance: section({
     /** How long what became of each VM is kept after a maintenance has ended. */
     historySeconds: seconds(30 * DAY_SECONDS, 90 * DAY_SECONDS),
   }),
-  /** Seconds from the beginning of a cycle to that of the next; 0: only when asked. */
+  /** Seconds from the start of a cycle to the start of the next. 0: only on request. */
   descheduling: section({ intervalSeconds: seconds(0) }),
 } as const satisfies Fields;
 
@@ -101,7 +101,7 @@ type ValueOf<F> = F extends { readonly kind: "section"; readonly fields: infer S
       ? readonly string[]
       : number;
 
-/** What is set, with every field. */
+/** The settings, with every field. */
 export type Values<F> = { readonly [K in keyof F]: ValueOf<F[K]> };
 export type OwnSettings = Values<typeof SCHEMA>;
 

@@ -2,7 +2,7 @@
 import type { Facts } from "../facts/facts.ts";
 import type { Settings } from "./settings.ts";
 
-/** What every decision knows besides its facts. */
+/** Facts that every decision has besides its own. */
 export interface Moment {
   readonly settings: Settings;
   readonly now: Date;

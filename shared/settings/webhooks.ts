@@ -26,7 +26,7 @@ export interface WebhookExpectation {
 
 export interface WebhookState {
   readonly endpoint: WebhookEndpoint;
-  /** What keeps the API server from asking. */
+  /** Why the API server does not ask Lifeboat. */
   readonly problem?: { readonly reason: "WebhookMissing" | "WebhookMisconfigured"; readonly message: string };
   /** The validity of the certificate that the API server is shown, and of the authority that it trusts. */
   readonly chain?: readonly Validity[];
@@ -69,7 +69,7 @@ function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, token
   return isKnown ? [] : ["the token in its path is not a webhookToken of this cluster"];
 }
 
-/** What is before `/clusters`, the cluster, the endpoint, the token. */
+/** The path: a prefix, `/clusters`, the cluster, the endpoint, the token. */
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
 
 /** Undefined: it leads to no endpoint of Lifeboat's. Holds the token. */

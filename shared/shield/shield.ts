@@ -16,7 +16,7 @@ import { isFinal } from "../kube/objects.ts";
 export const MIN_GRACE_SECONDS = 300;
 /** With less time there is hardly a move that it would help. */
 const MIN_HOLD_SECONDS = 60;
-/** What the launcher adds to the guest's grace period before it destroys the guest. */
+/** The time that the launcher adds to the guest's grace period before it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
 /** A label may come off so late: a tick is a minute, and then there are requests to send. */
 const LATE_SECONDS = 75;
@@ -44,7 +44,7 @@ export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Nodes under pressure, with their VMs. */
   readonly pressured: readonly { readonly vmsOnNode: readonly { readonly vmi: VmiFacts }[] }[];
-  /** Of these VMIs, ended ones included. */
+  /** Evacuations of these VMIs, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
 }

@@ -10,7 +10,7 @@ export function namesText(rows: readonly NodeRow[]): string {
   return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Names nodes that are being emptied, with what the first one says. */
+/** Names nodes that are being drained, with the message of the first. */
 export function waitsFor(active: readonly NodeRow[]): string {
   const [first] = active;
   const said = first?.message === undefined || first.message === "" ? "" : `: ${first.message}`;

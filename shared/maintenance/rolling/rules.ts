@@ -1,4 +1,4 @@
-/** What comes next for a RollingMaintenance: the first rule that applies says phase, message and actions. */
+/** The next step of a RollingMaintenance: the first rule that applies says phase, message and actions. */
 import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
 import { named } from "../../kube/objects.ts";
@@ -43,7 +43,7 @@ export function nextOfRolling(uid: string, facts: Facts, moment: Moment) {
   return { rm, next: "Nothing" as const };
 }
 
-/** It has ended: only what becomes of VMs that were still on their way is added. */
+/** It has ended. Only outcomes of VMs that were still moving are added. */
 function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined {
   if (!hasRollingEnded(rm)) return undefined;
   const { phase = "Completed", message = "" } = rm.status;

@@ -1,4 +1,4 @@
-/** What is written into the status of a RollingMaintenance, and when: what a reader sees changed, at most once in two seconds. */
+/** Writes the status of a RollingMaintenance: only if a reader sees a change, and at most once in two seconds. */
 import {
   ROLLING_BOUNDS as BOUNDS,
   ROLLING_END_PHASES,

@@ -1,4 +1,4 @@
-/** What is known when a RollingMaintenance is decided on, and the shape of what is decided. */
+/** The facts for decisions on a RollingMaintenance, and the shape of a decision. */
 import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
@@ -47,7 +47,7 @@ export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_EMPTIED.includ
 export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 
-/** Whether the node is not in service: it is being emptied, or it is empty and not back. */
+/** Returns whether the node is out of service: it is being drained, or it is drained and not back. */
 export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFacts, "spec">): boolean {
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
 }
@@ -69,7 +69,7 @@ export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenan
   return { ...ne, spec: { ...ne.spec, intent, progress: rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress } };
 }
 
-/** Whether a look at it may find something to do: it has not ended, or the outcome of some VM is open. */
+/** Returns whether a reconcile may find something to do: it has not ended, or the outcome of some VM is open. */
 export function isRollingOpen(rm: RollingMaintenanceFacts, nodeEvacuations: readonly NodeEvacuationFacts[]): boolean {
   if (!hasRollingEnded(rm)) return true;
   return rm.status.nodes.some((row) => {
