@@ -9,12 +9,12 @@ import { LeftOut, NIGHTLY, PATIENCE, SIMULATED_ONLY } from "./test/support/setup
 const PURE = ["test/decide/**/*.test.ts"];
 /** Tests of promises that only a Worker makes: several clusters, an endpoint for relays and node agents. */
 const WORKER_ONLY = process.env["LIFEBOAT_FORM"] === "in-cluster" ? ["test/live/worker/**"] : [];
-/** What starts a simulated cluster and a Worker of its own, whatever form and control plane are chosen. */
+/** Tests that start their own simulated cluster and Worker, in every form and with every control plane. */
 const OWN = ["chaos/**", "cli/**", "demo/**", "fuzz.test.ts", "page/**"].map((files) => `test/live/${files}`);
 const LEFT_OUT = [...WORKER_ONLY, ...(IS_REAL || WORKER_ONLY.length > 0 ? OWN : [])];
 const TIMEOUT_MS = 60_000 * PATIENCE;
 
-// Of forks and of the programs that tests start: loading the same modules is a quarter of what they do.
+// Caches compiled modules of forks and of the programs that tests start, which spend a quarter of their time on loading.
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL(".build/compile-cache", import.meta.url));
 /** Node loads TypeScript itself, as it does for every command here, in a fraction of the time. No test replaces a module. */
 const experimental = { viteModuleRunner: false, nodeLoader: false };
