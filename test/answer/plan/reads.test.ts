@@ -1,0 +1,44 @@
+/** What a plan reads: lists alone. Without one of them it says what it cannot judge. */
+import { expect, test } from "vitest";
+import { observePlan } from "../../../shared/plan/read.ts";
+import { NOW, settings } from "../../support/fixtures.ts";
+import { connectToOneVm } from "../../support/client.ts";
+import { status } from "../../support/answers.ts";
+import type { Answers } from "../../support/cluster/one-vm.ts";
+
+const forbidden = status(403, "Forbidden");
+
+async function read(answers: Answers = {}) {
+  const { cluster, requests } = connectToOneVm(answers, () => undefined);
+  const facts = await observePlan({ cluster, settings: settings(), now: NOW });
+  return { facts, requests };
+}
+
+/** The one pod here does not say when it was created. */
+const ODD = "1 pods that cannot be understood";
+
+test("one list of each kind, and nothing is written; objects that cannot be understood are counted", async () => {
+  const { facts, requests } = await read();
+  expect(facts.unread).toEqual([ODD]);
+  expect(requests.every((request) => JSON.stringify(request).includes("list"))).toBe(true);
+  expect(new Set(requests.map((request) => JSON.stringify(request))).size).toBe(requests.length);
+});
+
+// prettier-ignore
+test.each([
+  ["poddisruptionbudgets",            "whether disruption budgets hold pods"],
+  ["resourcequotas",                  "whether quotas refuse target pods"],
+  ["persistentvolumes",               "which nodes reach the volumes"],
+  ["virtualmachines",                 "what owners have said, and whether VMs start again"],
+  ["virtualmachineinstancemigrations","which migrations have succeeded or failed"],
+  ["evacuations",                     "which evacuations have failed"],
+])("who may not list %s learns what is not judged", async (kind, what) => {
+  const { facts } = await read({ [`list ${kind}`]: forbidden });
+  expect(facts.unread).toEqual([ODD, `${what}: you may not list ${kind}`]);
+  // A fact that was not read is not taken for absent.
+  if (kind === "virtualmachines") expect(facts.vms).toEqual(new Map());
+});
+
+test.each(["nodes", "pods", "virtualmachineinstances"])("without %s there is no plan", async (kind) => {
+  await expect(read({ [`list ${kind}`]: forbidden })).rejects.toThrow();
+});
