@@ -9,9 +9,13 @@ import { readForecast } from "../../../shared/maintenance/read.ts";
 import { Failed, UsageError } from "../failed.ts";
 import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
+import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import type { Host } from "../host.ts";
 import { timeLines, timeOf, TIMES, timesOf } from "../time.ts";
+import { jsonOf } from "../plan/data.ts";
+import { rehearse } from "../plan/plan.ts";
+import { printPlan } from "../plan/table.ts";
+import { printData } from "../print.ts";
 import { follow } from "./follow.ts";
 import { countOf, type Options, rollingSpec, specOf, START_IF } from "./options.ts";
 import { createSeveral, followSeveral, joinedOf } from "./several.ts";
@@ -31,7 +35,7 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
     )
     .argument("[nodes...]", "or --selector", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
-    .option("--dry-run", "end after the preflight")
+    .option("--dry-run", "end after the preflight; of several nodes as lifeboat plan")
     .option(...YES)
     .addOption(new Option("--at <time>", `when it begins: ${TIMES}`).argParser(timeOf))
     .addOption(new Option("--until <time>", "when it is given up, and the node uncordoned, likewise").argParser(timeOf))
@@ -61,6 +65,7 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
         const spec = specOf(options, times);
         const connection = options.dryRun ? connect() : connectToChange();
         const nodes = await nodesOf(named, options.selector, connection);
+        if (options.dryRun && nodes.length > 1) return await dryRunOf(nodes, spec, options, { connection, host });
         const all = await connection.cluster().list("nodeevacuations");
         const plans = plansOf(nodes, spec, host.now(), all);
         const several = nodes.length > 1 ? await joinedOf(nodes, { connection, host }) : undefined;
@@ -100,6 +105,23 @@ function plansOf(
     const known = all.find((one) => one.spec.nodeName === node && !hasEnded(one));
     return { node, known, manifest: newNodeEvacuation(node, now, spec).manifest };
   });
+}
+
+/** Rehearses the drain of several nodes, as `lifeboat plan` does. */
+async function dryRunOf(
+  nodes: readonly string[],
+  spec: ReturnType<typeof specOf>,
+  options: Options,
+  w: With,
+): Promise<ExitCode> {
+  const now = w.host.now();
+  const { spec: template } = factsOf(newNodeEvacuation(nodes[0] ?? "", now, spec).manifest);
+  const { at, until, maxUnavailable: parallel = 1 } = options;
+  const asked = { nodes, order: "given", parallel, template, at: at?.(now) ?? now, until: until?.(now) } as const;
+  const found = await rehearse(asked, w);
+  if (options.output === "json") printData(jsonOf(found), "json", w.host);
+  else printPlan(found, options.output === "wide", w.host);
+  return EXIT_OF[found.verdict];
 }
 
 /** Nodes whose drain is judged before it is asked for. */

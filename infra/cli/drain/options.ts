@@ -21,6 +21,7 @@ export interface Options {
   readonly whenNodeFails?: "Stop" | "Continue" | undefined;
   readonly nextNode?: "WhenUncordoned" | "WhenEvacuated" | undefined;
   readonly nodeTimeout?: number | undefined;
+  readonly output?: "json" | "wide" | undefined;
 }
 
 export const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;

@@ -1,6 +1,7 @@
 /** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { load } from "js-yaml";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { configureLifeboat } from "../../../infra/lab/stage/apply.ts";
@@ -127,6 +128,15 @@ describe("plan", () => {
       evidence: { classes: [{ proof: "Unproven" }] },
       unread: [],
     });
+  });
+
+  test("drain --dry-run of several nodes prints the same, and creates nothing", async () => {
+    const [planned, drained] = [
+      await call("plan node01 node02 --at 22:00"),
+      await call("drain node01 node02 --dry-run --at 22:00"),
+    ];
+    expect(drained).toMatchObject({ code: 3, out: planned.out });
+    expect((await stage.client.list(nodeEvacuations)).items).toEqual([]);
   });
 
   test("given a node that does not exist, it says so: 1", async () => {
