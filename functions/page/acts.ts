@@ -53,7 +53,7 @@ function ofVm(verb: string, { namespace, name }: NamespacedName): string {
 }
 
 function retry({ status }: EvacuationFacts, key: NamespacedName): Act {
-  const effect = html`The next attempt begins now. The last one failed: ${isolated(status.message)}`;
+  const effect = html`The next attempt starts now. The last one failed: ${isolated(status.message)}`;
   return { name: "Try again now", effect, command: ofVm("retry", key) };
 }
 
@@ -75,13 +75,13 @@ function evacuate(key: NamespacedName): Act {
 /** Lists the ways to drain a node that no NodeEvacuation drains. `pinned`: VMs of it cannot move. */
 export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const drain: Act = {
-    name: "Empty this node",
+    name: "Drain this node",
     effect:
       "Lifeboat cordons the node, migrates its VMs, and then evicts its other pods. The command shows the verdict first. --at TIME starts it later.",
     command: shellLine("lifeboat", "drain", node),
   };
   const restart: Act = {
-    name: "Empty it, and restart the VMs that cannot move",
+    name: "Drain it, and restart the VMs that cannot move",
     effect:
       "These VMs are restarted on other nodes. --when-blocked ShutDown stops them until the node takes pods again.",
     command: shellLine("lifeboat", "drain", node, "--when-blocked", "Restart"),
@@ -95,7 +95,7 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
   const node = spec.nodeName;
   const pause: Act = {
     name: "Pause",
-    effect: "Nothing new begins, and what moves continues. The node stays cordoned.",
+    effect: "Nothing new starts; running migrations continue. The node stays cordoned.",
     command: shellLine("lifeboat", "pause", node),
   };
   const resume: Act = {
@@ -105,7 +105,7 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
   };
   const cancel: Act = {
     name: "Cancel the maintenance",
-    effect: "What moves continues, the rest stays, and the node takes pods again if Lifeboat cordoned it.",
+    effect: "Running migrations continue, other VMs stay, and the node takes pods again if Lifeboat cordoned it.",
     command: shellLine("lifeboat", "cancel", `node/${node}`),
   };
   return [spec.progress === "Paused" ? resume : pause, cancel];
@@ -130,7 +130,7 @@ export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly
     name: isPaused ? "Resume" : "Pause",
     effect: isPaused
       ? "The nodes that are left are emptied."
-      : "No further node starts, and nothing new begins on those that have.",
+      : "No further node starts, and nothing new starts on those that have.",
     command: patch({ progress: isPaused ? "Running" : "Paused" }),
   };
   const cancel: Act = {

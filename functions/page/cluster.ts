@@ -79,9 +79,9 @@ function verdictOn(lines: readonly NodeLine[], sorted: Sorted, problems: readonl
     ...(wrong > 0 ? [`Lifeboat has ${counted(wrong, "problem")} here`] : []),
     ...(attention > 0 ? [`${counted(attention, "VM", ["needs", "need"])} attention`] : []),
     ...(emptying.length > 0
-      ? [`${counted(emptying.length, "node", ["is", "are"])} being emptied${blockedAmong(stuck, emptying.length)}`]
+      ? [`${counted(emptying.length, "node", ["is", "are"])} being drained${blockedAmong(stuck, emptying.length)}`]
       : []),
-    ...(moving > 0 ? [`${counted(moving, "VM", ["is", "are"])} on the move`] : []),
+    ...(moving > 0 ? [`${counted(moving, "VM", ["is", "are"])} moving`] : []),
   ];
   const size = counted(lines.length, "node");
   return parts.length === 0 ? `All is quiet: ${size}.` : `${parts.join(", ")}. ${size}.`;

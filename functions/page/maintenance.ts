@@ -96,13 +96,13 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
 
 /** The status follows the spec at Lifeboat's next look, which may be a minute later. `node`: undefined where it is not known. */
 function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
-  const { phase, startTime, message = "Lifeboat has not looked at it yet" } = status;
+  const { phase, startTime, message = "Lifeboat has not read it yet" } = status;
   if (hasEnded({ status })) return isolated(sentence(message));
-  if (spec.intent === "Withdrawn") return "It is cancelled. What moves continues, the rest stays.";
+  if (spec.intent === "Withdrawn") return "It is cancelled. Running migrations continue, other VMs stay.";
   if (spec.progress === "Paused") {
     return startTime === undefined
       ? "A person has paused it. It has not started."
-      : "A person has paused it: nothing new begins, and what moves continues.";
+      : "A person has paused it: nothing new starts; running migrations continue.";
   }
   // On a node that is cordoned, only a person pauses it.
   const isResumed = phase === "Paused" && (startTime === undefined || node?.unschedulable === true);

@@ -47,7 +47,7 @@ function howItMoves({ verdict: { room }, vmi }: Subject): Html | "" {
   return isolated(
     vmi?.evacuationNodeName === undefined
       ? `A drain moves it to another node${where}`
-      : `It waits for its migration to begin${where}`,
+      : `It waits for its migration to start${where}`,
   );
 }
 

@@ -115,7 +115,7 @@ const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
 };
 
 const STATES: Readonly<Record<NodeState, Labelled>> = {
-  Emptying: ["Being emptied", "busy"],
+  Emptying: ["Being drained", "busy"],
   Emptied: ["Empty of VMs", "good"],
   Cordoned: ["Cordoned", "warn"],
   InUse: ["In use", "quiet"],
@@ -201,6 +201,6 @@ function preflightPart({ preflight: { verdict, summary, unknown, time }, at, pro
     </h2>
     <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(at, now)}.</span></p>
     ${time === undefined ? "" : html`<p>${sentence(timeText(time))}</p>`}
-    ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not looked at: ${isolated(unknown.join("; "))}.</p>`}
+    ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not checked: ${isolated(unknown.join("; "))}.</p>`}
   </section>`;
 }

@@ -147,7 +147,7 @@ export function nodeTable(lines: readonly NodeLine[], cluster: string): Html {
 
 function stateCell({ state, conditions }: NodeLine): Html {
   const isUsual = conditions.length === 0 && state !== "Emptying";
-  return html`${state === "Emptying" ? badge("Being emptied", "busy") : ""}
+  return html`${state === "Emptying" ? badge("Being drained", "busy") : ""}
   ${isUsual ? badge("Ready", "good") : conditions.map((one) => html`${badge(...one)} `)}`;
 }
 

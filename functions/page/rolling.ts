@@ -74,7 +74,7 @@ function phaseBadge({ status: { phase = "Scheduled" } }: RollingMaintenanceFacts
   return badge(phase, MOODS[phase]);
 }
 
-/** Those that have not ended; first those that need a person. */
+/** Renders the RollingMaintenances that have not ended. The ones that need a person come first. */
 export function rollingTable(all: readonly RollingMaintenanceFacts[], cluster: string, now: Date): Html {
   const columns: readonly Column<RollingMaintenanceFacts>[] = [
     { head: "Name", cell: ({ name }) => rollingLink(cluster, name) },
@@ -91,7 +91,7 @@ function rankOf({ status: { phase = "Scheduled" } }: RollingMaintenanceFacts): n
   return Object.keys(MOODS).indexOf(phase);
 }
 
-const UNSEEN = "Lifeboat has not looked at it yet";
+const UNSEEN = "Lifeboat has not read it yet";
 
 function doneOf({ status: { nodeCounts: counts } }: RollingMaintenanceFacts): string {
   return counts === undefined ? "" : `${counts.evacuated} of ${counts.total} done`;

@@ -169,10 +169,10 @@ const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: st
   NoToken:    ["No token", "Enter the token that opens the cluster."],
   NoCluster:  ["No cluster", "Enter the name of the cluster, as Lifeboat's configuration has it."],
   CookieFull: ["The cookie is full", "Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first, then sign in to the ones you need."],
-  NotForPage: ["That token is not for this page", "Its audience has to be lifeboat, and nothing else: a token that opens an API server has no business here."],
-  Unknown:    ["That did not open it", "There is no such cluster, or the token is not one of its tokens or has ended, or the cluster cannot be asked about it now. The log of Lifeboat says more."],
+  NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],
+  Unknown:    ["The token was not accepted", "There is no such cluster, or the token is not one of its tokens or has ended, or the cluster cannot be asked about it now. The log of Lifeboat says more."],
   TooMany:    ["Too many sign in at the same time", "Try again in a moment."],
-  MayNotLook: ["You may not look", "You may not list evacuations, node evacuations, nodes, pods and virtual machine instances in the whole cluster."],
+  MayNotLook: ["You may not view this cluster", "You may not list evacuations, node evacuations, nodes, pods and virtual machine instances in the whole cluster."],
 };
 
 function signInPage({ cluster, to, failure }: SignInView): Html {

@@ -1,4 +1,4 @@
-/** When the nodes of a RollingMaintenance are emptied: the plan, and what has happened. */
+/** The time line of a RollingMaintenance: the planned drains of its nodes, and what has happened. */
 import type { NodeRow, RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 
 /** Milliseconds since the epoch. */

@@ -103,8 +103,8 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
 /** The most important, in a sentence or two. */
 function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date): Html | string {
   const { vmi, migration } = view;
-  if (vmi === undefined) return "The VM does not run. What is left is its past.";
-  if (isFinal(vmi)) return "The VM has ended. What is left is its past.";
+  if (vmi === undefined) return "The VM does not run. This page shows its history.";
+  if (isFinal(vmi)) return "The VM has ended. This page shows its history.";
   if (current === undefined && migration !== undefined) return isolated(sentence(movesText(migration)));
   if (current === undefined) return `The VM stays where it is. ${onEviction(view).outcome}`;
   const { spec, status } = current;
@@ -170,7 +170,7 @@ function vmPart({ settings, pod, migration }: VmView, vmi: VmiFacts, { cluster, 
       ["Can migrate", migratable ? "yes" : html`no: ${isolated([reason, message].filter(Boolean).join(": "))}`],
       ["Last moved", vmi.movedAt === undefined ? "" : html`${ago(vmi.movedAt, now)}${took}`],
       ["Migration", migration === undefined ? "" : isolated(called(migration))],
-      ["Backup", vmi.backup === undefined ? "" : html`${isolated(vmi.backup)} is in progress: no migration begins`],
+      ["Backup", vmi.backup === undefined ? "" : html`${isolated(vmi.backup)} is in progress: no migration starts`],
       ["Pod", isolated(pod?.name)],
     ])}
     ${cooldown === undefined ? "" : html`<p>${isolated(sentence(cooldown))}</p>`}

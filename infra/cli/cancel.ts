@@ -62,7 +62,7 @@ async function cancelVm(name: string, connect: () => Connection, host: Host): Pr
 function withdrawn(cancelling: Exclude<Cancelling, { readonly result: "NotEvacuating" }>, taint: string) {
   if (cancelling.result === "Withdrawn") return cancelling.evacuations;
   const { node } = cancelling;
-  const why = `node "${node}" carries the drain taint ${taint}, which would begin it again`;
+  const why = `node "${node}" carries the drain taint ${taint}, which would start it again`;
   throw new Failed(`${why}: kubectl taint node ${node} ${taint}- first`);
 }
 

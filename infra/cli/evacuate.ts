@@ -87,7 +87,7 @@ async function startedOf(
   }
 }
 
-/** What is the matter with it may explain why there is nothing to do. */
+/** Names the newest Evacuation and its phase, which may explain why there is nothing to do. */
 export async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
   const evacuations = await evacuationsOf(key, connection.cluster());
   const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
@@ -144,8 +144,8 @@ export async function followVm(
     const seconds = isTakenUp(found) ? 0 : (host.now().getTime() - began) / 1000;
     if (seconds > SILENT_SECONDS) say(WAITING);
     if (seconds > TAKEN_UP_SECONDS) {
-      const nothing = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks.`;
-      throw new Failed(`${nothing} The Evacuation stays: Lifeboat takes it up when it runs.`);
+      const nothing = `Lifeboat has not reacted for ${TAKEN_UP_SECONDS} s. Check with \`lifeboat doctor\` whether it runs.`;
+      throw new Failed(`${nothing} The Evacuation stays, and Lifeboat acts on it once it runs.`);
     }
     await host.wait(POLL_MS);
   }

@@ -10,7 +10,7 @@ import { SELECTOR } from "./preflight.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
 export const pause: Add = (program, call) => {
-  const about = "Nothing new begins on these nodes: what moves continues, and the nodes stay cordoned.";
+  const about = "Nothing new starts on these nodes. Running migrations continue, and the nodes stay cordoned.";
   changing(program, { change: "pause", about }, call);
 };
 
@@ -96,7 +96,7 @@ export async function cancelMaintenance(targets: Targets, { connection, host }: 
     isSaid = seconds > SILENT_SECONDS;
     if (seconds > SEEN_SECONDS) {
       throw new Failed(
-        `nothing has taken this up for ${SEEN_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks.`,
+        `Lifeboat has not reacted for ${SEEN_SECONDS} s. Check with \`lifeboat doctor\` whether it runs.`,
       );
     }
     await host.wait(POLL_MS);

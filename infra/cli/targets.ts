@@ -55,7 +55,7 @@ export async function targetsOf({ words, selector, isOver = false }: Asked, conn
     nodeEvacuations: [...new Set(found.flatMap(({ nodeEvacuations }) => nodeEvacuations))],
     rolling: [...new Set(found.flatMap(({ rolling }) => rolling))],
   };
-  // Of many nodes with the labels, some may have none.
+  // If many nodes have the labels, some of them may have none.
   const missing = found.findIndex(({ nodeEvacuations, rolling }) => nodeEvacuations.length + rolling.length === 0);
   const isNone = targets.nodeEvacuations.length + targets.rolling.length === 0;
   if (isNone || (selector === undefined && missing >= 0)) {

@@ -47,7 +47,7 @@ export function timesOf(
 /** Says in full when it begins and ends, for a person to read before they agree. */
 export function timeLines({ notBefore, notAfter }: Times, now: Date): readonly string[] {
   return [
-    ...(notBefore === undefined ? [] : [`begins ${fullTime(notBefore, now)}`]),
+    ...(notBefore === undefined ? [] : [`starts ${fullTime(notBefore, now)}`]),
     ...(notAfter === undefined ? [] : [`is given up ${fullTime(notAfter, now)}`]),
   ];
 }

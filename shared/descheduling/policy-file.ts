@@ -170,7 +170,7 @@ const PolicyFile = z.lazy(() =>
       maxNoOfPodsEvacuationsPerNode: z.exactOptional(CountArgument),
       maxNoOfPodsEvacuationsPerNamespace: z.exactOptional(CountArgument),
       maxEvacuationRequestTTL: z._default(Duration, 600).check(z.positive("expected more than 0")),
-      evictionMessagePrefixes: listArgument(text("expected the beginning of a message")),
+      evictionMessagePrefixes: listArgument(text("expected the start of a message")),
       evictionFailureEventNotification: flag(false),
       gracePeriodSeconds: z.exactOptional(CountArgument),
       profiles: listArgument(ProfileFile),

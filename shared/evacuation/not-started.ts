@@ -74,7 +74,7 @@ const UNANSWERED_SECONDS = 10;
 
 function notLookedAt({ name, phase, createdAt }: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
   if (phase !== "" || secondsSince(createdAt, w.now) < UNANSWERED_SECONDS) return undefined;
-  const message = `KubeVirt has not looked at migration ${name} since it was created: virt-controller does not run, or is far behind`;
+  const message = `KubeVirt has not acted on migration ${name} since it was created: virt-controller does not run, or is far behind`;
   return { reason: "KubeVirtNotAnswering", message };
 }
 

@@ -22,7 +22,7 @@ const CHANGES = {
 } as const;
 export type Change = keyof typeof CHANGES;
 
-/** Of several nodes. */
+/** Returns a RollingMaintenance of several nodes. */
 export function newRollingMaintenance(names: readonly string[], now: Date, spec: object) {
   const name = derivedName(
     "",

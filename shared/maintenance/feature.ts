@@ -12,9 +12,9 @@ export const maintenance = {
   gates: [],
   manifests: ["maintenance"],
   permissions: [
-    grant("create", "lifeboat.dev/nodeevacuations", "no node of a RollingMaintenance is emptied"),
+    grant("create", "lifeboat.dev/nodeevacuations", "no node of a RollingMaintenance is drained"),
     grant("patch", "nodes", "no NodeEvacuation starts: it cannot cordon its node"),
-    grant("get", "kubevirt.io/virtualmachines", "no NodeEvacuation goes on: what owners of VMs want is unknown"),
+    grant("get", "kubevirt.io/virtualmachines", "no NodeEvacuation continues: the wishes of VMs' owners are unknown"),
     grant("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
     grant("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),
     grant("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),

@@ -99,7 +99,7 @@ function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
   // One that its owner keeps there for now goes later.
   if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
   if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, w) : undefined;
-  return blocker?.message ?? "it is on its way";
+  return blocker?.message ?? "it is moving";
 }
 
 /** KubeVirt's own sockets, and devices. */

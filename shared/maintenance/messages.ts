@@ -10,6 +10,6 @@ export function startText({ schedule }: NodeEvacuationSpec): string {
 
 export function expiredText(ne: NodeEvacuationFacts, notAfter: string): string {
   if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter)`;
-  const { message = "Lifeboat had not looked at it" } = ne.status;
+  const { message = "Lifeboat had not read it" } = ne.status;
   return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}`;
 }

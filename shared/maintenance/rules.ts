@@ -38,7 +38,7 @@ function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNex
 
 function cancelled(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.intent !== "Withdrawn") return undefined;
-  return end(w, "Withdrawn", "spec.intent is Withdrawn: what moves continues, the rest stays");
+  return end(w, "Withdrawn", "spec.intent is Withdrawn: running migrations continue, other VMs stay");
 }
 
 /** Nothing waits for it any more: what was stopped for it starts elsewhere. */
@@ -65,7 +65,7 @@ function scheduled(w: NodeWorld, why: string): NodeNext {
   const { verdict } = found;
   const when =
     ne.spec.schedule.notBefore === undefined ? "" : ` from ${withoutFractions(ne.spec.schedule.notBefore)} on`;
-  const text = `node ${ne.spec.nodeName} is to be empty${when}: the guest of this VM will shut down (NodeEvacuation ${ne.name})`;
+  const text = `node ${ne.spec.nodeName} will be drained${when}: the guest of this VM will shut down (NodeEvacuation ${ne.name})`;
   const events = shutdowns.map((vmi) => [recordEvent(vmi, "ShutdownPlanned", text, ne.uid)]);
   return { phase: "Scheduled", message: `${why}${known(verdict)}`, more: { verdict }, chains: events };
 }
@@ -137,7 +137,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeOf(w);
   if (node?.unschedulable !== false) return undefined;
-  const message = `another party has uncordoned the node, so nothing new begins: kubectl cordon ${node.name} continues it`;
+  const message = `another party has uncordoned the node, so nothing new starts: kubectl cordon ${node.name} continues it`;
   // Drops earlier reasons: the party that uncordoned the node may have changed them. Stopped VMs start.
   return { phase: "Paused", message, more: { blockers: [] }, first: [...disowned(w), ...starts(w)] };
 }
@@ -150,7 +150,7 @@ function paused(w: NodeWorld): NodeNext | undefined {
   return {
     ...next,
     phase: "Paused",
-    message: "spec.progress is Paused: nothing new begins, what moves continues",
+    message: "spec.progress is Paused: nothing new starts, running migrations continue",
     chains: [],
   };
 }

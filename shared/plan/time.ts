@@ -147,7 +147,7 @@ function paceOf(f: PlanFacts, { bandwidth }: Pick<PlanOptions, "bandwidth">) {
     AROUND[0] + (AROUND[1] - AROUND[0]) * dice() + guestMemory / (slow * (fast / slow) ** dice());
   const basis =
     bandwidth === undefined
-      ? `no finished migration to go by: between ${inWords(slow)} and ${inWords(fast)} for each VM (--bandwidth says it)`
+      ? `no migration has finished yet: between ${inWords(slow)} and ${inWords(fast)} for each VM (--bandwidth says it)`
       : `${inWords(bandwidth)} for each VM, as --bandwidth says`;
   return { seconds, basis };
 }

@@ -113,7 +113,7 @@ function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, at
   };
   const seconds: Seconds = { least: at(AROUND_SECONDS.least, fast), most: at(AROUND_SECONDS.most, slow) };
   const pace = fast === slow ? inWords(fast) : `between ${inWords(slow)} and ${inWords(fast)}`;
-  return { seconds, basis: `no finished migration to go by: ${pace} for each VM` };
+  return { seconds, basis: `no migration has finished yet: ${pace} for each VM` };
 }
 
 /** Returns the guest memory. A VM that names none counts as a usual VM, so that an average exists. */

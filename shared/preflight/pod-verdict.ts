@@ -208,11 +208,11 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
 function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
   if (own?.blockedBy !== undefined) {
     const { type, message = type } = own.blockedBy;
-    return `its ${called(own)} cannot begin: ${message}`;
+    return `its ${called(own)} cannot start: ${message}`;
   }
   if (own?.targetPod !== undefined) return undefined;
-  if (vmi.backup !== undefined) return `no migration of it begins before its backup ${vmi.backup} has ended`;
-  return vmi.hasUtilityVolumes ? "no migration of it begins before its utility volumes are detached" : undefined;
+  if (vmi.backup !== undefined) return `no migration of it starts before its backup ${vmi.backup} has ended`;
+  return vmi.hasUtilityVolumes ? "no migration of it starts before its utility volumes are detached" : undefined;
 }
 
 /** A drain waits for a pod that is deleted already as for any other. */

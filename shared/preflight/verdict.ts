@@ -107,7 +107,7 @@ function notJudged(
 ): readonly string[] {
   const targets = targetsOn(moving, f).filter(({ there }) => there === undefined);
   const unchecked = [...targets.map(({ pod }) => pod), ...replaced].flatMap((pod) =>
-    pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
+    pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not checked`),
   );
   const notRendered = targets.flatMap(({ pod, unknown = [] }) =>
     unknown.map((field) => `what the next pod of VM ${pod.namespace}/${vmiNameOf(pod) ?? ""} asks for: ${field}`),

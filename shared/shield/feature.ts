@@ -14,7 +14,7 @@ export const shield = {
   isOn: isShieldWanted,
   manifests: ["shield"],
   permissions: [
-    grant("list", "events", "a VM that the shield covers is let go although its shutdown was not refused"),
+    grant("list", "events", "a VM that the shield covers is deleted although its shutdown was not refused"),
     grant("get", "plugin.kubevirt.io/plugins", "the shield covers no VM", { name: SHIELD_PLUGIN }),
   ],
   needs,

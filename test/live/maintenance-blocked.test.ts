@@ -77,7 +77,7 @@ test("what cannot migrate blocks, and is named; it is restarted or stopped where
     .toBe("Running");
 });
 
-test("paused, nothing new begins; withdrawn, the rest stays and the node is schedulable again", async () => {
+test("paused, nothing new starts; withdrawn, the rest stays and the node is schedulable again", async () => {
   const node = "paused";
   await createNode(on.stage.client, node);
   on.stage.sandbox.migrations.configure({ seconds: 0.5 });

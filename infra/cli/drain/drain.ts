@@ -1,4 +1,4 @@
-/** `lifeboat drain`: asks for a node to be emptied by a NodeEvacuation, or for several by a RollingMaintenance, and follows it. */
+/** `lifeboat drain`: drains one node by a NodeEvacuation, or several by a RollingMaintenance, and follows it. */
 import { Option } from "@commander-js/extra-typings";
 import { type NewObject, meaningOf } from "../../../shared/kube/client.ts";
 import { hasEnded, type NodeEvacuationFacts, VM_ORDERS, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
@@ -37,13 +37,13 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
     .option(...SELECTOR)
     .option("--dry-run", "end after the preflight; of several nodes as lifeboat plan")
     .option(...YES)
-    .addOption(new Option("--at <time>", `when it begins: ${TIMES}`).argParser(timeOf))
+    .addOption(new Option("--at <time>", `when it starts: ${TIMES}`).argParser(timeOf))
     .addOption(new Option("--until <time>", "when it is given up, and the node uncordoned, likewise").argParser(timeOf))
     .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))
     .addOption(new Option("--when-blocked <what>", "what becomes of a VM that cannot move").choices(WHEN_BLOCKED))
-    .addOption(new Option("--start-if <verdict>", "begin only with this verdict, or a better one").choices(START_IF))
+    .addOption(new Option("--start-if <verdict>", "start only with this verdict, or a better one").choices(START_IF))
     .option("--force-shutdowns", "restart and shut down VMs although something else blocks the node (-y does not)")
-    .addOption(new Option("--max-unavailable <n>", "of several nodes, so many at a time").argParser(countOf))
+    .addOption(new Option("--max-unavailable <n>", "of several nodes: how many at a time").argParser(countOf))
     .addOption(new Option("--next-node <when>", "of several nodes").choices(["WhenUncordoned", "WhenEvacuated"]))
     .addOption(new Option("--when-node-fails <what>", "of several nodes").choices(["Stop", "Continue"]))
     .addOption(new Option("--node-timeout <time>", "of several nodes: how long each may take").argParser(secondsOf))

@@ -81,7 +81,7 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
   return undefined;
 }
 
-export const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The object stays: Lifeboat takes it up when it runs.`;
+export const NOT_TAKEN_UP = `Lifeboat has not reacted for ${TAKEN_UP_SECONDS} s. Check with \`lifeboat doctor\` whether it runs. The object stays, and Lifeboat acts on it once it runs.`;
 
 /** Returns how the command ends, if it does. It does not wait for NodeEvacuations that start later. */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
@@ -152,7 +152,7 @@ export function createNews(host: Host): (lines: readonly string[]) => void {
   };
 }
 
-/** What has become of VMs, what cannot leave and who can change that, how far the node is. */
+/** Returns the outcomes of VMs, the blocked VMs and who can change that, and the progress of the node. */
 export function linesOf({ ne: { spec, status }, evacuations }: Followed): readonly string[] {
   const ended = evacuations.filter((one) => one.status.completionTime !== undefined);
   return [

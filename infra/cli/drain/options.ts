@@ -1,4 +1,4 @@
-/** What a person may say of a drain, and the spec that this comes to. */
+/** The options of a drain, and the spec that they give. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import type { At, Times } from "../time.ts";
@@ -26,7 +26,7 @@ export interface Options {
 
 export const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;
 
-/** What `options` say of each node. Defaults are the CRD's. */
+/** Returns the spec that `options` ask for, for each node. Defaults are the CRD's. */
 export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options, times: Times) {
   const [notBefore, notAfter] = [times.notBefore, times.notAfter].map((time) => time && secondsText(time));
   return {

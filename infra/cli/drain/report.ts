@@ -69,7 +69,7 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 function reportOf({ ne, evacuations }: Followed, now: Date): NodeReport {
   const {
     phase = "Scheduled",
-    message = isDue(ne, now) ? "Lifeboat has not looked at it yet" : startText(ne.spec),
+    message = isDue(ne, now) ? "Lifeboat has not read it yet" : startText(ne.spec),
     startTime,
     completionTime,
     virtualMachines,
@@ -124,7 +124,7 @@ function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly 
   }
   return [
     [`lifeboat drain ${open.join(" ")}`, "follows what continues"],
-    [`lifeboat pause ${first}`, "nothing new begins"],
+    [`lifeboat pause ${first}`, "starts nothing new"],
     ...open.map((node) => [`lifeboat cancel node/${node}`, "what has not moved stays"] as const),
   ];
 }
@@ -138,7 +138,7 @@ function stepsOfWhole(rm: RollingMaintenanceFacts): readonly (readonly [string, 
   if (hasRollingEnded(rm)) return [report];
   return [
     ["lifeboat status", "what is under way, and what blocks"],
-    [`lifeboat pause rollm/${rm.name}`, "nothing new begins"],
+    [`lifeboat pause rollm/${rm.name}`, "nothing new starts"],
     [`lifeboat cancel rollm/${rm.name}`, "what has not moved stays"],
     report,
   ];

@@ -63,7 +63,7 @@ const STEPS: readonly Step[] = [
   { title: "nothing of the guard is there that is not wanted", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
   // Without webhooks it would make budgets that it does not need, and report them missing.
-  { title: "the Worker has looked at every VM", form: "Worker", do: scan },
+  { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 
 const partLines = PARTS.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n");
@@ -142,7 +142,7 @@ async function doSteps(installing: Installing, asked: Step["form"]): Promise<voi
     await step(installing);
     host.stderr.write(`√ ${title}\n`);
   }
-  host.stderr.write("Lifeboat is installed. `lifeboat doctor` looks whether all is well.\n");
+  host.stderr.write("Lifeboat is installed. Check it with `lifeboat doctor`.\n");
 }
 
 const isNoWebhook = (one: Manifest) => !isWebhook(one);

@@ -70,9 +70,9 @@ interface Stage {
 const STAGES: readonly Stage[] = [
   {
     lists: [rollingMaintenances, nodeEvacuations],
-    otherwise: "nothing has taken this up, so nodes stay cordoned, and VMs that were stopped stay off",
+    otherwise: "Lifeboat has not reacted, so nodes stay cordoned, and VMs that were stopped stay off",
   },
-  { lists: [evacuations], otherwise: "nothing has taken this up, so these have not ended" },
+  { lists: [evacuations], otherwise: "Lifeboat has not reacted, so these have not ended" },
 ];
 
 async function listAll(lists: readonly List[], cluster: Client): Promise<readonly UnderWay[]> {

@@ -25,7 +25,7 @@ const LEFT = [
   "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
   "cordons of nodes whose NodeEvacuation had ended, and VMs that were stopped for it; what KubeVirt's own settings say;",
   "a Worker, if there was one, with its entry for this cluster.",
-  "Kubernetes empties the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
+  "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
 ] as const;
 const IF_THERE = { 404: "Done" } as const;
 

@@ -69,7 +69,7 @@ export async function askForScan(worker: Worker, { host, seconds }: Waiting): Pr
     if (!scanned.success || (code !== 200 && code !== 202))
       throw new Failed(`the first full scan: the Worker answers ${code}`);
     const { failures, left = 0 } = scanned.data;
-    if (code === 202) return void host.stderr.write(`  ${left} left to look at\n`);
+    if (code === 202) return void host.stderr.write(`  ${left} left to check\n`);
     if (failures > 0) throw new Failed(`the first full scan failed ${failures} times; the Worker's log says why`);
     return true;
   });

@@ -38,12 +38,14 @@ Exit code: 0 every node gets empty, 3 one will block or has no room, 4 not every
     )
     .argument("[nodes...]", "all, if none is named", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
-    .addOption(new Option("--at <time>", `when it begins: ${TIMES}`).argParser(timeOf))
+    .addOption(new Option("--at <time>", `when it starts: ${TIMES}`).argParser(timeOf))
     .addOption(new Option("--until <time>", "when it has to end, likewise").argParser(timeOf))
     .addOption(
       new Option("--order <order>", "of the nodes: as given, or planned").choices(ORDERS).default("given" as const),
     )
-    .addOption(new Option("--parallel <number>", "nodes that are emptied at a time").argParser(countOf).default(1))
+    .addOption(
+      new Option("--parallel <number>", "how many nodes to drain at the same time").argParser(countOf).default(1),
+    )
     .addOption(
       new Option(
         "--bandwidth <amount>",

@@ -51,7 +51,7 @@ function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   const node = facts.get("nodes", named(row.name));
   if (node === undefined) {
     const isOver = secondsSince(row.completionTime, now) >= rm.spec.nodeTimeoutSeconds;
-    return isOver ? { ...row, phase: "Gone", message: "it was emptied, and has not come back" } : row;
+    return isOver ? { ...row, phase: "Gone", message: "it was drained, and has not come back" } : row;
   }
   return isBack(node) ? { ...row, phase: "Returned", returnTime: now.toISOString() } : row;
 }

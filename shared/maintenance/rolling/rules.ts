@@ -106,7 +106,7 @@ function creates(w: RollingWorld): RollingNext | undefined {
     const notAfter = secondsAfter(new Date(row.startTime ?? w.now), w.rm.spec.nodeTimeoutSeconds);
     return { verb: "CreateNodeEvacuation", rm: w.rm, node: row.name, name: evacuationName(w.rm, row.name), notAfter };
   });
-  return { ...running(w, `begins with ${namesText(claimed)}`), first, again: true };
+  return { ...running(w, `starts with ${namesText(claimed)}`), first, again: true };
 }
 
 /** A node failed, and no further one starts: it ends when the others that have started are done. */
@@ -122,12 +122,12 @@ function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: `${why}${skips}`, rows: skipped(w.rows) };
 }
 
-/** A person paused it: nothing new begins. */
+/** A person paused it: nothing new starts. */
 function paused(w: RollingWorld): RollingNext | undefined {
   if (w.rm.spec.progress !== "Paused") return undefined;
   return {
     phase: "Paused",
-    message: `spec.progress is Paused: nothing new begins, what moves continues; ${progressText(w.rows)}`,
+    message: `spec.progress is Paused: nothing new starts, running migrations continue; ${progressText(w.rows)}`,
   };
 }
 
@@ -202,7 +202,7 @@ function claims(w: RollingWorld): RollingNext | undefined {
     startTime: w.now.toISOString(),
   };
   const rows = w.rows.map((row) => (row === next ? claimed : row));
-  return { ...running(w, `begins with ${next.name}`), rows, again: true };
+  return { ...running(w, `starts with ${next.name}`), rows, again: true };
 }
 
 /** Blocked, if a node needs a person. */

@@ -61,7 +61,7 @@ test("uninstall: no other product's budgets go; nodes that nothing takes up are 
     code: 0,
     out: expect.arrayContaining(["cleaned disruption budgets: 1", "nodeevacuation.lifeboat.dev/kernel withdrawn"]),
     err: expect.arrayContaining([
-      expect.stringMatching(/^‼ After 90 s nothing has taken this up, so nodes stay cordoned/),
+      expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted, so nodes stay cordoned/),
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
     ]),
   });

@@ -47,9 +47,9 @@ test("a node: other nodes' pods are read seldom; what happens on it, each time, 
 
 // prettier-ignore
 test.each<readonly [path: string, unread: RegExp, says: string]>([
-  ["/fleet/prod",                 /list virtualmachineinstances$/,         "node01 Being emptied Cordoned"],
+  ["/fleet/prod",                 /list virtualmachineinstances$/,         "node01 Being drained Cordoned"],
   ["/",                           /get lifeboatconfigurations/,            "prod Needs a person"],
-  [`/fleet/prod/nodes/${NODE}`,   /^list poddisruptionbudgets$/,           "Could not be read, or is not looked at: disruption budgets"],
+  [`/fleet/prod/nodes/${NODE}`,   /^list poddisruptionbudgets$/,           "Could not be read, or is not checked: disruption budgets"],
   ["/fleet/prod/vms/apps/web",    /list virtualmachineinstancemigrations/, "Runs on node01"],
 ])("%s: what may not be read hides nothing else: %s", async (path, unread, says) => {
   const there = await arriveAt({ prod: clusterOf(BLOCKED), quiet: clusterOf({}) }, { before: failing(unread) });

@@ -25,9 +25,9 @@ const one = () => arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
 // prettier-ignore
 const ATTEMPTS: readonly (readonly [what: string, form: Readonly<Record<string, string>>, code: number, says: string])[] = [
   ["a token for the page",               { cluster: "prod", token: RIGHT },              303, ""],
-  ["… that the cluster does not know",   { cluster: "prod", token: tokenOf({ signature: "x" }) }, 401, "That did not open it"],
-  ["a cluster that there is not",        { cluster: "none", token: RIGHT },              401, "That did not open it"],
-  ["a cluster whose entry is not valid", { cluster: "broken", token: RIGHT },            401, "That did not open it"],
+  ["… that the cluster does not know",   { cluster: "prod", token: tokenOf({ signature: "x" }) }, 401, "The token was not accepted"],
+  ["a cluster that there is not",        { cluster: "none", token: RIGHT },              401, "The token was not accepted"],
+  ["a cluster whose entry is not valid", { cluster: "broken", token: RIGHT },            401, "The token was not accepted"],
   ["no token",                           { cluster: "prod" },                            400, "No token"],
 ];
 

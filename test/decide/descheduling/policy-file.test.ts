@@ -109,7 +109,7 @@ test.each([
   ["nodeSelector",                  { nodeSelector: "a in (b)" },                                 SELECTOR],
   ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "soon" },                          DURATION],
   ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "0s" },                            "expected more than 0"],
-  ["evictionMessagePrefixes.0",     { evictionMessagePrefixes: [""] },                            "expected the beginning of a message"],
+  ["evictionMessagePrefixes.0",     { evictionMessagePrefixes: [""] },                            "expected the start of a message"],
   ["maxNoOfPodsToEvictPerNod",      { maxNoOfPodsToEvictPerNod: 1 },                              "unknown key"],
 ])("given a wrong %s, when the policy is parsed, then the problem names it", async (field, tweak, message) => {
   expect(await parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.${field}`, message }] });

@@ -151,7 +151,7 @@ describe("others that name the same node", () => {
   ])("%s", (_, around, waits) => {
     const next = nextOf(younger, around);
     expect(inShort(next)).toBe(`Running ${waits === undefined ? "Starting" : "Pending"},Pending,Pending`);
-    expect(next).toMatchObject({ message: expect.stringContaining(waits ?? "begins with node-1") });
+    expect(next).toMatchObject({ message: expect.stringContaining(waits ?? "starts with node-1") });
   });
 
   test("of two that name the same nodes, one of them goes on", () => {

@@ -116,7 +116,7 @@ describe("it has ended", () => {
   ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
 });
 
-test("another party uncordons the node: nothing new begins, and its cordon is none any more", () => {
+test("another party uncordons the node: nothing new starts, and its cordon is none any more", () => {
   const next = nextOf({ node: node({ cordonedBy: CORDONED.cordonedBy }), vmis: [vmiOf("web")] });
   expect(inShort(next)).toBe("Paused Uncordon");
   expect(next.message).toContain(`kubectl cordon ${NODE}`);

@@ -37,7 +37,7 @@ test("migrations of different lengths make the range wider", () => {
 
 test("without a finished migration, or with --bandwidth, by the bandwidth", () => {
   const f = fleet([]);
-  expect(plan(f).basis).toMatch(/^no finished migration to go by: between 64 MiB\/s and 10 Gbit\/s/);
+  expect(plan(f).basis).toMatch(/^no migration has finished yet: between 64 MiB\/s and 10 Gbit\/s/);
   const slow = plan(f, { bandwidth: 16 * 1024 ** 2 });
   expect(slow.basis).toBe("16 MiB/s for each VM, as --bandwidth says");
   expect(slow.takes.least).toBeGreaterThan((3 * 2 * GIB) / (20 * 1024 ** 2));

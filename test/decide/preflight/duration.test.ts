@@ -41,7 +41,7 @@ describe("given no finished migration, as fast as nets usually are, and no faste
     // KubeVirt's limit   least  most  basis
     [undefined,          15,    276,  "between 64 MiB/s and 10 Gbit/s"],
     [256 * MIB,          33,    276,  "between 64 MiB/s and 256 MiB/s"],
-    [32 * MIB,           201,   372,  "no finished migration to go by: 32 MiB/s for each VM"],
+    [32 * MIB,           201,   372,  "no migration has finished yet: 32 MiB/s for each VM"],
   ])("%s bytes per second", (bandwidthPerMigration, least, most, basis) => {
     const limits = bandwidthPerMigration === undefined ? {} : { bandwidthPerMigration };
     expect(many({}, limits)).toMatchObject({ seconds: { least, most }, basis: expect.stringContaining(basis) });
@@ -53,7 +53,7 @@ describe("given finished migrations, three waves as long as those", () => {
   test.each<[string, ReturnType<typeof finished>[], seconds: readonly [least: number, most: number], basis: string]>([
     ["of a VM elsewhere",           [finished("other", 20)], [42, 89], "based on 1 finished migration"],
     ["a VM of the node has its own", [finished("a", 80), finished("other", 20)], [102, 209], "based on 2 finished migrations"],
-    ["one that has failed says nothing", [migration({ vmiName: "other", phase: "Failed" })], [15, 276], "no finished migration to go by: between 64 MiB/s and 10 Gbit/s for each VM"],
+    ["one that has failed says nothing", [migration({ vmiName: "other", phase: "Failed" })], [15, 276], "no migration has finished yet: between 64 MiB/s and 10 Gbit/s for each VM"],
   ])("%s", (_, all, [least, most], basis) => {
     expect(many({ finished: all })).toMatchObject({ seconds: { least, most }, basis });
   });

@@ -128,7 +128,7 @@ test("what a VM waits for is named before any migration is there", () => {
   const [backedUp, collecting] = [vm({ backup: "b1" }), vm({ hasUtilityVolumes: true })].map(
     (f) => preflight(f).pods[0],
   );
-  expect(backedUp?.message).toBe("no migration of it begins before its backup b1 has ended");
+  expect(backedUp?.message).toBe("no migration of it starts before its backup b1 has ended");
   expect(collecting?.message).toContain("utility volumes");
 });
 

@@ -216,7 +216,7 @@ describe("evacuate, cancel, retry", () => {
       code: 1,
       err: [
         "waiting for Lifeboat, which without a relay acts once a minute …",
-        expect.stringContaining("nothing has taken this up for 90 s: is Lifeboat running?"),
+        expect.stringContaining("Lifeboat has not reacted for 90 s. Check with `lifeboat doctor` whether it runs."),
       ],
     });
     expect((await pinned?.phases())?.at(-1)).toBeUndefined();
