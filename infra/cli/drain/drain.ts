@@ -11,7 +11,7 @@ import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf,
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import type { Host } from "../host.ts";
-import { timeLines, timeOf, TIMES, timesOf } from "../time.ts";
+import { timeLines, timeOf, type Times, TIMES, timesOf } from "../time.ts";
 import { jsonOf } from "../plan/data.ts";
 import { rehearse } from "../plan/plan.ts";
 import { printPlan } from "../plan/table.ts";
@@ -65,23 +65,35 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
         const spec = specOf(options, times);
         const connection = options.dryRun ? connect() : connectToChange();
         const nodes = await nodesOf(named, options.selector, connection);
-        if (options.dryRun && nodes.length > 1) return await dryRunOf(nodes, spec, options, { connection, host });
-        const all = await connection.cluster().list("nodeevacuations");
-        const plans = plansOf(nodes, spec, host.now(), all);
-        const several = nodes.length > 1 ? await joinedOf(nodes, { connection, host }) : undefined;
-        const wanted = wantedOf(plans, options, several !== undefined);
-        const found = await foretold(wanted, options, all, { connection, host });
-        if (options.dryRun) return worstExit(found);
-        for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
-        const refused = await refusalOf(found, options, host);
-        if (refused !== undefined) return refused;
-        const following = { connection, host, ...options };
-        if (nodes.length === 1) return await follow(await ask(plans, { connection, host }), following);
-        const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, options), following));
-        return await followSeveral(rm, following);
+        const asked = { nodes, spec, times, options };
+        if (options.dryRun && nodes.length > 1) return await rehearseSeveral(asked, { connection, host });
+        return await drainNodes(asked, { connection, host });
       }),
     );
 };
+
+interface Asked {
+  readonly nodes: readonly string[];
+  readonly spec: ReturnType<typeof specOf>;
+  readonly times: Times;
+  readonly options: Options & { readonly timeout: number };
+}
+
+async function drainNodes({ nodes, spec, times, options }: Asked, { connection, host }: With): Promise<ExitCode> {
+  const all = await connection.cluster().list("nodeevacuations");
+  const plans = plansOf(nodes, spec, host.now(), all);
+  const several = nodes.length > 1 ? await joinedOf(nodes, { connection, host }) : undefined;
+  const wanted = wantedOf(plans, options, several !== undefined);
+  const found = await foretold(wanted, options, all, { connection, host });
+  if (options.dryRun) return worstExit(found);
+  for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
+  const refused = await refusalOf(found, options, host);
+  if (refused !== undefined) return refused;
+  const following = { connection, host, ...options };
+  if (nodes.length === 1) return await follow(await ask(plans, { connection, host }), following);
+  const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, options), following));
+  return await followSeveral(rm, following);
+}
 
 interface With {
   readonly connection: Connection;
@@ -108,12 +120,7 @@ function plansOf(
 }
 
 /** Rehearses the drain of several nodes, as `lifeboat plan` does. */
-async function dryRunOf(
-  nodes: readonly string[],
-  spec: ReturnType<typeof specOf>,
-  options: Options,
-  w: With,
-): Promise<ExitCode> {
+async function rehearseSeveral({ nodes, spec, options }: Asked, w: With): Promise<ExitCode> {
   const now = w.host.now();
   const { spec: template } = factsOf(newNodeEvacuation(nodes[0] ?? "", now, spec).manifest);
   const { at, until, maxUnavailable: parallel = 1 } = options;
