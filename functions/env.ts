@@ -4,7 +4,7 @@ import type { Fetch } from "../shared/kube/transport.ts";
 import type { CertificateFacts } from "../shared/settings/certificate.ts";
 
 /** Lifeboat's version. A test keeps it equal to the one in package.json. */
-export const VERSION = "0.3.0";
+export const VERSION = "0.4.0";
 
 /** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
 export interface ClusterRegistry {

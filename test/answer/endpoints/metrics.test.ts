@@ -23,7 +23,7 @@ function evacuating(vmiName: string, phase: Phase, endedSecondsAgo?: number): Ev
   return newborn({ name: vmiName, uid: vmiName, spec, status: { phase, ...ended } });
 }
 
-const CONSTANT = { "lifeboat_build_info 0.3.0": 1, "lifeboat_credential_accepted ": 1 };
+const CONSTANT = { "lifeboat_build_info 0.4.0": 1, "lifeboat_credential_accepted ": 1 };
 
 test("nothing has happened yet: all is zero", async () => {
   const { code, text, contentType } = await scrape(new FakeCluster());
