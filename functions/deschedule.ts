@@ -71,7 +71,7 @@ async function requeue(target: Target, { nominations, withdrawn }: CycleReport, 
   try {
     await reconcileWithin(target, seconds, reconcileActive);
   } catch (error) {
-    target.logFailure("reconciling what descheduling has asked for", error);
+    target.logFailure("reconciling the VMs that descheduling named", error);
   }
 }
 

@@ -24,7 +24,7 @@ const REJECTIONS = {
   NodeNotFound: { code: 404, field: "node", message: "no such node in the cluster" },
   NodeEvacuationNotFound: { code: 404, field: "name", message: "no such NodeEvacuation in the cluster" },
   RollingMaintenanceNotFound: { code: 404, field: "name", message: "no such RollingMaintenance in the cluster" },
-  VmNotFound: { code: 404, field: "name", message: "no such VMI in the cluster, nor anything left of one" },
+  VmNotFound: { code: 404, field: "name", message: "the cluster has no such VMI, and no evacuation or migration of it" },
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
   TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
   Busy: { code: 503, message: "as much is being reviewed as can be at a time" },

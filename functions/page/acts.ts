@@ -130,13 +130,13 @@ export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly
     name: isPaused ? "Resume" : "Pause",
     effect: isPaused
       ? "The nodes that are left are emptied."
-      : "No further node starts, and nothing new starts on those that have.",
+      : "No further node starts, and nothing new starts on started nodes.",
     command: patch({ progress: isPaused ? "Running" : "Paused" }),
   };
   const cancel: Act = {
     name: "Cancel the maintenance",
     effect:
-      "No further node starts. What moves continues, the rest stays, and nodes that Lifeboat cordoned take pods again.",
+      "No further node starts. Running migrations continue, other VMs stay, and nodes that Lifeboat cordoned take pods again.",
     command: patch({ intent: "Withdrawn" }),
   };
   return [change, cancel];

@@ -32,7 +32,7 @@ export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
   Pending:         { mood: "busy",  means: "is to move; KubeVirt has not started its migration yet" },
   Migrating:       { mood: "busy",  means: "moves to another node as soon as KubeVirt lets it" },
   BackingOff:      { mood: "warn",  means: "could not be moved; Lifeboat waits, and then tries again", remedy: REMEDY.BackingOff },
-  WaitingForExternalController: { mood: "warn",  means: "waits for the controller that owns it to move it", remedy: REMEDY.External },
+  WaitingForExternalController: { mood: "warn",  means: "waits for its external controller to move it", remedy: REMEDY.External },
   Blocked:         { mood: "bad",   means: "cannot leave its node as things are", remedy: REMEDY.NotMigratable },
   Restarting:      { mood: "busy",  means: "is restarted on another node, because it cannot move" },
   Stopping:        { mood: "busy",  means: "is stopped, because it cannot move" },

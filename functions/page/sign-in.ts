@@ -118,7 +118,7 @@ async function review({ token, cluster, asking }: Presented, surroundings: Surro
     return { name, grant: await signGrant(grant, entry) };
   } catch (error) {
     if (!(error instanceof ClusterError || error instanceof RejectionError)) throw error;
-    const doing = "finding out whose token a visitor has";
+    const doing = "reviewing a visitor's token";
     platform.log({ level: "warn", cluster, doing, message: error.message });
     return { code: 401, reason: "Unknown" };
   }
@@ -170,7 +170,7 @@ const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: st
   NoCluster:  ["No cluster", "Enter the name of the cluster, as Lifeboat's configuration has it."],
   CookieFull: ["The cookie is full", "Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first, then sign in to the ones you need."],
   NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],
-  Unknown:    ["The token was not accepted", "There is no such cluster, or the token is not one of its tokens or has ended, or the cluster cannot be asked about it now. The log of Lifeboat says more."],
+  Unknown:    ["The token was not accepted", "There is no such cluster, or the cluster does not accept the token, or cannot be reached now. Lifeboat's log has the reason."],
   TooMany:    ["Too many sign in at the same time", "Try again in a moment."],
   MayNotLook: ["You may not view this cluster", "You may not list evacuations, node evacuations, nodes, pods and virtual machine instances in the whole cluster."],
 };

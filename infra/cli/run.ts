@@ -32,19 +32,19 @@ const COMPLETION = listed(
 /** In the order in which help lists them. Only the module of the one that is asked for is loaded. */
 // prettier-ignore
 const COMMANDS: readonly Listed[] = [
-  listed("explain", "whether a drain of a node would succeed; what an eviction of a pod would get", () => import("./explain.ts")),
+  listed("explain", "predict a drain of a node, or the answer to an eviction of a pod", () => import("./explain.ts")),
   listed("plan", "rehearse a maintenance of many nodes: which get empty, and when", () => import("./plan/plan.ts")),
-  listed("drain", "empty nodes, one after the other: their VMs move, and what blocks is said", () => import("./drain/drain.ts")),
-  listed("status", "which maintenance is under way, what blocks it, and since when", () => import("./status.ts")),
-  listed("report", "what became of each node and VM of a maintenance", () => import("./report.ts")),
+  listed("drain", "drain nodes, one after the other: migrate their VMs, and report what blocks", () => import("./drain/drain.ts")),
+  listed("status", "show maintenance in progress, and what blocks it since when", () => import("./status.ts")),
+  listed("report", "report the outcome of each node and VM of a maintenance", () => import("./report.ts")),
   listed("pause", "start nothing new on a node that is being drained", () => import("./maintenance.ts")),
   listed("resume", "continue where it was paused", () => import("./maintenance.ts")),
   listed("evacuate", "have a VM migrate away from its node", () => import("./evacuate.ts")),
   listed("cancel", "stop the evacuation of a VM, or the maintenance of nodes", () => import("./cancel.ts")),
   listed("retry", "try a failed evacuation of a VM again, now", () => import("./evacuate.ts")),
-  listed("doctor", "whether this installation is in order, and what fixes what is not", () => import("./doctor/doctor.ts")),
+  listed("doctor", "check the installation, and suggest fixes", () => import("./doctor/doctor.ts")),
   listed("install", "install Lifeboat in a cluster, or bring it up to date", () => import("./install/install.ts")),
-  listed("uninstall", "remove Lifeboat from a cluster, and say what is left", () => import("./install/uninstall.ts")),
+  listed("uninstall", "remove Lifeboat from a cluster, and list what is left", () => import("./install/uninstall.ts")),
   COMPLETION,
 ];
 const EXIT_CODES =

@@ -31,7 +31,7 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
   if (budget === undefined) return undefined;
   if (others.length > 0) {
     const names = [budget, ...others].map(({ name }) => name).join(", ");
-    const message = `more than one PodDisruptionBudget selects the pod (${names}): the API server evicts no such pod`;
+    const message = `more than one PodDisruptionBudget selects the pod (${names}): the API server does not evict a pod of several budgets`;
     return { reason: "SeveralBudgets", message };
   }
   if (isSparedAsUnhealthy(pod, budget)) return undefined;

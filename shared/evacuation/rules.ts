@@ -232,7 +232,7 @@ function progressOf(migration: MigrationFacts, f: EvacuationCase): Pick<Next, "r
   const { name, phase, targetNode } = migration;
   const subject = called(migration);
   if (phase === "Synchronizing") {
-    const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
+    const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no second migration`;
     return { reason: "Synchronizing", message };
   }
   if (phase === "Succeeded") return { reason: "Succeeded", message: `${subject} has moved the VM` };

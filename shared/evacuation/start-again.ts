@@ -10,7 +10,7 @@ export type StartRow = Row<readonly Action[]>;
 /** Rows for a VM that Lifeboat stopped. Lifeboat has to start the VM until the VM was started or seen running. */
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [
-  { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat does not start it any more: it is its owner's",
+  { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat no longer starts it: its owner decides",
     applies: (q) => isAnother(q) && !isOff(q.f?.vmi), answer: ({ e, w }) => released(e, w.now, "the VM has been started") },
   { asked: "stop, then start", since: "its node is not schedulable yet", so: "it stays off",
     applies: ({ e }) => !isWithdrawn(e), answer: () => [] },

@@ -92,7 +92,7 @@ const TO_BE_RELEASED = {
   type: "Released",
   status: "False",
   reason: "ToBeReleased",
-  message: "its mark, and migrations of it that have not started, are still to be taken back",
+  message: "its mark, and its migrations that have not started, are not removed yet",
 } as const;
 
 function heldOff(message: string) {

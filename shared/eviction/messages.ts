@@ -63,27 +63,28 @@ export function controllersPart(joined: EvacuationFacts | undefined): string {
 
 export const REMEDY = {
   NotMigratable:
-    "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating",
+    "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or remove the reason why it cannot migrate",
   UnknownStrategy: "its owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
   External: "its external controller, which acts on evictionStrategy External: move or stop the VM",
   BudgetUnknown: "the owner of the PodDisruptionBudget that Lifeboat cannot read",
   BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
-  BudgetOfController: "nothing but time, or the administrator of what its message names",
+  BudgetOfController: "nobody: it may pass; otherwise the administrator of the object in its message",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",
   LeftOver: "an administrator: see that no guest runs in it, then kubectl delete pod",
   BoundToNode: "its owner: change its nodeSelector or affinity, or stop it",
   MigrationsOff: "the administrator of the KubeVirt CR: raise the limit",
-  NameTooLong: "its owner: stop it, or make it anew with a shorter name",
+  NameTooLong: "its owner: stop it, or create it again with a shorter name",
   Orphaned: "the person who drains: kubectl delete pod, since no VMI owns what still runs in it",
   Finalizers: "the owner of the finalizers: the controller that set them has to take them off",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough for one more pod of the VM while it moves",
-  NoRoom: "an administrator: add a node, or make room on one; Taints: uncordon one, or take its taint off",
+  NoRoom: "an administrator: add a node, or free room on a node; Taints: uncordon a node, or remove its taint",
   Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
   LocalStorage: "the person who drains: kubectl drain --delete-emptydir-data loses that data",
   StrategyNone: "its owner: set evictionStrategy LiveMigrate to have it moved",
-  ShutdownByStrategy: "its owner: plan for it, or change what keeps the VM from migrating",
-  BackingOff: "nothing but time, or its owner: the message of the last Evacuation says why the VM did not move",
+  ShutdownByStrategy: "its owner: plan for it, or remove the reason why it cannot migrate",
+  BackingOff:
+    "nobody until its back-off ends, or its owner: the message of the last Evacuation says why the VM did not move",
   Abandoned: "its owner, or an administrator: remove what its message names, then try again",
   SchedulingGated: "the owner of the scheduling gate that its message names",
   TargetRefused: "an administrator: allow KubeVirt to create the pod that the policy or webhook in its message refuses",
@@ -94,8 +95,8 @@ export const REMEDY = {
 /** Reasons of Blocked Evacuations that evictions do not have. */
 const BLOCKED = {
   NotMarked: "the administrator of KubeVirt: kubectl get validatingwebhookconfiguration virt-api-validator -o yaml",
-  NotScheduled: "nothing but time: the VM is starting",
-  BeingReceived: "nothing but time: the VM comes from another namespace or cluster",
+  NotScheduled: "nobody: the VM is starting",
+  BeingReceived: "nobody: the VM comes from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",
   DecentralizedMigration: "the person who sends the VM to another namespace or cluster",
 } as const;

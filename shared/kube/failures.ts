@@ -76,6 +76,6 @@ export function describeFailure(f: Failure): string {
       return `the answer to ${f.request} is larger than any object`;
     case "Unintelligible":
       if (f.odd) return `Lifeboat cannot read the object of ${f.request}: ${f.issue}`;
-      return `the answer to ${f.request} is not what an API server says: ${f.issue}`;
+      return `the answer to ${f.request} is not the answer of an API server: ${f.issue}`;
   }
 }

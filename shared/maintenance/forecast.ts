@@ -65,7 +65,7 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWor
     const room = rooms.get(uidOf.get(keyOf(pod)) ?? "");
     if (room === undefined) return pod;
     if (room.fits) return { ...pod, room };
-    const message = `it would not start on another node beside the others: ${room.message ?? "there is no room for it"}`;
+    const message = `it would not start on another node together with the other VMs: ${room.message ?? "there is no room for it"}`;
     return { ...pod, outcome: "Blocked", reason: "NoRestart", message };
   });
 }
@@ -115,7 +115,8 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld):
   if (untolerated([CORDON], next.pod.tolerations) === undefined)
     return "it tolerates the cordon: it could start on this node again";
   const file = pod.hostFiles?.find((path) => !NOT_DISKS.some((prefix) => path.startsWith(prefix)));
-  if (file !== undefined) return `its disk ${file} is a file of this node: elsewhere it would start with another one`;
+  if (file !== undefined)
+    return `its disk ${file} is a file of this node: on another node it would start with a different disk`;
   // It goes before the next one comes.
   const pods = f.pods.filter((one) => one !== pod);
   const room = placeInTurn([next], { ...f, pods }).get(pod.uid);

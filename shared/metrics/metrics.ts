@@ -27,11 +27,11 @@ export const FAMILIES = {
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "Whether a webhook object is missing, or leads elsewhere than to Lifeboat. Absent for a guard that no gate needs, and if it cannot be read.",
+    help: "Whether a webhook object is missing, or does not point to Lifeboat. Absent for a guard that no gate needs, and if it cannot be read.",
   },
   certificateRenewal: {
     name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
-    help: "From when on a person has to renew the certificate that the API server is shown, since the epoch: 90 days before it or its authority ends, or a quarter of its life. Absent for a Worker.",
+    help: "When a person has to renew the certificate of the webhook's endpoint, since the epoch: 90 days before it or its authority ends, or a quarter of its life. Absent for a Worker.",
   },
   evacuationsEnded: {
     name: "lifeboat_evacuations_ended_last_hour", type: "gauge", unit: "", labels: ["cause", "outcome"],
@@ -47,7 +47,7 @@ export const FAMILIES = {
   },
   oldestEvacuation: {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
-    help: "When the oldest evacuation of those in that phase began, since the epoch. Absent if none is in it.",
+    help: "When the oldest evacuation in that phase started, since the epoch. Absent if the phase has none.",
   },
   nodeEvacuations: {
     name: "lifeboat_node_evacuations", type: "gauge", unit: "", labels: ["node_phase"],

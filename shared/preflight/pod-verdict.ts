@@ -67,7 +67,7 @@ function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | unde
   }
   if (isOfLiveVm(pod)) return undefined;
   if (controller === undefined && !flags.force) {
-    return is("Blocked", "Unmanaged", "no controller would make it anew: kubectl drain refuses without --force");
+    return is("Blocked", "Unmanaged", "no controller would create it again: kubectl drain refuses without --force");
   }
   if (pod.localStorage && !flags.deleteEmptyDirData) {
     return is("Blocked", "LocalStorage", "has an emptyDir: kubectl drain refuses without --delete-emptydir-data");

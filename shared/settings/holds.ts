@@ -40,7 +40,7 @@ export function holdVerdict(installed: ReadonlySet<HoldPolicy>, settings: Holdin
   if (wanted.length === 0 && installed.size === 0) return undefined;
   const left = HOLD_POLICIES.filter((policy) => installed.has(policy) && !wanted.includes(policy));
   if (left.length > 0) {
-    const message = `${left.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes what they hold`;
+    const message = `${left.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes the pods that they hold`;
     return { reason: "PolicyWithoutGate", message, fix: "lifeboat install" };
   }
   const missing = wanted.filter((policy) => !installed.has(policy));

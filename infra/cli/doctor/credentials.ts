@@ -14,7 +14,7 @@ export async function tokens(reads: DoctorReads): Promise<readonly Finding[]> {
   const all = await reads.tokens();
   const used = all.filter(({ isUsed }) => isUsed).length;
   if (await isInCluster(reads)) {
-    const reason = "it has no end, and nothing in the cluster needs it";
+    const reason = "it does not expire, and nothing in the cluster needs it";
     if (all.length === 0) return [ok("the kubelet renews the tokens of Lifeboat's pods")];
     return all.map(({ name }) => warning(`Secret ${name} holds a token of Lifeboat's account`, reason, deleting(name)));
   }
@@ -32,8 +32,9 @@ type TokenSecret = Awaited<ReturnType<DoctorReads["tokens"]>>[number];
 function ofSecret({ name, createdAt, isUsed }: TokenSecret, isAnyUsed: boolean, now: Date): Finding {
   const seconds = (now.getTime() - Date.parse(createdAt)) / 1000;
   const said = `Lifeboat's token in Secret ${name} ${isUsed ? `is ${durationText(seconds)} old` : "has never been used"}`;
-  if (!isUsed && isAnyUsed) return warning(said, "a rotation has not ended, or nothing needs it", deleting(name));
-  if (!isUsed) return warning(said, "the Worker has another one, or none", ROTATE);
+  if (!isUsed && isAnyUsed)
+    return warning(said, "a rotation is not finished, or nothing needs the token", deleting(name));
+  if (!isUsed) return warning(said, "the Worker uses another token, or none", ROTATE);
   if (seconds <= OLD_SECONDS) return ok(said);
   return warning(said, "it has no end: replace it once a year, or take one that ends by itself", ROTATE);
 }

@@ -10,7 +10,7 @@ import { conditionOf } from "./installation.ts";
 import { isInCluster, type DoctorReads } from "./reads.ts";
 
 const SECRET = "Secret lifeboat-server";
-const UNSERVED = "a replica that starts serves nothing, and those that run keep what they have read before";
+const UNSERVED = "a new replica cannot serve, and running replicas keep their earlier certificate";
 
 export async function identity(reads: DoctorReads): Promise<readonly Finding[]> {
   if (!(await isInCluster(reads))) return [];

@@ -62,7 +62,7 @@ function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {
 
 function rollout({ facts: { namespace, isRollingOut } }: KubeVirtSeen): readonly Finding[] {
   if (isRollingOut !== true) return [];
-  const reason = "its components restart, and it may migrate VMs: better empty no node until it has ended";
+  const reason = "its components restart, and it may migrate VMs: drain no node until the rollout has ended";
   return [warning("KubeVirt is being rolled out", reason, `kubectl -n ${namespace} get kubevirt,pods`)];
 }
 
@@ -76,7 +76,7 @@ function strategy(seen: KubeVirtSeen): Finding {
   if (evictionStrategy === "" || evictionStrategy === "None") {
     return warning(message, "a drain shuts down VMs that have no evictionStrategy of their own", fix);
   }
-  return failed(message, "Lifeboat refuses evictions of VMs while it does not know what is wanted", fix);
+  return failed(message, "Lifeboat refuses evictions of VMs while it does not know the configuration", fix);
 }
 
 function patchOf({ facts: { namespace }, name }: KubeVirtSeen, configuration: object): string {

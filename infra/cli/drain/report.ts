@@ -125,7 +125,7 @@ function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly 
   return [
     [`lifeboat drain ${open.join(" ")}`, "follows what continues"],
     [`lifeboat pause ${first}`, "starts nothing new"],
-    ...open.map((node) => [`lifeboat cancel node/${node}`, "what has not moved stays"] as const),
+    ...open.map((node) => [`lifeboat cancel node/${node}`, "other VMs stay"] as const),
   ];
 }
 
@@ -137,9 +137,9 @@ function stepsOfWhole(rm: RollingMaintenanceFacts): readonly (readonly [string, 
   const report = [`lifeboat report rollm/${rm.name}`, "what became of each VM"] as const;
   if (hasRollingEnded(rm)) return [report];
   return [
-    ["lifeboat status", "what is under way, and what blocks"],
+    ["lifeboat status", "progress and blockers"],
     [`lifeboat pause rollm/${rm.name}`, "nothing new starts"],
-    [`lifeboat cancel rollm/${rm.name}`, "what has not moved stays"],
+    [`lifeboat cancel rollm/${rm.name}`, "other VMs stay"],
     report,
   ];
 }

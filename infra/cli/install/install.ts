@@ -47,7 +47,7 @@ interface Step {
 
 const STEPS: readonly Step[] = [
   { title: "Kubernetes and KubeVirt are new enough for the parts", do: requireVersions },
-  { title: "KubeVirt has what the parts need", do: requireGate },
+  { title: "KubeVirt meets the requirements of the parts", do: requireGate },
   { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
   { title: "parts of an older version that are not needed any more are gone", do: removeOld },
   { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
@@ -60,7 +60,7 @@ const STEPS: readonly Step[] = [
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
   { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
-  { title: "nothing of the guard is there that is not wanted", do: removeUnwanted },
+  { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
   // Without webhooks it would make budgets that it does not need, and report them missing.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
@@ -216,7 +216,7 @@ async function giveToken(installing: Installing): Promise<void> {
   const { file, cluster, server, said } = entry;
   const found = await readEntry(file, cluster);
   if (said && found !== undefined && found.server !== server) {
-    throw new Failed(`--server: ${file} has another one, ${found.server}: change it there, or remove the file`);
+    throw new Failed(`--server: ${file} names another server, ${found.server}: change it there, or remove the file`);
   }
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
     // A revoked token stays revoked.

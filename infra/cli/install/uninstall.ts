@@ -106,7 +106,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   }
 }
 
-const QUESTION = `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} goes with all that is in it, people's accounts for the page too.`;
+const QUESTION = `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including people's accounts for the page.`;
 
 /** In the order in which it is deleted: the namespace and the kinds last. */
 function everything(): readonly Manifest[] {

@@ -13,7 +13,7 @@ export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream 
   const paint = paintFor(stream, host);
   const lines = [
     headline(plan),
-    `  ${plan.basis}; what is done on an empty node comes on top`,
+    `  ${plan.basis}; work on the drained node takes additional time`,
     ...rowsOf(plan, wide),
     ...troubles(plan, paint),
     ...evidenceLines(plan, paint),
@@ -167,9 +167,7 @@ function nameOf(image: string): string {
 
 function orderLines({ stuck = [] }: Plan, paint: Paint): readonly string[] {
   if (stuck.length === 0) return [];
-  return [
-    `${paint("×", "red")} in no order that was tried is there room for what is on ${stuck.map(printable).join(", ")}`,
-  ];
+  return [`${paint("×", "red")} no tried order leaves room for the VMs and pods of ${stuck.map(printable).join(", ")}`];
 }
 
 function summaryOf({ evidence: { classes }, takes }: Plan): string {

@@ -65,7 +65,7 @@ const KUBERNETES: readonly Row[] = [
 const KUBEVIRT: readonly Row[] = [
   ["no KubeVirt object",       { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
   ["old",                      { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat is neither made for older versions nor tested with them"]],
-  ["an unknown strategy",      { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know what is wanted"]],
+  ["an unknown strategy",      { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know the configuration"]],
   ["its webhook fails open",   { reviewers: { value: [] } },                                ["‼ KubeVirt's own eviction webhook (virt-api-validator) does not fail closed: while KubeVirt cannot be asked, only Lifeboat's webhook and budgets protect VMs"]],
 ];
 
@@ -137,10 +137,10 @@ const RELAYS: readonly Row[] = [
 const REST: readonly Row[] = [
   ["an old token",             { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it has no end: replace it once a year, or take one that ends by itself"]],
   ["a token that was revoked", { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
-  ["one that nobody uses",     { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker has another one, or none"]],
-  ["a rotation under way",     { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation has not ended, or nothing needs it"]],
+  ["one that nobody uses",     { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker uses another token, or none"]],
+  ["a rotation under way",     { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation is not finished, or nothing needs the token"]],
   ["a Worker's, not in use yet in the cluster", { inside: RELAY, tokens: { value: [token()] } }, []],
-  ["a Worker's, in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it has no end, and nothing in the cluster needs it"]],
+  ["a Worker's, in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it does not expire, and nothing in the cluster needs it"]],
 ];
 
 const OTHERS = await (await createAuthority("ours")).issue([HOST]);
@@ -159,7 +159,7 @@ const inside = (together: Together): Tweak => ({
   identity: { value: fitting(together) },
 });
 const APART = "× Secret lifeboat-server and Lifeboat's webhooks do not belong together: lifeboat: ";
-const UNSERVED = "a replica that starts serves nothing, and those that run keep what they have read before";
+const UNSERVED = "a new replica cannot serve, and running replicas keep their earlier certificate";
 
 // prettier-ignore
 const IDENTITY: readonly (readonly [string, Tweak, readonly string[], string | undefined])[] = [

@@ -29,7 +29,7 @@ test.each([
   ["poddisruptionbudgets",            "whether disruption budgets hold pods"],
   ["resourcequotas",                  "whether quotas refuse target pods"],
   ["persistentvolumes",               "which nodes reach the volumes"],
-  ["virtualmachines",                 "what owners have said, and whether VMs start again"],
+  ["virtualmachines",                 "the wishes of owners, and whether VMs start again"],
   ["virtualmachineinstancemigrations","which migrations have succeeded or failed"],
   ["evacuations",                     "which evacuations have failed"],
 ])("who may not list %s learns what is not judged", async (kind, what) => {

@@ -80,7 +80,8 @@ const blocked = {
   reason: "DisksNotLiveMigratable",
   message: "the VM is not live-migratable: no",
 } as const;
-const OWNER = "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating";
+const OWNER =
+  "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or remove the reason why it cannot migrate";
 
 type Row = readonly [what: string, Partial<EvictionFacts>, expected: readonly string[]];
 

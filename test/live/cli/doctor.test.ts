@@ -79,7 +79,7 @@ test("in order: every check is said, exit code 0", async () => {
     "  √ a dry-run eviction of pod vms/POD is answered by Lifeboat",
     "",
     "Relay",
-    "  √ there is no relay, and nothing that is on needs one",
+    "  √ there is no relay, and no enabled feature needs one",
     "",
     "Credentials",
     "  √ Lifeboat's token in Secret SECRET is AGE old",
