@@ -4,8 +4,10 @@ import type { Feature } from "../../../shared/settings/feature.ts";
 import { code, renderTable } from "./policy/tables.ts";
 
 export function featureTable(): string {
-  const rows = FEATURES.map(({ name, about, gates, events = [] }: Feature) => {
-    return [code(name), about, ...[gates, events].map((one) => one.map(code).join(", ") || "–")];
-  });
-  return renderTable([["feature", "does", "feature gates", "its own Events"], ...rows]);
+  const rows = FEATURES.map(({ name, about, gates }: Feature) => [
+    code(name),
+    about,
+    gates.map(code).join(", ") || "–",
+  ]);
+  return renderTable([["feature", "does", "feature gates"], ...rows]);
 }

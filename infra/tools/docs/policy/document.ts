@@ -1,6 +1,5 @@
 /** The tables of POLICY.md, by the names of its markers (`<!-- table: NAME -->`). The prose around them is written by hand. */
 import * as guard from "./guard.ts";
-import * as maintenance from "./maintenance.ts";
 import * as tables from "./tables.ts";
 
 export const TABLES: Readonly<Record<string, () => string>> = {
@@ -11,7 +10,6 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   release: guard.releaseTable,
   events: tables.eventTable,
   undecided: tables.undecidedTable,
-  asked: maintenance.askedTable,
 };
 
 const MARKED = /<!-- table: (\w+) -->\n+(?:\|.*\n)*\n*/g;
