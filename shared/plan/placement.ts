@@ -68,19 +68,15 @@ export function emptied(p: Placement, { facts, vms, verdicts, mayEnd }: Judged):
   const settled = withVmis({ ...p, podsOn: withPods(p.podsOn, facts.node.name, there) }, [...moved.values()]);
   const anew = nexts
     .flatMap(([, next]) => (typeof next === "object" && "anew" in next ? [next.anew] : []))
-    .toSorted((a, b) => compared(sizeOf(a.pod, p), sizeOf(b.pod, p)) || (keyOf(a.pod) < keyOf(b.pod) ? -1 : 1));
+    .toSorted((a, b) => sizeOf(a.pod, p) - sizeOf(b.pod, p) || (keyOf(a.pod) < keyOf(b.pod) ? -1 : 1));
   const later = nexts.flatMap(([, next]) => (typeof next === "object" && "later" in next ? [next.later] : []));
   const placed = withPlaced({ ...settled, pending: [...p.pending, ...anew] }, facts.volumes);
   return { ...placed, pending: [...placed.pending, ...later] };
 }
 
-/** VMs come first, in the order in which Lifeboat asks them to leave. */
+/** Guests end when the other pods have gone, in the order in which Lifeboat asks them to. */
 function sizeOf(pod: PreflightPod, { vmis }: Placement): number {
-  return vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }))?.guestMemory ?? Infinity;
-}
-
-function compared(a: number, b: number): number {
-  return a === b ? 0 : a - b;
+  return vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }))?.guestMemory ?? -1;
 }
 
 function isThere(next: Next): next is { readonly there: PreflightPod } {

@@ -68,6 +68,19 @@ export function place(board: Board, pod: NeighbourPod, { node }: RoomFound): voi
   addTo(board, { ...pod, nodeName: node });
 }
 
+/** Takes a pod away that has left its node. */
+export function leave(board: Board, uid: string, nodeName: string): void {
+  const { pods, shy, sociable } = board;
+  const at = pods.findLastIndex((pod) => pod.uid === uid && pod.nodeName === nodeName);
+  const [gone] = at < 0 ? [] : pods.splice(at, 1);
+  if (gone === undefined) return;
+  const siblings = board.siblings.get(gone.replicaSet ?? "") ?? [];
+  for (const others of [shy, sociable, siblings]) {
+    const where = others.indexOf(gone);
+    if (where >= 0) others.splice(where, 1);
+  }
+}
+
 function addTo(board: Board, pod: NeighbourPod): void {
   board.pods.push(pod);
   if (isShy(pod)) board.shy.push(pod);

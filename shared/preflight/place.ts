@@ -4,7 +4,7 @@ import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kub
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
 import type { Leaving, NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
-import { type Board, boardOf, place } from "./board.ts";
+import { type Board, boardOf, leave, place } from "./board.ts";
 import { type Around, type FitNode, obstacleTo, repelling } from "./fit.ts";
 import { cpuText } from "./host-cpu.ts";
 import { type NextPod, renderTarget } from "./next-pod.ts";
@@ -36,8 +36,8 @@ type Moving = World &
   };
 
 /**
- * Target pods of migrations, in the order in which the VMs are asked to leave, by the UIDs of the pods. VMs that are leaving other nodes come before them. Pods of the node
- * stay in sight until they have gone: a target pod is placed beside its source.
+ * Target pods of migrations, in the order in which the VMs are asked to leave, by the UIDs of the pods. VMs that are leaving other nodes come before them. A target
+ * pod is placed beside its source, and beside pods of the node that have not gone by then.
  */
 export function placeAll(moving: readonly PreflightPod[], f: Moving): ReadonlyMap<string, RoomFound> {
   const elsewhere = f.leavingElsewhere.flatMap((one) => targetsOf(one.pods.filter(isLauncher), one, f));
@@ -91,6 +91,7 @@ export function placeInTurn(
   const found = new Map<string, RoomFound>();
   for (const one of wanted) {
     const room = roomFor(one, board, seen);
+    if (room.fits) leave(board, one.pod.uid, w.node.name);
     if (one.there === undefined) place(board, one.pod, room);
     found.set(one.pod.uid, room);
   }

@@ -114,26 +114,40 @@ function mostAttractive({ pod, candidates, placed }: Scored): readonly number[] 
 const RESOURCES: readonly Measured[] = ["cpu", "memory"];
 
 /** A container without a request counts as this much: 100m of CPU, 200 MB of memory. */
-const UNREQUESTED = { cpu: 0.1, memory: 200 * 1024 ** 2 } as const;
+const UNREQUESTED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-function countedRequestOf(pod: Pod, resource: Measured): number {
-  const silent = (pod.spec?.containers ?? []).filter(({ resources }) => resources?.requests?.[resource] === undefined);
-  return requestOf(pod, resource) + silent.length * UNREQUESTED[resource];
+/** In whole units, as kube-scheduler counts: millicores, bytes. */
+function inUnits(resource: Measured, amount: number): number {
+  return Math.round(resource === "cpu" ? amount * 1000 : amount);
 }
 
-function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof requestOf): readonly number[] {
-  const allocatable = (resource: Measured) => parseQuantity(node.status?.allocatable?.[resource] ?? 0);
-  const sized = RESOURCES.filter((resource) => allocatable(resource) > 0);
-  return sized.map((resource) => {
+function unitsOf(pod: Pod, resource: Measured): number {
+  return inUnits(resource, requestOf(pod, resource));
+}
+
+function countedUnitsOf(pod: Pod, resource: Measured): number {
+  const silent = (pod.spec?.containers ?? []).filter(({ resources }) => resources?.requests?.[resource] === undefined);
+  return unitsOf(pod, resource) + silent.length * UNREQUESTED[resource];
+}
+
+interface Share {
+  readonly taken: number;
+  readonly all: number;
+}
+
+/** With the pod placed there. */
+function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
+  return RESOURCES.flatMap((resource) => {
+    const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));
     const taken = neighbours.reduce((sum, one) => sum + requested(one, resource), requested(pod, resource));
-    return taken / allocatable(resource);
+    return all > 0 ? [{ taken, all }] : [];
   });
 }
 
 function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
-  const points = sharesOf(pod, candidate, countedRequestOf).map((share) => {
-    if (scoring === "MostAllocated") return Math.trunc(MOST * Math.min(1, share));
-    return share > 1 ? 0 : Math.trunc(MOST * (1 - share));
+  const points = sharesOf(pod, candidate, countedUnitsOf).map(({ taken, all }) => {
+    const used = Math.min(taken, all);
+    return Math.trunc(((scoring === "MostAllocated" ? used : all - used) * MOST) / all);
   });
   return points.length === 0 ? 0 : Math.trunc(points.reduce((sum, one) => sum + one, 0) / points.length);
 }
@@ -141,6 +155,6 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 /** A pod without any request is not judged by it: the nodes would all fill one after another. */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;
-  const [cpu = 0, memory = cpu] = sharesOf(pod, candidate, requestOf).map((share) => Math.min(1, share));
+  const [cpu = 0, memory = cpu] = sharesOf(pod, candidate, unitsOf).map(({ taken, all }) => Math.min(1, taken / all));
   return Math.trunc(MOST * (1 - Math.abs(cpu - memory) / 2));
 }

@@ -11,10 +11,11 @@ export interface VirtualMachineInstanceSpec {
   nodeSelector?: Record<string, string>;
   affinity?: NonNullable<Pod["spec"]>["affinity"];
   tolerations?: NonNullable<Pod["spec"]>["tolerations"];
+  topologySpreadConstraints?: NonNullable<Pod["spec"]>["topologySpreadConstraints"];
   domain: {
     resources?: { requests?: Record<string, string> };
     memory?: { guest?: string };
-    cpu?: { model?: string };
+    cpu?: { model?: string; cores?: number; sockets?: number; threads?: number };
     devices?: {
       interfaces?: { name: string; masquerade?: object; bridge?: object }[];
       hostDevices?: { name: string; deviceName: string }[];

@@ -120,6 +120,8 @@ test("what is said to fit, all together, the scheduler places there; what is sai
         seen[room.fits ? "fits" : "not"] += 1;
         if (room.node === undefined) continue;
         expect(places).toContain(room.node);
+        // The source has gone when the next VM's turn has come.
+        there.splice(there.indexOf(pod), 1);
         there.push(podOf(uid, { ...pod.spec, nodeName: room.node }, { labels: pod.metadata.labels ?? {} }));
       }
     }),

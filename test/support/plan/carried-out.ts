@@ -1,14 +1,18 @@
-/** Carries out the maintenance of a fleet node by node, as KubeVirt and the sandbox's scheduler would. It uses none of the product's code. */
+/**
+ * Carries out the maintenance of a fleet node by node, as Lifeboat, KubeVirt and the sandbox's scheduler would. It uses none of the product's code.
+ * VMs that can migrate leave first, then the other pods; then guests end whose eviction ends them, if no VM stays.
+ */
 import {
-  targetPod,
+  isTrue,
   launcherPod,
-  type Pod,
-  type VirtualMachineInstance as Vmi,
   type Node,
+  type Pod,
+  targetPod,
+  type VirtualMachineInstance as Vmi,
 } from "../../../infra/sandbox/index.ts";
 import { bound, type Fleet, placeOf, podOf } from "./fleet.ts";
 
-/** `Moves`: migrated. `ShutsDown`: its eviction ended the guest, and it started elsewhere. `Stays`: it is still on the node. */
+/** `Moves`: migrated. `ShutsDown`: its eviction ended the guest. `Stays`: it is still on the node. */
 export type Fate = "Moves" | "ShutsDown" | "Stays";
 
 export interface Step {
@@ -17,113 +21,133 @@ export interface Step {
   readonly fates: ReadonlyMap<string, Fate>;
 }
 
-interface World {
-  readonly fleet: Fleet;
-  /** VMs that have ended and start when there is room, with their next pods. */
-  readonly waiting: readonly (readonly [Vmi, Pod])[];
+interface World extends Fleet {
+  /** Pods for which there was no room yet. */
+  readonly pending: readonly Pod[];
 }
 
 /** Maintains the nodes in this order. A finished node is schedulable again before the next one is cordoned. */
 export function carryOut(fleet: Fleet, order: readonly string[]): readonly Step[] {
-  let world: World = { fleet, waiting: [] };
-  return order.map((name) => {
-    const fates = new Map<string, Fate>();
-    const { nodes } = world.fleet;
-    world = withNodes(
-      world,
-      nodes.map((node) => (node.metadata.name === name ? cordoned(node) : node)),
-    );
-    for (const vmi of inOrder(world.fleet.vmis.filter(({ status }) => status?.nodeName === name))) {
-      const { fate, next } = leave(vmi, world);
-      fates.set(vmi.metadata.name, fate);
-      world = next;
-    }
-    world = withStarted(withNodes(world, nodes));
-    return { node: name, fates };
+  let world: World = { ...fleet, pending: [] };
+  return order.map((node) => {
+    const { next, fates } = emptied(node, { ...world, nodes: fleet.nodes.map((one) => cordonedIf(node, one)) });
+    world = withPlaced({ ...next, nodes: fleet.nodes });
+    return { node, fates };
   });
 }
 
-function withNodes(world: World, nodes: readonly Node[]): World {
-  return { ...world, fleet: { ...world.fleet, nodes } };
+function cordonedIf(name: string, node: Node): Node {
+  return node.metadata.name === name ? { ...node, spec: { ...node.spec, unschedulable: true } } : node;
 }
 
-function withStarted({ fleet, waiting }: World): World {
-  return waiting.reduce<World>((world, [vmi, pod]) => started(vmi, pod, world), { fleet, waiting: [] });
+function emptied(node: string, before: World): { readonly next: World; readonly fates: ReadonlyMap<string, Fate> } {
+  const here = inOrder(before.vmis.filter(({ status }) => status?.nodeName === node));
+  const fates = new Map<string, Fate>();
+  let world = before;
+  for (const vmi of here.filter((one) => wayOf(one) === "Moves")) {
+    const next = migrated(vmi, world);
+    fates.set(vmi.metadata.name, next === undefined ? "Stays" : "Moves");
+    world = next ?? world;
+  }
+  world = evicted(node, world);
+  const isKept = here.some((vmi) => wayOf(vmi) === "Stays" || fates.get(vmi.metadata.name) === "Stays");
+  for (const vmi of here.filter((one) => wayOf(one) !== "Moves")) {
+    const ends = wayOf(vmi) === "ShutsDown" && !isKept;
+    fates.set(vmi.metadata.name, ends ? "ShutsDown" : "Stays");
+    if (ends) world = ended(vmi, world);
+  }
+  return { next: withPlaced(world), fates };
 }
 
-function started(vmi: Vmi, pod: Pod, { fleet, waiting }: World): World {
-  const node = placeOf(pod, fleet.nodes, fleet.pods);
-  if (node === undefined) return { fleet, waiting: [...waiting, [vmi, pod]] };
-  const status = { ...vmi.status, nodeName: node, activePods: { [pod.metadata.uid]: node } };
-  return {
-    waiting,
-    fleet: { ...fleet, vmis: [...fleet.vmis, { ...vmi, status }], pods: [...fleet.pods, bound(pod, node)] },
-  };
-}
-
-function cordoned(node: Node): Node {
-  return { ...node, spec: { ...node.spec, unschedulable: true } };
-}
-
-/** Smaller VMs first, as POLICY says of VMs of one priority. Those whose guests end come last. */
+/** Smaller VMs first, as POLICY says of VMs of one priority. */
 function inOrder(vmis: readonly Vmi[]): readonly Vmi[] {
-  return vmis.toSorted(
-    (a, b) => Number(isEnding(a)) - Number(isEnding(b)) || sizeOf(a) - sizeOf(b) || (keyOf(a) < keyOf(b) ? -1 : 1),
-  );
+  return vmis.toSorted((a, b) => sizeOf(a) - sizeOf(b) || byName(a, b));
 }
 
 function sizeOf({ spec }: Vmi): number {
   return Number.parseInt(spec.domain.memory?.guest ?? "0", 10);
 }
 
-function keyOf({ metadata }: Vmi): string {
-  return `${metadata.namespace}/${metadata.name}`;
+/** All are in one namespace. */
+function byName({ metadata: a }: Vmi | Pod, { metadata: b }: Vmi | Pod): number {
+  return a.name < b.name ? -1 : 1;
 }
 
-function isMigratable({ status }: Vmi): boolean {
-  return status?.conditions?.some((one) => one.type === "LiveMigratable" && one.status === "True") === true;
-}
-
-function isEnding(vmi: Vmi): boolean {
+function wayOf(vmi: Vmi): Fate {
   const { evictionStrategy } = vmi.spec;
-  return evictionStrategy === "None" || (evictionStrategy === "LiveMigrateIfPossible" && !isMigratable(vmi));
+  if (evictionStrategy === "None") return "ShutsDown";
+  if (isTrue(vmi.status?.conditions, "LiveMigratable")) return "Moves";
+  return evictionStrategy === "LiveMigrateIfPossible" ? "ShutsDown" : "Stays";
 }
 
-function leave(vmi: Vmi, world: World): { readonly fate: Fate; readonly next: World } {
-  const { fleet } = world;
-  const own = fleet.pods.find(({ metadata }) => metadata.uid in (vmi.status?.activePods ?? {}));
-  const without = {
-    ...fleet,
-    pods: fleet.pods.filter((pod) => pod !== own),
-    vmis: fleet.vmis.filter((one) => one !== vmi),
-  };
-  if (isEnding(vmi)) {
-    const next = podOf(launcherPod(vmi), nextName(vmi, own));
-    return { fate: "ShutsDown", next: started(vmi, next, { ...world, fleet: without }) };
-  }
-  if (!isMigratable(vmi)) return { fate: "Stays", next: world };
-  const target = targetOf(vmi, own, fleet);
-  // The source pod is there until the guest has moved.
-  const node = placeOf(target, fleet.nodes, fleet.pods);
-  if (node === undefined) return { fate: "Stays", next: world };
-  const status = { ...vmi.status, nodeName: node, activePods: { [target.metadata.uid]: node } };
-  const moved = {
-    ...without,
-    vmis: [...without.vmis, { ...vmi, status }],
-    pods: [...without.pods, bound(target, node)],
-  };
-  return { fate: "Moves", next: { ...world, fleet: moved } };
+/** Undefined: there is no room for its target pod. */
+function migrated(vmi: Vmi, world: World): World | undefined {
+  const own = podIn(vmi, world);
+  const pod = targetOf(vmi, own, world);
+  const node = placeOf(pod, world.nodes, world.pods);
+  if (node === undefined) return undefined;
+  return arrived(bound(pod, node), vmi, { ...world, pods: world.pods.filter((one) => one !== own) });
 }
 
-function targetOf(vmi: Vmi, own: Pod | undefined, { nodes }: Fleet): Pod {
+/** Its VM starts it again, in a pod that is to be placed. */
+function ended(vmi: Vmi, world: World): World {
+  const own = podIn(vmi, world);
+  const pods = world.pods.filter((one) => one !== own);
+  const vmis = world.vmis.map((one) => (one === vmi ? { ...vmi, status: { ...vmi.status, nodeName: "" } } : one));
+  return { ...world, pods, vmis, pending: [...world.pending, podOf(launcherPod(vmi), nextName(vmi, own))] };
+}
+
+/** Pods of Deployments, which make others, in the order of a list. */
+function evicted(node: string, world: World): World {
+  const leave = world.pods.filter((pod) => pod.spec?.nodeName === node && vmiOf(pod, world) === undefined);
+  const remade = leave.toSorted(byName).map((pod) => podOf(withoutNode(pod), pod.metadata.name));
+  return { ...world, pods: world.pods.filter((pod) => !leave.includes(pod)), pending: [...world.pending, ...remade] };
+}
+
+function withoutNode({ spec, ...pod }: Pod): Pod {
+  const { nodeName: _, ...rest } = spec ?? { containers: [] };
+  return { ...pod, spec: rest };
+}
+
+/** With each pod bound for which there is room. */
+function withPlaced(before: World): World {
+  return before.pending.reduce<World>(
+    (world, pod) => {
+      const node = placeOf(pod, world.nodes, world.pods);
+      if (node === undefined) return { ...world, pending: [...world.pending, pod] };
+      return arrived(bound(pod, node), vmiOf(pod, world), world);
+    },
+    { ...before, pending: [] },
+  );
+}
+
+function arrived(pod: Pod, vmi: Vmi | undefined, world: World): World {
+  const nodeName = pod.spec?.nodeName ?? "";
+  const activePods = { [pod.metadata.uid]: nodeName };
+  const vmis = world.vmis.map((one) =>
+    one === vmi ? { ...vmi, status: { ...vmi.status, nodeName, activePods } } : one,
+  );
+  return { ...world, vmis, pods: [...world.pods, pod] };
+}
+
+function podIn(vmi: Vmi, { pods }: World): Pod | undefined {
+  return pods.find(({ metadata }) => metadata.uid in (vmi.status?.activePods ?? {}));
+}
+
+function vmiOf({ metadata }: Pod, { vmis }: World): Vmi | undefined {
+  const [owner] = metadata.ownerReferences ?? [];
+  return vmis.find(({ metadata: { uid } }) => uid === owner?.uid);
+}
+
+function targetOf(vmi: Vmi, own: Pod | undefined, { nodes }: World): Pod {
   const name = nextName(vmi, own);
   const node = nodes.find(({ metadata }) => metadata.name === vmi.status?.nodeName);
+  const { namespace = "", resourceVersion, creationTimestamp } = vmi.metadata;
   const migration = {
-    metadata: { namespace: vmi.metadata.namespace, name, uid: `job-${name}` },
+    metadata: { namespace, name, uid: `job-${name}`, resourceVersion, creationTimestamp },
     spec: { vmiName: vmi.metadata.name },
   };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Of a migration the pod needs its name and its UID.
-  return podOf(targetPod(vmi, migration as Parameters<typeof targetPod>[1], { pod: own, node }), name);
+  return podOf(targetPod(vmi, migration, { pod: own, node }), name);
 }
 
 function nextName(vmi: Vmi, own: Pod | undefined): string {

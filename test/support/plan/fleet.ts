@@ -2,6 +2,7 @@
 import * as fc from "fast-check";
 import {
   bestOf,
+  type core,
   launcherPod,
   LABEL,
   type Node,
@@ -47,21 +48,27 @@ type VmShape = typeof vmShape extends fc.Arbitrary<infer T> ? T : never;
 const shape = fc.record({
   /** How much memory the VMs have, by their size: some fleets are nearly full. */
   scale: fc.constantFrom(1, 1, 1.25, 1.5, 2),
+  /** In others every VM can migrate. */
+  hasPinned: fc.boolean(),
   nodes: fc.array(nodeShape, { minLength: 20, maxLength: 20 }),
   vms: fc.array(vmShape, { minLength: 300, maxLength: 300 }),
   others: fc.array(fc.constantFrom("1Gi", "2Gi", "4Gi"), { minLength: 60, maxLength: 60 }),
 });
 
-/** Returns as many fleets of 20 nodes and 300 VMs; the same for the same seed. */
-export function fleets(count: number, seed: number): readonly Fleet[] {
-  return fc.sample(shape, { seed, numRuns: count }).map(fleetOf);
+/** Returns a fleet of 20 nodes and 300 VMs; the same for the same seed. */
+export function fleetFor(seed: number): Fleet {
+  const [drawn] = fc.sample(shape, { seed, numRuns: 1 });
+  if (drawn === undefined) throw new Error("nothing was drawn");
+  return fleetOf(drawn);
 }
 
-function fleetOf({ scale, nodes: shapes, vms, others }: typeof shape extends fc.Arbitrary<infer T> ? T : never): Fleet {
+type Shape = typeof shape extends fc.Arbitrary<infer T> ? T : never;
+
+function fleetOf({ scale, hasPinned, nodes: shapes, vms, others }: Shape): Fleet {
   const nodes = shapes.map(nodeOf);
   const placed: Pod[] = [];
   const vmis: Vmi[] = [];
-  const add = (draft: object, name: string) => {
+  const add = (draft: core.Draft<Pod>, name: string) => {
     const pod = podOf(draft, name);
     const node = placeOf(pod, nodes, placed);
     if (node !== undefined) placed.push(bound(pod, node));
@@ -69,7 +76,7 @@ function fleetOf({ scale, nodes: shapes, vms, others }: typeof shape extends fc.
   };
   others.forEach((memory, i) => void add(otherPod(i, memory), `other-${i}`));
   vms.forEach((one, i) => {
-    const vmi = vmiOf(one, Math.ceil(one.memory * scale), i);
+    const vmi = vmiOf({ ...one, isPinned: hasPinned && one.isPinned }, Math.ceil(one.memory * scale), i);
     const name = add(launcherPod(vmi), `virt-launcher-${vmi.metadata.name}`);
     if (name !== undefined) vmis.push(running(vmi, name));
   });
@@ -89,12 +96,10 @@ export function placeOf(pod: Pod, nodes: readonly Node[], placed: readonly Pod[]
   return bestOf({ pod, candidates, placed: everywhere, scoring: "LeastAllocated" })?.node.metadata.name;
 }
 
-export function podOf(draft: object, name: string): Pod {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A draft of a pod has everything but what is added here.
-  const made = draft as Pod;
+export function podOf(draft: core.Draft<Pod>, name: string): Pod {
   const own = { namespace: NAMESPACE, name, uid: `pod-${name}`, resourceVersion: "1", creationTimestamp: CREATED };
   const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
-  return { ...made, apiVersion: "v1", kind: "Pod", metadata: { ...made.metadata, ...own }, status };
+  return { ...draft, apiVersion: "v1", kind: "Pod", metadata: { ...draft.metadata, ...own }, status };
 }
 
 export function bound(pod: Pod, nodeName: string): Pod {
@@ -132,7 +137,7 @@ function nodeOf({ memory, isOld, isTainted, isSoft }: NodeShape, at: number): No
   };
 }
 
-function otherPod(at: number, memory: string): object {
+function otherPod(at: number, memory: string): core.Draft<Pod> {
   const owner = `rs-${at % 12}`;
   const metadata = {
     labels: { app: owner },
@@ -144,48 +149,55 @@ function otherPod(at: number, memory: string): object {
   };
 }
 
-function vmiOf(one: VmShape, memory: number, at: number): Vmi {
+const WANTED: Readonly<Record<string, Record<string, string>>> = {
+  ssd: { disk: "ssd" },
+  "zone-1": { [ZONE]: "zone-1" },
+};
+
+function vmiOf({ strategy, model, cpu, isPinned, ...one }: VmShape, memory: number, at: number): Vmi {
   const app = `app-${one.group}`;
-  const alike = { matchLabels: { app } };
-  const apart = { topologyKey: HOSTNAME, labelSelector: alike };
-  const affinity = {
-    apart: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } },
-    preferred: {
-      podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 50, podAffinityTerm: apart }] },
-    },
-  } as Readonly<Record<string, object>>;
-  const nodeSelector = { ssd: { disk: "ssd" }, "zone-1": { [ZONE]: "zone-1" } } as Readonly<Record<string, object>>;
+  const affinity = affinityOf(one.spread, app);
+  const nodeSelector = WANTED[one.wants];
   const name = `vm-${at + 1}`;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Of a VMI only fields that the scheduler and KubeVirt read.
+  const own = { namespace: NAMESPACE, name, uid: `vmi-${name}`, resourceVersion: "1", creationTimestamp: CREATED };
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",
-    metadata: {
-      namespace: NAMESPACE,
-      name,
-      uid: `vmi-${name}`,
-      resourceVersion: "1",
-      creationTimestamp: CREATED,
-      labels: { app },
-    },
+    metadata: { ...own, labels: { app } },
     spec: {
-      evictionStrategy: one.strategy,
+      evictionStrategy: strategy,
       domain: {
-        cpu: { model: one.model, cores: 1, sockets: 1, threads: 1 },
+        cpu: { model, cores: 1, sockets: 1, threads: 1 },
         memory: { guest: `${memory}Gi` },
-        resources: { requests: { cpu: one.cpu, memory: `${memory}Gi` } },
+        resources: { requests: { cpu, memory: `${memory}Gi` } },
         devices: {},
       },
-      ...(affinity[one.spread] && { affinity: affinity[one.spread] }),
-      ...(one.spread === "zones" && {
-        topologySpreadConstraints: [
-          { maxSkew: 2, topologyKey: ZONE, whenUnsatisfiable: "DoNotSchedule", labelSelector: alike },
-        ],
-      }),
-      ...(nodeSelector[one.wants] && { nodeSelector: nodeSelector[one.wants] }),
-      ...(one.isPinned && { volumes: [{ name: "disk", hostDisk: { path: "/disk.img", type: "Disk" } }] }),
+      ...(affinity && { affinity }),
+      ...(one.spread === "zones" && { topologySpreadConstraints: [evenly(app)] }),
+      ...(nodeSelector && { nodeSelector }),
+      ...(isPinned && { volumes: [{ name: "disk", hostDisk: { path: "/disk.img", type: "Disk" } }] }),
     },
-  } as Vmi;
+  };
+}
+
+function affinityOf(spread: VmShape["spread"], app: string): Vmi["spec"]["affinity"] {
+  const apart = { topologyKey: HOSTNAME, labelSelector: { matchLabels: { app } } };
+  switch (spread) {
+    case "apart":
+      return { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } };
+    case "preferred":
+      return {
+        podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 50, podAffinityTerm: apart }] },
+      };
+    case "zones":
+    case "none":
+      return undefined;
+  }
+}
+
+function evenly(app: string) {
+  const labelSelector = { matchLabels: { app } };
+  return { maxSkew: 2, topologyKey: ZONE, whenUnsatisfiable: "DoNotSchedule", labelSelector };
 }
 
 function isPinned({ spec }: Vmi): boolean {
@@ -204,13 +216,12 @@ function running(vmi: Vmi, nodeName: string): Vmi {
       phase: "Running",
       nodeName,
       activePods: { [`pod-virt-launcher-${vmi.metadata.name}`]: nodeName },
-      launcherContainerImageVersion: "quay.io/kubevirt/virt-launcher:v1.9.0",
       conditions: [
         { type: "Ready", status: "True" },
         { type: "LiveMigratable", ...migratable },
       ],
     },
-  } as Vmi;
+  };
 }
 
 /** Returns the objects as JSON, by resource, for a fake API. */
@@ -219,12 +230,12 @@ export function objectsOf({ nodes, vmis, pods }: Fleet) {
     nodes: nodes.map((one) => asJson(one)),
     virtualmachineinstances: vmis.map((one) => asJson(one)),
     pods: pods.map((one) => asJson(one)),
-    virtualmachines: vmis.map(({ metadata: { namespace = "", name }, spec }) =>
+    virtualmachines: vmis.map(({ metadata: { namespace = "", name, labels }, spec }) =>
       asJson({
         apiVersion: "kubevirt.io/v1",
         kind: "VirtualMachine",
         metadata: { namespace, name, uid: `vm-of-${name}`, resourceVersion: "1", creationTimestamp: CREATED },
-        spec: { runStrategy: "Always", template: { spec } },
+        spec: { runStrategy: "Always", template: { metadata: { labels: { app: labels?.["app"] } }, spec } },
       }),
     ),
   };

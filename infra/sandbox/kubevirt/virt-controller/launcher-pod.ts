@@ -111,6 +111,7 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
       nodeSelector: { ...nodeSelector, ...modelOf(vmi), [kubevirt.LABEL.schedulable]: "true" },
       ...(spec.tolerations && { tolerations: spec.tolerations }),
       ...(spec.affinity && { affinity: spec.affinity }),
+      ...(spec.topologySpreadConstraints && { topologySpreadConstraints: spec.topologySpreadConstraints }),
       ...(spec.priorityClassName !== undefined && { priorityClassName: spec.priorityClassName }),
     },
   };

@@ -1,0 +1,96 @@
+/** Compares what a plan says with what becomes of the VMs. A VM's outcome is the worst that happens to it on any node. */
+import type { PodVerdict } from "../../../shared/preflight/facts.ts";
+import type { NodePlan } from "../../../shared/plan/facts.ts";
+import { observePlan } from "../../../shared/plan/read.ts";
+import { type Plan, planOf } from "../../../shared/plan/plan.ts";
+import { connectTo } from "../client.ts";
+import { FakeCluster } from "../cluster.ts";
+import { NOW, settings } from "../fixtures.ts";
+import { isObject, type Json } from "../json.ts";
+import type { Fate, Step } from "./carried-out.ts";
+import { options } from "./clusters.ts";
+
+/** Read as `lifeboat plan` reads it. */
+export async function planFor(
+  objects: Readonly<Record<string, readonly Json[]>>,
+  nodes: readonly string[],
+): Promise<Plan> {
+  const fake = new FakeCluster();
+  for (const [resource, all] of Object.entries(objects))
+    for (const one of all.filter(isObject)) fake.api.put(resource, one);
+  const f = await observePlan({ cluster: connectTo(fake), settings: settings(), now: NOW });
+  return planOf(f, options(f, { nodes }));
+}
+
+export interface Compared {
+  readonly vms: number;
+  /** VMs of which the plan says what happens, and that happens. */
+  readonly right: number;
+  /** VMs whose outcome on some node the plan does not know. */
+  readonly unknown: number;
+  /** In words: VMs of which the plan says something else. */
+  readonly wrong: readonly string[];
+  /** Nodes that were to be emptied without a guest that ends, and were not. */
+  readonly brokenPromises: readonly string[];
+  readonly verdicts: readonly string[];
+}
+
+export function compare({ nodes }: Plan, steps: readonly Step[]): Compared {
+  const planned = worst(nodes.map(fatesIn));
+  const happened = worst(steps.map(({ fates }) => fates));
+  const names = [...happened.keys()];
+  const wrong = names.filter((vm) => planned.get(vm) !== "Unknown" && planned.get(vm) !== happened.get(vm));
+  const unknown = names.filter((vm) => planned.get(vm) === "Unknown").length;
+  return {
+    vms: names.length,
+    right: names.length - unknown - wrong.length,
+    unknown,
+    wrong: wrong.map((vm) => `${vm}: ${planned.get(vm) ?? "nothing"}, and it ${happened.get(vm) ?? ""}`),
+    brokenPromises: nodes.flatMap((node, at) => brokenBy(node, steps[at])),
+    verdicts: nodes.map(({ verdict }) => verdict),
+  };
+}
+
+const WORST_FIRST = ["Unknown", "Stays", "ShutsDown", "Moves"] as const;
+type Said = (typeof WORST_FIRST)[number];
+
+function worst(all: readonly ReadonlyMap<string, Said>[]): ReadonlyMap<string, Said> {
+  const found = new Map<string, Said>();
+  for (const [vm, fate] of all.flatMap((fates) => [...fates])) {
+    const before = found.get(vm) ?? "Moves";
+    found.set(vm, WORST_FIRST.find((one) => one === before || one === fate) ?? fate);
+  }
+  return found;
+}
+
+/** A doubt, such as about the room that other choices of the scheduler leave, is one about every VM of the node. */
+function fatesIn({ pods, unknown }: NodePlan): ReadonlyMap<string, Said> {
+  const isKept = pods.some(stays);
+  return new Map(
+    pods.flatMap((pod): (readonly [string, Said])[] =>
+      pod.vmi === undefined ? [] : [[pod.vmi, unknown.length > 0 ? "Unknown" : fateOf(pod, isKept)]],
+    ),
+  );
+}
+
+/** A node that keeps a VM ends no guest. */
+function fateOf(pod: PodVerdict, isKept: boolean): Fate {
+  if (stays(pod)) return "Stays";
+  if (pod.outcome !== "ShutsDown") return "Moves";
+  return isKept ? "Stays" : "ShutsDown";
+}
+
+function stays({ outcome, room }: PodVerdict): boolean {
+  return outcome === "Blocked" || outcome === "Stays" || room?.fits === false;
+}
+
+const KEPT: Readonly<Partial<Record<NodePlan["verdict"], readonly Fate[]>>> = {
+  WillSucceed: ["Moves"],
+  WillSucceedWithShutdowns: ["Moves", "ShutsDown"],
+};
+
+function brokenBy({ node, verdict }: NodePlan, step: Step | undefined): readonly string[] {
+  const may = KEPT[verdict];
+  const others = [...(step?.fates ?? [])].filter(([, fate]) => may !== undefined && !may.includes(fate));
+  return others.map(([vm, fate]) => `${node}: ${verdict}, and ${vm} ${fate}`);
+}
