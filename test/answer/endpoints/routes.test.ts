@@ -70,7 +70,7 @@ test.each([
 const SILENT = [
   [hangingUp,                              503, "the API server cannot be reached"],
   [status(403, "F", SECRET_OF_UPSTREAM),   502, "with 403 Forbidden: the service account lacks a permission"],
-  [html(200),                              502, "is not what an API server says: not JSON"],
+  [html(200),                              502, "is not the answer of an API server: not JSON"],
 ] as const;
 
 test.each(["readyz", "metrics"])(

@@ -58,7 +58,7 @@ describe("a list", () => {
     ["another kind",          { kind: "Pod", items: [] }],
     ["items that are none",   { kind: "List", items: {} }],
   ])("that is %s is no list", async (_, body) => {
-    await expect((await clusterWith({ "list virtualmachineinstances": json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not what an API server says");
+    await expect((await clusterWith({ "list virtualmachineinstances": json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not the answer of an API server");
   });
 
   test("an odd item is told by its name and left out, the others are not", async () => {

@@ -109,7 +109,7 @@ test("from nothing to the first drained node; again, nothing changes; without fl
   expect((await sandbox.client.get(nodes, { name: "node03" }))?.spec?.unschedulable).not.toBe(true);
   expect(removed.out).toContain("customresourcedefinition.apiextensions.k8s.io/evacuations.lifeboat.dev deleted");
   const last = (part: string) => removed.out.findLastIndex((line) => line.startsWith(part));
-  expect(removed.out.indexOf("cleaned migrations: 1")).toBeGreaterThan(last("clusterrolebinding"));
+  expect(last("cleaned migrations: ")).toBeGreaterThan(last("clusterrolebinding"));
   await expect
     .poll(async () => (await everything()).filter((line) => !before.includes(line) && !isKubeVirts(line)))
     .toEqual([]);

@@ -42,7 +42,7 @@ describe("given nothing of Lifeboat's", () => {
     const first = await install(PARTS);
     expect({ code: first.code, err: first.err }).toEqual({
       code: 0,
-      err: expect.arrayContaining(["√ the Worker can work in this cluster", "√ the Worker has looked at every VM"]),
+      err: expect.arrayContaining(["√ the Worker can work in this cluster", "√ the Worker has checked every VM"]),
     });
     const created = first.out.filter((line) => line.endsWith(" created") && !line.startsWith("secret/"));
     expect(exported.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`)).toEqual(
@@ -98,7 +98,7 @@ describe("given an installation", () => {
     expect((await stage.call("install --yes --export")).out.join("\n")).not.toContain(webhookToken);
 
     expect((await install("--server https://elsewhere.example")).err.at(-1)).toMatch(
-      /^error: --server: .* has another one/,
+      /^error: --server: .* names another server/,
     );
 
     // As if the installation had been interrupted before its last steps.
