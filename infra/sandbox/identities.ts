@@ -12,6 +12,7 @@ export const USERS = {
   nodeController: serviceAccount("kube-system", "node-controller"),
   deviceTaintManager: serviceAccount("kube-system", "device-taint-eviction-controller"),
   podGarbageCollector: serviceAccount("kube-system", "pod-garbage-collector"),
+  attachDetachController: serviceAccount("kube-system", "attachdetach-controller"),
   karpenter: serviceAccount("kube-system", "karpenter"),
   kubelets: { user: "system:sandbox:kubelets" },
   virtApi: serviceAccount("kubevirt", "kubevirt-apiserver"),

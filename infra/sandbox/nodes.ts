@@ -1,5 +1,6 @@
 /** The nodes of the cluster: their kubelets, and the components of a control plane that decide about them. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
+import { startAttachDetach } from "./actors/attach-detach.ts";
 import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
 import { startKubelets } from "./actors/kubelet.ts";
 import { startNodeCaches } from "./actors/node-caches.ts";
@@ -46,14 +47,24 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
   ]);
 }
 
+export interface NodeControllersOptions {
+  readonly scoring?: Scoring | undefined;
+  /** How long a volume stays attached after the last pod that uses it; 1 by default. */
+  readonly detachSeconds?: number | undefined;
+}
+
 /** All components but the kubelets that decide about nodes and their pods, except KubeVirt. */
-export function startNodeControllers(optionsOf: NodesOptions["optionsOf"], scoring?: Scoring): Actor {
+export function startNodeControllers(
+  optionsOf: NodesOptions["optionsOf"],
+  { scoring, detachSeconds = 1 }: NodeControllersOptions = {},
+): Actor {
   const caches = startNodeCaches(optionsOf("controllerManager"));
   const nodeController = { ...optionsOf("nodeController"), caches };
   const actors = [
     startScheduler({ ...optionsOf("scheduler"), scoring }),
     startNodeLifecycle(nodeController),
     startTaintManager(nodeController),
+    startAttachDetach({ ...optionsOf("attachDetachController"), attacher: optionsOf("admin").client, detachSeconds }),
     startPodGarbageCollector({ ...optionsOf("podGarbageCollector"), caches }),
   ];
   return actorOf(actors, [caches]);

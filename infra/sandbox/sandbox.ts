@@ -59,6 +59,8 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
   readonly clock?: Clock;
   /** Which nodes the scheduler prefers by their free resources; LeastAllocated by default, as in kube-scheduler's default profile. */
   readonly scoring?: Scoring;
+  /** How long a volume of a CSI driver stays attached after the last pod on the node that uses it; 1 by default. */
+  readonly detachSeconds?: number;
   /** Off by default, unless there are images. */
   readonly workloads?: boolean;
 }

@@ -21,8 +21,7 @@ import { startVirtController } from "./kubevirt/virt-controller.ts";
 import { webhookConfigurations } from "./kubevirt/webhooks/configurations.ts";
 import { machineOptions, startMachines, type MachinesOptions } from "./machines.ts";
 import { applyManifests } from "./manifests.ts";
-import type { Scoring } from "./actors/node-score.ts";
-import { createNodeKnobs, startNodeControllers } from "./nodes.ts";
+import { createNodeKnobs, type NodeControllersOptions, startNodeControllers } from "./nodes.ts";
 import { PodNetwork } from "./processes/pod-network.ts";
 import { NO_PROCESSES, type ProcessKnobs } from "./processes/processes.ts";
 import type { Closers, SimulatedOptions, SimulatedSandbox } from "./sandbox.ts";
@@ -74,6 +73,7 @@ export async function startSimulated(
     featureGates,
     workloads,
     scoring: options.scoring,
+    detachSeconds: options.detachSeconds,
   };
   const processes = empty ? NO_PROCESSES : await startParts(parts, closers);
   return {
@@ -100,7 +100,7 @@ function switchesOf(options: SimulatedOptions): Switches {
   };
 }
 
-interface Parts extends MachinesOptions {
+interface Parts extends MachinesOptions, NodeControllersOptions {
   readonly switches: Switches;
   readonly authority: Authority;
   readonly server: ApiServer;
@@ -108,7 +108,6 @@ interface Parts extends MachinesOptions {
   readonly featureGates: readonly string[];
   /** Whether Deployments and ReplicaSets get their pods. */
   readonly workloads: boolean;
-  readonly scoring?: Scoring | undefined;
 }
 
 async function startParts(options: Parts, closers: Closers): Promise<ProcessKnobs> {
@@ -117,7 +116,7 @@ async function startParts(options: Parts, closers: Closers): Promise<ProcessKnob
   closers.push(() => virtApi.stop());
   const machines = startMachines(options);
   const controllers = actorOf([
-    startNodeControllers(optionsOf, options.scoring),
+    startNodeControllers(optionsOf, options),
     startVirtController({ ...options.switches, plan: options.plan, ...optionsOf("virtController") }),
     ...(options.workloads ? [startDeployments, startReplicaSets].map((start) => start(optionsOf("admin"))) : []),
   ]);

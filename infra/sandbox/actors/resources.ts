@@ -19,6 +19,7 @@ import type {
   V1Secret,
   V1Service,
   V1ServiceAccount,
+  V1VolumeAttachment,
   CoreV1Event,
 } from "@kubernetes/client-node";
 
@@ -83,6 +84,7 @@ export type ReplicaSet = Model<V1ReplicaSet>;
 export type ResourceQuota = Model<V1ResourceQuota>;
 export type PersistentVolume = Model<V1PersistentVolume>;
 export type PersistentVolumeClaim = Model<V1PersistentVolumeClaim>;
+export type VolumeAttachment = Model<V1VolumeAttachment>;
 export type PriorityClass = Model<V1PriorityClass>;
 export type Service = Model<V1Service>;
 export type EndpointSlice = Model<V1EndpointSlice>;
@@ -109,6 +111,7 @@ export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet");
 export const resourceQuotas = resource<ResourceQuota>("v1", "ResourceQuota");
 export const persistentVolumes = resource<PersistentVolume>("v1", "PersistentVolume", false);
 export const persistentVolumeClaims = resource<PersistentVolumeClaim>("v1", "PersistentVolumeClaim");
+export const volumeAttachments = resource<VolumeAttachment>("storage.k8s.io/v1", "VolumeAttachment", false);
 export const priorityClasses = resource<PriorityClass>("scheduling.k8s.io/v1", "PriorityClass", false);
 export const services = resource<Service>("v1", "Service");
 export const endpointSlices = resource<EndpointSlice>("discovery.k8s.io/v1", "EndpointSlice");

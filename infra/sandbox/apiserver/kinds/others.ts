@@ -18,6 +18,7 @@ export const OTHERS = [
   builtIn("Service"),
   builtIn("PersistentVolume"),
   builtIn("PersistentVolumeClaim"),
+  builtIn("VolumeAttachment", { cells: { Attached: (object) => fieldAt(object, "status.attached") === true } }),
   RESOURCE_QUOTAS,
   builtIn("Deployment", WITH_READY),
   builtIn("ReplicaSet", WORKLOAD),
