@@ -6,6 +6,7 @@ import { KubeVirt, Migration } from "./schemas/kubevirt.ts";
 import { Vmi } from "./schemas/vmi.ts";
 import { Evacuation, LifeboatConfiguration, VirtualMachine } from "./schemas/lifeboat.ts";
 import { NodeEvacuation, RollingMaintenance } from "./schemas/maintenance.ts";
+import { VolumeAttachment } from "./schemas/storage.ts";
 import { WebhookConfiguration } from "./schemas/webhooks.ts";
 
 export const API_GROUP = "lifeboat.dev/v1alpha1";
@@ -25,6 +26,7 @@ export const RESOURCES = {
   persistentvolumeclaims: { api: CORE, facts: OWN_VIEW },
   persistentvolumes: { api: CORE, facts: OWN_VIEW },
   resourcequotas: { api: CORE, facts: OWN_VIEW },
+  volumeattachments: { api: "/apis/storage.k8s.io/v1", facts: VolumeAttachment },
   leases: { api: "/apis/coordination.k8s.io/v1", facts: Lease },
   poddisruptionbudgets: { api: "/apis/policy/v1", facts: Budget },
   kubevirts: { api: KUBEVIRT, facts: KubeVirt },

@@ -15,6 +15,11 @@ export const maintenance = {
     grant("create", "lifeboat.dev/nodeevacuations", "no node of a RollingMaintenance is drained"),
     grant("patch", "nodes", "no NodeEvacuation starts: it cannot cordon its node"),
     grant("get", "kubevirt.io/virtualmachines", "no NodeEvacuation continues: the wishes of VMs' owners are unknown"),
+    grant(
+      "list",
+      "storage.k8s.io/volumeattachments",
+      "a node counts as drained although volumes may still be attached",
+    ),
     grant("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
     grant("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),
     grant("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),

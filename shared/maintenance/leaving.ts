@@ -6,6 +6,7 @@ import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-e
 import type { Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
 import { blockersOf, isCompleted, isLeft, isSettled } from "./blockers.ts";
+import { volumesLeft } from "./detaching.ts";
 import { areOthersNext, viewsOf } from "./held-back.ts";
 import { countsOf, endedText, outcomesOf } from "./outcomes.ts";
 import { checkThatAllIsSeen, nodeOf, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
@@ -20,7 +21,7 @@ export function leaving(seen: NodeWorld): NodeNext {
   const counts = countsOf(views, w);
   const pods = areOthersNext(views, w) ? podsLeft(w).filter((subject) => isLeft(subject, w)) : [];
   const isEmpty = counts.left + counts.moving + pods.length === 0;
-  if (isEmpty) return evacuated(counts, w);
+  if (isEmpty) return emptied(counts, w);
   const evicted = pods.filter((pod) => isEvicted(pod, views));
   const begun = [...beginnings, ...undone(w)];
   const blockers = blockersOf(views, pods, w);
@@ -42,22 +43,25 @@ export function leaving(seen: NodeWorld): NodeNext {
   };
 }
 
-function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
+/** No VM and no pod is left. Detaching their volumes may take some more seconds. */
+function emptied(counts: VmCounts, w: NodeWorld): NodeNext {
   checkThatAllIsSeen(w);
+  const volumes = volumesLeft(w);
+  const more = {
+    virtualMachines: counts,
+    blockers: [],
+    outcomes: w.ne.status.outcomes,
+    estimatedCompletionTime: undefined,
+  };
+  if (volumes.isAwaited) return { phase: "Evacuating", message: `no VM is left; ${volumes.text}`, more };
+  const message = [emptyText(counts, w), volumes.text].filter((text) => text !== "").join("; ");
+  return { phase: "Evacuated", message, more, first: handedOver(w) };
+}
+
+function emptyText({ total }: VmCounts, w: NodeWorld): string {
   const ended = endedText(w.ne.status.outcomes);
   const took = Math.round(secondsSince(w.ne.status.startTime, w.now));
-  const message = `the node is empty after ${took}s; VMs that left: ${counts.total}${ended === "" ? "" : `, of which ${ended}`}`;
-  return {
-    phase: "Evacuated",
-    message,
-    more: {
-      virtualMachines: counts,
-      blockers: [],
-      outcomes: w.ne.status.outcomes,
-      estimatedCompletionTime: undefined,
-    },
-    first: handedOver(w),
-  };
+  return `the node is empty after ${took}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`;
 }
 
 /** From now on the cordon is a person's, and nothing of Lifeboat's takes it back. */

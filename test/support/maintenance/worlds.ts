@@ -9,9 +9,11 @@ import type {
 } from "../../../shared/kube/node-evacuation.ts";
 import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import type { ClusterError } from "../../../shared/kube/failures.ts";
 import { keyOf, named } from "../../../shared/kube/objects.ts";
 import type { Selection } from "../../../shared/kube/selection.ts";
 import * as select from "../../../shared/kube/selections.ts";
+import type { VolumeAttachmentFacts } from "../../../shared/kube/schemas/storage.ts";
 import { nextOfNode } from "../../../shared/maintenance/rules.ts";
 import type { NodeNext, NodeWorld } from "../../../shared/maintenance/world.ts";
 import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
@@ -81,6 +83,8 @@ export interface Situation extends Partial<Omit<NodeWorld, "facts">> {
   readonly left?: Partial<PreflightFacts>;
   /** Absent: the rule must not ask for the room elsewhere. */
   readonly preflight?: PreflightFacts;
+  /** VolumeAttachments of the cluster. */
+  readonly attachments?: readonly VolumeAttachmentFacts[] | ClusterError;
   readonly more?: FactMap;
 }
 
@@ -96,11 +100,13 @@ const list = (kind: Kind, selection: Selection, value: unknown) => [textOf({ kin
 
 function factsAbout(ne: NodeEvacuationFacts, situation: Omit<Situation, "more">): FactMap {
   const { rivals = [], vmis = [], evacuations = [], others = [], vms = {}, left = {}, preflight } = situation;
+  const { attachments = [] } = situation;
   const { nodeName } = ne.spec;
   return Object.fromEntries([
     ask("nodes", named(nodeName), "node" in situation ? situation.node : node(CORDONED)),
     list("nodeevacuations", {}, [ne, ...rivals]),
     list("evacuations", select.evacuationsFor(ne.name), evacuations),
+    list("volumeattachments", {}, attachments),
     ...virtualMachines(vms),
     ...podsOn(nodeName, facts({ pods: [], ...left, vmis, evacuations: [...evacuations, ...others] }), left.vmis),
     ...(preflight === undefined ? [] : roomAround(nodeName, preflight)),

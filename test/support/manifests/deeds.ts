@@ -178,6 +178,7 @@ export const DEEDS = steps({
     done: reconcile,
   },
   "empty a node": { configuration: ALONE, given: situations.maintained, done: reconcile },
+  "see that a node is drained": { configuration: ALONE, given: situations.vacated, done: reconcile },
   "stop emptying a node": {
     configuration: ALONE,
     given: async (trial) => {

@@ -200,18 +200,21 @@ export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Tri
   await client.patch(core.nodes, NODE, CORDONED);
 };
 
+/** Its VM has moved, and nothing else is on it. */
+export async function vacated(trial: Trial): Promise<void> {
+  const outcomes = [{ ...VMI, uid: "moved", outcome: "Moved", time: LONG_AGO }];
+  await createdNodeEvacuation(trial, {}, { ...UNDER_WAY, outcomes });
+  await trial.cluster.client.patch(core.nodes, NODE, CORDONED);
+}
+
 /** The node is schedulable again, and a VM was stopped for it. */
 export async function maintainedBefore(trial: Trial): Promise<void> {
   const { client } = trial.cluster;
   const spec = { runStrategy: "Halted", template: { spec: { domain: { devices: {} } } } };
   await client.create(kubevirt.virtualMachines, { metadata: VMI, spec });
   const uid = await createdNodeEvacuation(trial, {}, { ...UNDER_WAY, phase: "Evacuated", completionTime: LONG_AGO });
-  const part = {
-    cause: "NodeEvacuation",
-    nodeEvacuation: { name: "kernel", uid },
-    by: "ShutDown",
-    runStrategy: "Always",
-  };
+  const nodeEvacuation = { name: "kernel", uid };
+  const part = { cause: "NodeEvacuation", nodeEvacuation, by: "ShutDown", runStrategy: "Always" };
   await createdEvacuation(trial, VMI.name, part, { phase: "Stopped", sourceNode: NODE.name });
 }
 

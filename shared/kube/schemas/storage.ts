@@ -1,0 +1,45 @@
+/** Kinds of storage: which volume is attached to which node, and which claim it belongs to. */
+import * as z from "zod/mini";
+import { ObjectName } from "./fields.ts";
+
+export interface VolumeAttachmentFacts {
+  readonly name: string;
+  readonly nodeName: string;
+  /** Absent: a volume that a pod's spec describes, and no claim. */
+  readonly persistentVolumeName?: string | undefined;
+}
+
+/** Exists until the volume is detached: `status.attached` says less, because a failed attachment may have succeeded in part. */
+export const VolumeAttachment = z.lazy(() =>
+  z.pipe(
+    z.object({
+      metadata: z.object({ name: ObjectName }),
+      spec: z.object({
+        nodeName: z.string(),
+        source: z.object({ persistentVolumeName: z.nullish(z.string()) }),
+      }),
+    }),
+    z.transform(({ metadata: { name }, spec: { nodeName, source } }): VolumeAttachmentFacts => {
+      const { persistentVolumeName } = source;
+      return persistentVolumeName ? { name, nodeName, persistentVolumeName } : { name, nodeName };
+    }),
+  ),
+);
+
+/** A PersistentVolume and the claim that it is bound to. */
+export interface ClaimedVolume {
+  readonly name: string;
+  readonly claim?: { readonly namespace: string; readonly name: string } | undefined;
+}
+
+export const PersistentVolumeWithClaim = z.lazy(() =>
+  z.pipe(
+    z.object({
+      metadata: z.object({ name: ObjectName }),
+      spec: z.object({ claimRef: z.nullish(z.object({ namespace: z.string(), name: z.string() })) }),
+    }),
+    z.transform(({ metadata: { name }, spec: { claimRef } }): ClaimedVolume => {
+      return { name, claim: claimRef ?? undefined };
+    }),
+  ),
+);
