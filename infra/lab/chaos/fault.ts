@@ -13,6 +13,7 @@ import type { Cluster } from "./cluster.ts";
 import type { Drain } from "./drain.ts";
 import type { Draw } from "./draw.ts";
 import type { FormName } from "./forms/form.ts";
+import type { Listener } from "./observer.ts";
 import type { Plan } from "./plan.ts";
 import type { Replicas } from "./replicas.ts";
 import type { ChaosVm } from "./vms.ts";
@@ -56,6 +57,8 @@ export interface Fault {
   readonly capacity?: Capacity;
   /** Changes a VM on the drained node. */
   readonly alter?: (vm: ChaosVm, draw: Draw) => ChaosVm;
+  /** Judges what happens during the run. */
+  readonly watch?: (run: Run) => Partial<Listener>;
   /** Resolves when the fault is over, at the latest soon after `run.calm`. A refused request may throw. */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Everything is as it was, except for what has become of the VMs. */

@@ -10,7 +10,14 @@ import {
   startInformer,
   systemClock,
 } from "../../sandbox/index.ts";
-import { evacuations, type Evacuation, type NodeEvacuation, nodeEvacuations } from "../stage/evacuations.ts";
+import {
+  evacuations,
+  type Evacuation,
+  type NodeEvacuation,
+  nodeEvacuations,
+  type RollingMaintenance,
+  rollingMaintenances,
+} from "../stage/evacuations.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
@@ -20,6 +27,7 @@ export interface Listener {
   vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
   migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
   evacuationChanged(now: Evacuation | undefined): void;
+  nodeEvacuationChanged(now: NodeEvacuation | undefined): void;
   budgetChanged(now: PodDisruptionBudget | undefined, before: PodDisruptionBudget | undefined): void;
 }
 
@@ -29,6 +37,7 @@ export interface Observer {
   readonly migrations: Pick<Informer<Migration>, "get" | "list">;
   readonly evacuations: Pick<Informer<Evacuation>, "get" | "list">;
   readonly nodeEvacuations: Pick<Informer<NodeEvacuation>, "get" | "list">;
+  readonly rollingMaintenances: Pick<Informer<RollingMaintenance>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
   /** Instead of those that listened before. */
   listen(...listeners: readonly Partial<Listener>[]): void;
@@ -43,12 +52,14 @@ export async function startObserver(client: KubeClient): Promise<Observer> {
     migrations: startInformer({ ...options, resource: kubevirt.migrations }),
     evacuations: startInformer({ ...options, resource: evacuations }),
     nodeEvacuations: startInformer({ ...options, resource: nodeEvacuations }),
+    rollingMaintenances: startInformer({ ...options, resource: rollingMaintenances }),
     budgets: startInformer({ ...options, resource: podDisruptionBudgets }),
   };
   let listeners: readonly Partial<Listener>[] = [];
   seen.vmis.onChange((now, before) => listeners.forEach((one) => one.vmiChanged?.(now, before)));
   seen.migrations.onChange((now, before) => listeners.forEach((one) => one.migrationChanged?.(now, before)));
   seen.evacuations.onChange((now) => listeners.forEach((one) => one.evacuationChanged?.(now)));
+  seen.nodeEvacuations.onChange((now) => listeners.forEach((one) => one.nodeEvacuationChanged?.(now)));
   seen.budgets.onChange((now, before) => listeners.forEach((one) => one.budgetChanged?.(now, before)));
   const informers = Object.values(seen);
   await Promise.all(informers.map(({ synced }) => synced));

@@ -88,12 +88,6 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
   const evacuationChanged: Listener["evacuationChanged"] = (now) => {
     if (now?.status?.phase === "Abandoned") abandoned.add(now.status.virtualMachineInstanceUID ?? "");
   };
-  observer.listen(
-    invariants.checkLimits(plan.limits, report),
-    checkGuests(observer, failedByKubevirt, report),
-    { evacuationChanged },
-    plan.budgeted ? budgets : {},
-  );
   const injectedBefore = injectedIn(cluster).length;
   const unansweredBefore = await persist(() => unansweredIn(client));
   const struck: string[] = [];
@@ -114,6 +108,13 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
   const runOf = (name: string): Run => ({ ...around, drain, strike: () => void struck.push(name) });
   const run = runOf("");
   const runs = new Map(plan.faults.map((name) => [name, runOf(name)]));
+  observer.listen(
+    invariants.checkLimits(plan.limits, report),
+    checkGuests(observer, failedByKubevirt, report),
+    { evacuationChanged },
+    plan.budgeted ? budgets : {},
+    ...[...runs].map(([name, of]) => FAULTS[name].watch?.(of) ?? {}),
+  );
   const ticking = startTicking(run);
   const missing = () => missingIn(run, abandoned);
 

@@ -36,6 +36,15 @@ export function endingOf({ status }: Evacuation): Ending | undefined {
   return ENDS.find((phase) => phase === status?.phase);
 }
 
+export interface VmOutcome {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** Absent: it is open. */
+  readonly outcome?: string;
+  readonly targetNode?: string;
+}
+
 export interface NodeEvacuation extends KubeObject {
   readonly spec: { readonly nodeName: string; readonly [field: string]: unknown };
   readonly status?: {
@@ -49,8 +58,15 @@ export interface NodeEvacuation extends KubeObject {
       readonly message: string;
       readonly since?: string;
     }[];
+    readonly outcomes?: readonly VmOutcome[];
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
+}
+
+const NODE_ENDS: readonly unknown[] = ["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"];
+
+export function hasEnded({ status }: NodeEvacuation): boolean {
+  return NODE_ENDS.includes(status?.phase);
 }
 
 export const nodeEvacuations: Resource<NodeEvacuation> = {

@@ -22,6 +22,7 @@ export { relayAway } from "./relay-away.ts";
 export { replicasDie } from "./replicas-die.ts";
 export { replicasTainted } from "./replicas-tainted.ts";
 export { reviewsLost } from "./reviews-lost.ts";
+export { rollingMaintenance } from "./rolling-maintenance.ts";
 export { taintComesAndGoes } from "./taint-comes-and-goes.ts";
 export { virtControllerAway } from "./virt-controller-away.ts";
 export { watchesLate } from "./watches-late.ts";

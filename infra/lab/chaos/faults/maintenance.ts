@@ -1,8 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { applyManifests, createVirtualMachine, isAlreadyExists, virtualMachines } from "../../../sandbox/index.ts";
-import { type NodeEvacuation, nodeEvacuations } from "../../stage/evacuations.ts";
+import { applyManifests, virtualMachines } from "../../../sandbox/index.ts";
+import { hasEnded, type NodeEvacuation, nodeEvacuations } from "../../stage/evacuations.ts";
 import type { Draw } from "../draw.ts";
 import { atTimes, type Fault, type Run, waited } from "../fault.ts";
+import { createPinned, letMinutesPass } from "../pinned.ts";
 import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
@@ -11,10 +11,8 @@ const PLACE = "maintained";
 const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
-const ENDS: readonly unknown[] = ["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"];
-const LOOK_MS = 300;
 
-/** Runs that still let a minute pass, by namespace. */
+/** Ends the passing minutes of a run, by its namespace. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 
@@ -24,15 +22,18 @@ export const maintenance: Fault = {
   lasts: true,
   vms: (draw) => movableVms(draw, PLACE),
   async inject(run, draw) {
-    void persist(() => createPinned(run)).catch(() => undefined);
+    void persist(() => createPinned(run, PINNED, PLACE)).catch(() => undefined);
     await waited(run, draw.int(0, Math.floor(run.plan.calmMs / 3)));
-    void letMinutesPass(run);
+    passing.set(
+      run.namespace,
+      letMinutesPass(run, () => activeOf(run)),
+    );
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
   /** In the end one is wanted, and may. */
   async remind(run) {
-    await persist(() => createPinned(run));
+    await persist(() => createPinned(run, PINNED, PLACE));
     const [active] = await persist(() => activeOf(run));
     if (active === undefined) await persist(() => createOne(run, { virtualMachines: { whenBlocked: "Restart" } }));
     else await persist(() => change(run, active, WANTED));
@@ -71,19 +72,6 @@ const WANTED = {
   virtualMachines: { whenBlocked: "Restart", concurrency: null },
 };
 
-function createPinned({ client, namespace, nodeOf }: Run): Promise<unknown> {
-  const vm = {
-    namespace,
-    name: PINNED,
-    evictionStrategy: "LiveMigrateIfPossible",
-    migratable: false,
-    reason: "InterfaceNotLiveMigratable",
-  } as const;
-  return createVirtualMachine(client, "Always", { ...vm, node: nodeOf(PLACE) }).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error;
-  });
-}
-
 function createOne({ client, nodeOf }: Run, spec: object): Promise<unknown> {
   const nodeName = nodeOf(PLACE);
   created += 1;
@@ -107,9 +95,7 @@ async function allOf({ client, nodeOf }: Run): Promise<readonly NodeEvacuation[]
 }
 
 async function activeOf(run: Run): Promise<readonly NodeEvacuation[]> {
-  return (await allOf(run)).filter(
-    ({ spec, status }) => spec["intent"] !== "Withdrawn" && !ENDS.includes(status?.phase),
-  );
+  return (await allOf(run)).filter((one) => one.spec["intent"] !== "Withdrawn" && !hasEnded(one));
 }
 
 function change({ client }: Run, { metadata }: NodeEvacuation, spec: object): Promise<unknown> {
@@ -166,26 +152,6 @@ async function byForce({ client }: Run, all: readonly NodeEvacuation[]): Promise
 }
 
 const ACTS: readonly Act[] = [pause, resume, edit, expire, withdraw, deleteByForce];
-
-/** A VM is restarted when it was seen twice, a minute apart, that it cannot migrate: the run has no minutes. */
-async function letMinutesPass(run: Run): Promise<void> {
-  const over = new AbortController();
-  passing.set(run.namespace, over);
-  while (!over.signal.aborted) {
-    const active = await activeOf(run).catch(() => []);
-    for (const one of active) await letMinutePass(run, one).catch(() => undefined);
-    await delay(LOOK_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  }
-}
-
-async function letMinutePass({ client }: Run, { metadata, status }: NodeEvacuation): Promise<void> {
-  const { name, resourceVersion } = metadata;
-  const since = new Date(Date.now() - 61_000).toISOString();
-  if (!status?.blockers?.some((blocker) => (blocker.since ?? "") > since)) return;
-  const blockers = status.blockers.map((blocker) => ({ ...blocker, since }));
-  const body = { metadata: { resourceVersion }, status: { blockers } };
-  await client.patch(nodeEvacuations, { name }, { type: "merge", body }, { subresource: "status" });
-}
 
 function ageOf({ metadata }: NodeEvacuation): number {
   return Number(metadata.name.slice(metadata.name.lastIndexOf("-") + 1));

@@ -1,0 +1,158 @@
+/** Judges a RollingMaintenance from outside: how many nodes are evacuated at once, and what became of their VMs. */
+import { isFinal, keyOf, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
+import { hasEnded, type NodeEvacuation, type RollingMaintenance, type VmOutcome } from "../stage/evacuations.ts";
+
+/** A VMI as it was seen. */
+export interface Seen {
+  readonly key: string;
+  /** Its eviction ends its guest. */
+  readonly endsWhenEvicted: boolean;
+  /** Nodes where it ran, in their order, with the times at which it was seen first and last there. */
+  readonly stays: readonly { readonly node: string; readonly from: number; readonly to?: number }[];
+  /** Its guest has ended, or it is gone. */
+  readonly hasEnded: boolean;
+}
+
+/** By UID. */
+export type History = ReadonlyMap<string, Seen>;
+
+/** Adds what a VMI's change shows. */
+export function remember(history: Map<string, Seen>, now: Vmi | undefined, before: Vmi | undefined, ms: number): void {
+  if (before !== undefined && before.metadata.uid !== now?.metadata.uid) end(history, before.metadata.uid, ms);
+  if (now === undefined) return;
+  const { uid } = now.metadata;
+  const known = history.get(uid);
+  if (known?.hasEnded !== true) history.set(uid, seenNow(now, known, ms));
+  if (isFinal(now.status)) end(history, uid, ms);
+}
+
+function seenNow(now: Vmi, known: Seen | undefined, ms: number): Seen {
+  const node = now.status?.nodeName;
+  const stays = known?.stays ?? [];
+  const isThere = node === undefined || node === stays.at(-1)?.node;
+  const endsWhenEvicted = known !== undefined && isFinal(now.status) ? known.endsWhenEvicted : endsByStrategy(now);
+  const next = isThere ? stays : [...until(stays, ms), { node, from: ms }];
+  return { key: keyOf(now), endsWhenEvicted, stays: next, hasEnded: false };
+}
+
+/** The last stay ends. */
+function until(stays: Seen["stays"], ms: number): Seen["stays"] {
+  return stays.map((stay) => (stay === stays.at(-1) ? { ...stay, to: ms } : stay));
+}
+
+function end(history: Map<string, Seen>, uid: string, ms: number): void {
+  const seen = history.get(uid);
+  if (seen === undefined || seen.hasEnded) return;
+  history.set(uid, { ...seen, stays: until(seen.stays, ms), hasEnded: true });
+}
+
+function endsByStrategy({ spec, status }: Vmi): boolean {
+  if (spec.evictionStrategy === "None") return true;
+  const isMigratable = status?.conditions?.some((one) => one.type === "LiveMigratable" && one.status === "True");
+  return spec.evictionStrategy === "LiveMigrateIfPossible" && isMigratable !== true;
+}
+
+/** Returns the NodeEvacuations that it has created. */
+export function partsOf(rm: RollingMaintenance, all: Iterable<NodeEvacuation>): readonly NodeEvacuation[] {
+  return [...all].filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === rm.metadata.uid));
+}
+
+/** Nodes that it keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are in service again. */
+export function unavailableOf(
+  { spec }: RollingMaintenance,
+  parts: readonly NodeEvacuation[],
+  back: ReadonlySet<string>,
+): readonly string[] {
+  const isAway = ({ metadata, status }: NodeEvacuation) =>
+    spec["nextNode"] === "WhenUncordoned" && status?.phase === "Evacuated" && !back.has(metadata.uid);
+  return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
+}
+
+/** Times of a NodeEvacuation, as they were seen: when it was created, when its status listed VMs, when it had ended. */
+export interface Times {
+  readonly created: number;
+  readonly listed?: number;
+  readonly ended?: number;
+}
+
+/** Adds when something was seen for the first time. */
+export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
+  const { created = ms, listed = ms, ended = ms } = before ?? {};
+  const isListed = (now.status?.outcomes?.length ?? 0) > 0;
+  return {
+    created,
+    ...(isListed && { listed }),
+    ...(hasEnded(now) && { ended }),
+  };
+}
+
+/** An informer's news of one kind of object may be this much older than that of another. */
+const NEWS_MS = 500;
+
+/** Returns each wrong outcome of a NodeEvacuation that has ended, in words; none if they are as seen. */
+export function outcomeProblems(ne: NodeEvacuation, history: History, times: Times | undefined): readonly string[] {
+  const { outcomes = [], phase } = ne.status ?? {};
+  const name = `NodeEvacuation ${ne.metadata.name} (${phase})`;
+  const wrong = outcomes.flatMap((one) => {
+    const seen = history.get(one.uid);
+    const isTrue = seen !== undefined && (CHECKS[one.outcome ?? ""]?.(one, seen, { ne, history, times }) ?? false);
+    return isTrue ? [] : [`${name} says of ${one.name}: ${one.outcome ?? "open"}; seen: ${JSON.stringify(seen)}`];
+  });
+  const left = phase === "Evacuated" ? outcomes.filter(({ outcome }) => STAYS.includes(outcome)) : [];
+  const named = new Set(outcomes.map(({ uid }) => uid));
+  const missing = [...history].filter(([uid, seen]) => !named.has(uid) && wasThere(seen, ne, times));
+  return [
+    ...wrong,
+    ...left.map((one) => `${name} says that ${one.name} is ${one.outcome}`),
+    ...missing.map(([, { key }]) => `${name} does not name ${key}, which was on its node`),
+  ];
+}
+
+const STAYS: readonly unknown[] = ["Abandoned", "LeftBehind"];
+
+interface Around {
+  readonly ne: NodeEvacuation;
+  readonly history: History;
+  readonly times: Times | undefined;
+}
+
+type Check = (one: VmOutcome, seen: Seen, around: Around) => boolean;
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  Moved: (one, { stays }, { ne: { spec } }) => {
+    const from = stays.findIndex(({ node }) => node === spec.nodeName);
+    const isTarget = (node: string) => node !== spec.nodeName && node === (one.targetNode ?? node);
+    return from >= 0 && stays.slice(from).some(({ node }) => isTarget(node));
+  },
+  Restarted: (one, seen, { ne, history }) => {
+    const isNext = ([uid, { key }]: readonly [string, Seen]) => uid !== one.uid && key === seen.key;
+    return hasEndedSince(seen, ne) && [...history].some(isNext);
+  },
+  ShutDown: (_, seen, { ne }) => hasEndedSince(seen, ne) && seen.endsWhenEvicted,
+  Stopped: (_, seen, { ne }) => hasEndedSince(seen, ne),
+  Abandoned: (_, seen, around) => stayed(seen, around),
+  LeftBehind: (_, seen, around) => stayed(seen, around),
+};
+
+function hasEndedSince(seen: Seen, ne: NodeEvacuation): boolean {
+  return seen.hasEnded && wasOn(seen, ne);
+}
+
+function wasOn({ stays }: Seen, { spec }: NodeEvacuation): boolean {
+  return stays.some(({ node }) => node === spec.nodeName);
+}
+
+/** When it ended, it was still there. Later another one may have moved it. */
+function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
+  const { ended = 0 } = times ?? {};
+  return stays.some(({ node, to = Infinity }) => node === spec.nodeName && to > ended - NEWS_MS);
+}
+
+/** From before it was created until well after it listed VMs. */
+function wasThere({ stays }: Seen, { spec }: NodeEvacuation, times: Times | undefined): boolean {
+  if (times?.listed === undefined) return false;
+  const { created, listed } = times;
+  return stays.some(
+    ({ node, from, to = Infinity }) => node === spec.nodeName && from < created - NEWS_MS && to > listed + NEWS_MS,
+  );
+}
