@@ -1,6 +1,6 @@
 /**
- * Whatever becomes of one request: no VM is lost, nothing is left behind, and the evacuation ends as it does undisturbed. Each write of each flow
- * is refused, lost, or the last thing that its function does; each read is refused, lost, old or empty.
+ * One request goes wrong: no VM is lost, nothing is left behind, and the evacuation ends as it does undisturbed. Each write of each flow is refused,
+ * lost, or the last thing that its function does; each read is refused, lost, old or empty.
  */
 import { describe, expect, test } from "vitest";
 import { type Flow, FLOWS, run } from "./adversity.ts";
@@ -27,7 +27,7 @@ function writesOf(flow: Flow, way: number): readonly Request[] {
   );
 }
 
-/** Of a kind the first and the third. */
+/** Returns the first and the third read of each kind. */
 function readsOf(flow: Flow, way: number): readonly Request[] {
   const reads = [...(COURSES.get(flow) ?? [])].filter(([label]) => isRead(label));
   const all = reads.flatMap(([label, times]) =>

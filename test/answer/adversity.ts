@@ -1,6 +1,6 @@
 /**
- * One VM's evacuation from its beginning to its end, in which one request goes wrong: each round what people and the control plane ask for, a
- * tick, and a step of KubeVirt's, by functions that know nothing of each other.
+ * Runs one VM's evacuation from start to end, in which one request goes wrong. Each round has a request by people or the control plane, a tick, and
+ * a step of KubeVirt. The functions know nothing of each other.
  */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
@@ -22,9 +22,9 @@ const POD = pod({ disruptionTarget: { active: true, reason: "PreemptionBySchedul
 export interface Flow extends Moves {
   readonly name: string;
   readonly configuration?: object;
-  /** What is asked for in each round until the VM has left its pod. */
+  /** The request of each round until the VM has left its pod. */
   readonly asks: "evicts" | "deletes";
-  /** What a person asks for besides, from that round on until it has been done. */
+  /** A person's action, repeated from that round on until it succeeds. */
   readonly person?: { readonly round: number; readonly does: "cancels" | "retries" };
   /** Nothing is asked for after so many rounds. */
   readonly rounds?: number;
@@ -47,7 +47,7 @@ export const FLOWS: readonly Flow[] = [
 
 const ROUND_SECONDS = 5;
 const ROUNDS = 14;
-/** Of full scans. */
+/** The number of full scans, one a minute. */
 const MINUTES = 12;
 
 function given(configuration: object = {}): FakeCluster {

@@ -1,4 +1,4 @@
-/** What goes wrong with one request in the course of an evacuation. */
+/** The faults of one request in the course of an evacuation. */
 import { expect } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
@@ -12,7 +12,7 @@ import type { FakeCluster } from "../support/cluster.ts";
 import { type App, openApp } from "../support/app.ts";
 import { NOW } from "../support/fixtures.ts";
 
-/** What becomes of one request; it may have had its effect all the same. */
+/** Answers one request, which may have had its effect all the same. */
 export type Fault = (asked: RequestInfo, course: Course) => Response | Promise<never>;
 const never = () => new Promise<never>(() => undefined);
 const lost = (): Promise<never> => Promise.reject(new TypeError("fetch failed"));
@@ -65,11 +65,11 @@ export interface Course {
   /** The cluster as it was a round ago. */
   readonly before: Snapshot;
 }
-/** What watches show, when the cluster was so in the rounds before and is so now. */
+/** Returns the objects that watches show, given the cluster's state in earlier rounds and now. */
 export type Watching = (fake: FakeCluster, history: readonly Snapshot[]) => Stores;
 export type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
 
-/** Of the requests of a kind one: which one, from 1 on. */
+/** One request among those of a kind: `time` counts from 1. */
 export interface Request {
   readonly label: string;
   readonly time: number;
@@ -88,9 +88,9 @@ export class Disturbed {
   readonly #disturbance: Disturbance | undefined;
   /** So often each kind of request was made. */
   readonly requests = new Map<string, number>();
-  /** The cluster at the beginning of each round. */
+  /** The cluster at the start of each round. */
   readonly #history: Snapshot[];
-  /** Since the beginning. */
+  /** Time since the start. */
   seconds = 0;
   isDisturbed = false;
 
@@ -151,7 +151,7 @@ export class Disturbed {
     await this.isolate(({ target }) => reconcileWithin(target, 20, work, { watched: true }));
   }
 
-  /** What becomes of it. */
+  /** Returns the fault of a request, if it has one. */
   #faultOf({ label }: RequestInfo): Fault | undefined {
     const time = (this.requests.get(label) ?? 0) + 1;
     this.requests.set(label, time);

@@ -1,4 +1,4 @@
-/** What the command says of its own words: help, mistakes, kubeconfigs that lead nowhere. No cluster is asked. */
+/** The command's help, its messages for mistakes, and kubeconfigs that lead nowhere. The command asks no cluster. */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

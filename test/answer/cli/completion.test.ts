@@ -1,4 +1,4 @@
-/** What a shell completes: commands, options, values, and nodes and VMs of the cluster. Bash is asked as a person asks it. */
+/** A shell completes commands, options, values, and nodes and VMs of the cluster. The tests ask Bash as a person does. */
 import { execFile } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

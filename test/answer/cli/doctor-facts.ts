@@ -1,4 +1,4 @@
-/** What `lifeboat doctor` finds in a cluster in order: a table's rows change one thing of it. */
+/** The facts that `lifeboat doctor` finds in a healthy cluster: each row of a table changes one of them. */
 import { Unread } from "../../../infra/cli/doctor/check.ts";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { GRANTED, type DoctorReads } from "../../../infra/cli/doctor/reads.ts";
@@ -10,7 +10,7 @@ import { HOST } from "../../../infra/server/names.ts";
 import { ServerSecret } from "../../../infra/server/secret.ts";
 import type { TokenSecret } from "../../../infra/cli/install/token.ts";
 
-/** Of each read, what it finds; or why nothing. */
+/** The result of each read, or the reason why there is none. */
 type Found<T> = { readonly value: T } | { readonly unread: string };
 type Facts = {
   readonly [

@@ -1,4 +1,4 @@
-/** What `lifeboat doctor` makes of answers that the sandbox never gives: Deployments, refused webhooks, what KubeVirt's object may say. */
+/** `lifeboat doctor` reads answers that the sandbox never gives: Deployments, refused webhooks, fields of KubeVirt's object. */
 import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../../infra/cli/doctor/eviction.ts";

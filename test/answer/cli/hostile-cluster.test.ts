@@ -1,4 +1,4 @@
-/** What a cluster or a kubeconfig says reaches the terminal as text, and no token is repeated. */
+/** The terminal shows strings of a cluster or a kubeconfig as text, and the command never prints a token. */
 import { expect, test } from "vitest";
 import { printTable, withoutControls } from "../../../infra/cli/print.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";

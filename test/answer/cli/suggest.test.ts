@@ -1,4 +1,4 @@
-/** What the command suggests for a name that is not there. */
+/** The command suggests a name if the given name does not exist. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { similar } from "../../../infra/cli/suggest.ts";
 import { createBareNode } from "../../support/installed/bare-node.ts";

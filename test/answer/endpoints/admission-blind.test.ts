@@ -1,6 +1,6 @@
 /**
- * When the facts cannot be learnt: 429 with the reason where the pod was read and is a live launcher, and a retry may learn them, else 503
- * without Retry-After; in time, nothing written, and nothing told of the other side.
+ * Lifeboat cannot read the facts: it answers 429 with the reason if the pod is known to be a live launcher and a retry may help, else 503 without
+ * Retry-After. It answers in time, writes nothing, and repeats nothing that the other side sent.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -21,7 +21,7 @@ let cluster: FakeCluster | undefined;
 let app: App | undefined;
 afterEach(async () => {
   await app?.settle();
-  // Whatever has happened: no token in the log, and nothing that the other side has said.
+  // The log never contains a token or words of the other side.
   const log = JSON.stringify(app?.log);
   for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
 });

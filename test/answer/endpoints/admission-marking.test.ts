@@ -1,4 +1,4 @@
-/** What an eviction changes in the cluster before it is answered, also when the cluster changes meanwhile. */
+/** An eviction changes the cluster before it is answered, even if the cluster changes meanwhile. */
 import { beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";

@@ -1,6 +1,6 @@
 /**
- * Deletions that do not ask: each is answered at once, refused with the time of the next try, and its VM is marked, whatever else
- * fails. A review that can learn nothing fails, and the policies of the API server decide.
+ * Lifeboat answers each deletion that bypasses evictions at once: it refuses with the time of the next try, and marks the VM, even if other requests
+ * fail. A review that can learn nothing fails, and the API server's policies decide.
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await app?.settle();
-  // Of two requests that fail at the same time the answer waits for one.
+  // If two requests fail at the same time, the answer waits for only one of them.
   await setImmediate();
 });
 
@@ -93,7 +93,7 @@ test("a VMI that keeps changing: the review fails", async () => {
   const answer = await ask((request) => {
     if (request !== "create evacuations") return;
     lost += 1;
-    // Another function has begun one under the name, and ended it.
+    // Another function has started an evacuation under the name, and ended it.
     const name = `web-${hash8(POD_UID)}-${lost}`;
     fake.evacuations.put(newborn({ name, uid: name, status: { phase: "Gone" } }));
   });

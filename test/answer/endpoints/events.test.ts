@@ -1,4 +1,4 @@
-/** The relay's endpoint: what it answers where objects that it is told of cannot be read, or never can; and what is read anew from then on. */
+/** The relay's endpoint answers although the reported objects cannot be read, now or ever. Lifeboat reads objects anew after a report. */
 import { expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";

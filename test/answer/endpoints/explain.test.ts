@@ -1,6 +1,6 @@
 /**
- * explain and the preflight of a node: what an eviction of this pod would get, without doing it. Whatever the cluster looks like, an
- * eviction then gets that, in the same words, and does what explain has named.
+ * `explain` and the preflight of a node say what an eviction of this pod would get, without evicting it. In any cluster, an eviction then gets that
+ * answer, in the same words, and does what `explain` has named.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

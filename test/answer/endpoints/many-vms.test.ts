@@ -1,4 +1,4 @@
-/** What many VMs of a namespace cost its API server, whatever else is in the cluster; and a tenant's budgets are that tenant's trouble. */
+/** Many VMs of a namespace cost its API server little in any cluster, and a tenant's budgets affect only that tenant. */
 import { beforeAll, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type App, asWebhook, openApp } from "../../support/app.ts";

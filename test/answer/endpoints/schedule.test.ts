@@ -71,7 +71,7 @@ describe("a full scan that is asked for", () => {
     });
     const answers = [await reconcile(app), await reconcile(app), await reconcile(app)];
     await app.settle();
-    // In 48 of its 60 seconds something is begun; four at a time.
+    // Lifeboat starts an action, four at a time, in 48 of its 60 seconds.
     expect(answers).toMatchObject([
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 52, requeueAfterSeconds: 1 } },
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 4, requeueAfterSeconds: 1 } },

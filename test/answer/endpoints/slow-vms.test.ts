@@ -1,4 +1,4 @@
-/** A look at many VMs of which some are slow to read: they cost their own time, and the others are looked at. */
+/** A pass reads many VMs, some of them slowly. Slow VMs cost only their own time, and Lifeboat handles the others. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
@@ -15,7 +15,7 @@ const TICK_SECONDS = 50;
 /** Namespaces in the order in which they are listed. */
 const [SLOW, QUICK] = ["a-slow", "b-quick"];
 
-/** That are to leave their node. */
+/** Creates VMs that have to leave their node. */
 function putVms(fake: FakeCluster, namespace: string, count: number): void {
   for (let i = 0; i < count; i++) {
     const [name, uid] = [`vm-${i}`, `${namespace}/vm-${i}`];

@@ -47,7 +47,7 @@ test("full scans: one in ten minutes for each cluster, spread over them", () => 
   expect(Math.max(...scans)).toBeLessThanOrEqual(40);
 });
 
-/** What is no list does not exist. Of clusters that drip, lists begin and never end. */
+/** Answers lists; no other object exists. Clusters whose name starts with `drips` send lists that never end. */
 function answer(url: URL, signal: AbortSignal): Response {
   const isList = /\/(evacuations|virtualmachineinstances|nodes)$/.test(url.pathname);
   if (isList && url.hostname.startsWith("drips")) return new Response(endless('{"kind":"List",', signal));

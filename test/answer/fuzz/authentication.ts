@@ -8,7 +8,7 @@ const TOLERANCE_SECONDS = 300;
 /** Ours: the specification has no limit. */
 const MOST_SIGNATURES = 8;
 
-/** What opens the endpoints of one cluster. */
+/** The keys to the endpoints of one cluster. */
 export interface Keys {
   readonly webhookToken: string;
   /** Default: the webhook's. */

@@ -10,7 +10,7 @@ export const SECRETS = {
 
 const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
 
-/** Of a cluster, but for its address. */
+/** A cluster's entry without its address. */
 export const ENTRY = {
   token,
   webhookToken,

@@ -1,4 +1,4 @@
-/** What each endpoint may answer, and nothing else. */
+/** The only answers that each endpoint may give. */
 import * as z from "zod/mini";
 
 const Review = z.strictObject({
@@ -55,7 +55,7 @@ const Empty = z.literal("");
 /** Body by code; a code that is missing here is outside the contract. */
 type Answers = Readonly<Record<number, z.ZodMiniType>>;
 
-/** What opens it: a token as a bearer, the webhook's at some in the path as well; nothing where there is nothing to be had. */
+/** The key of an endpoint: a bearer token, for some endpoints the webhook's token in the path; `None` if the endpoint gives nothing away. */
 export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "Session" | "None";
 
 export interface EndpointContract {

@@ -1,10 +1,10 @@
-/** A short run of `npm run fuzz`, of the same requests every time: every endpoint keeps its contract, whatever is sent to it. */
+/** Runs `npm run fuzz` briefly, with the same requests every time: every endpoint keeps its contract for any request. */
 import { expect, test } from "vitest";
 import { CONTRACT } from "./contract.ts";
 import { LONG } from "./property.ts";
 import { VISITS } from "./visit.ts";
 
-/** What is answered to a caller who may, if all goes well. One of the entries is a wrong one: the fleet is never ready. */
+/** The answers to an authorized caller if all goes well. One of the entries is wrong, so the fleet is never ready. */
 const OPENED = [
   "evictions 200",
   "deletions 200",

@@ -9,7 +9,7 @@ import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 
-// The Worker loads these when it needs them. That takes real time, during which virtual time would pass.
+// The Worker loads these modules when it needs them. Loading takes real time, during which virtual time would pass.
 await Promise.all([
   import("../../../functions/page/routes.ts"),
   import("../../../shared/settings/configuration.ts"),
@@ -64,10 +64,10 @@ const REGISTERED = new Map(
 );
 
 export interface Isolate {
-  /** What opens its endpoints. */
+  /** The keys to its endpoints. */
   readonly keys: KeysByCluster;
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** What goes on after answers. */
+  /** Work that continues after answers. */
   readonly after: readonly Promise<unknown>[];
   send(request: FuzzedRequest, index: number): Promise<Answer>;
 }

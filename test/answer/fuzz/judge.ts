@@ -16,7 +16,7 @@ export interface Circumstances {
   readonly keys: KeysByCluster;
   /** The platform's own registry has failed: nothing but 500 can be said, and the webhook's failurePolicy decides. */
   readonly registryFailed: boolean;
-  /** What was asked of the cluster in the course of this request. */
+  /** The requests to the cluster in the course of this request. */
   readonly asked: readonly Asked[];
   readonly now: Date;
 }
@@ -97,7 +97,7 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** What holds for every page. */
+/** Returns what is wrong with a page by the rules for every page. */
 function pageProblems({ headers, text }: Answer): readonly string[] {
   const header = (name: string) => headers.get(name) ?? "";
   const [policy, cookie, type] = [header("content-security-policy"), header("set-cookie"), header("content-type")];

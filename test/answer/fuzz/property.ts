@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 
 const TIMES = Number(process.env["FUZZ_TIMES"] ?? 1);
 const SEED = Number(process.env["FUZZ_SEED"] ?? (TIMES === 1 ? 20_261_120 : Date.now() % 2 ** 31));
-/** Of a test that checks one. */
+/** The options of a test that checks one property. */
 export const LONG = { timeout: 60_000 * TIMES };
 
 /** `holds` throws, or says what the example has come to; `check` says how often the examples have come to what. */

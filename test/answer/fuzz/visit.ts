@@ -1,4 +1,4 @@
-/** One visit: an isolate, a cluster behind it, a few requests one after another, and what goes on after them. */
+/** One visit: an isolate, a cluster behind it, a few requests one after another, and the work that follows them. */
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../support/clock.ts";
@@ -34,7 +34,7 @@ interface Sent {
   readonly answer: Answer;
 }
 
-/** What was answered, by endpoint and code. Throws saying what was wrong. */
+/** Returns the answers by endpoint and code. Throws an error that says what was wrong. */
 async function makeVisit({ hostility: drawn, registryFails, requests }: Visit): Promise<readonly string[]> {
   const clock = new VirtualClock(NOW);
   const cluster = new HostileCluster(drawn, clock);
@@ -80,7 +80,7 @@ async function rejections({ after }: Isolate): Promise<readonly string[]> {
   return ends.flatMap((end) => (end.status === "rejected" ? [`rejected after the answer: ${String(end.reason)}`] : []));
 }
 
-/** What no endpoint expected is a defect, however well it is answered. `but`: the platform's own failure is none of ours. */
+/** Returns the defects in a log line: each error that no endpoint expected. `but`: failures of the platform itself, which are allowed. */
 export function logProblems(line: string, but?: RegExp): readonly string[] {
   const canary = canaryIn(line);
   const unexpected = /"error":|Uncaught|exception/.test(line) && but?.test(line) !== true;

@@ -1,4 +1,4 @@
-/** Evacuations in an API server that knows their CustomResourceDefinition: begun, joined, written, withdrawn, found, removed. */
+/** Evacuations in an API server that knows their CustomResourceDefinition: created, joined, written, withdrawn, found, removed. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
 import type { NewEvacuation } from "../../../shared/kube/action.ts";
@@ -150,7 +150,7 @@ test("delete: that one only, and again; also one that has not ended", async () =
   expect(await stored("history")).toBeUndefined();
 });
 
-/** Of a VMI, in a namespace of its own. */
+/** Creates an Evacuation of a VMI, in its own namespace. */
 async function make(key: string, vmiName: string, status?: Partial<EvacuationStatus>) {
   const [namespace = "", name = ""] = key.split("/");
   const created = await createEvacuation({ ...planned(name, { vmiName }), namespace }, cluster);

@@ -1,4 +1,4 @@
-/** What only a preflight reads, from JSON to facts. */
+/** Kinds that only a preflight reads, from JSON to facts. */
 import { expect, test } from "vitest";
 import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { PersistentVolume, ResourceQuota } from "../../../shared/preflight/kinds.ts";

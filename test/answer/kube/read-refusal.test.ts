@@ -1,4 +1,4 @@
-/** The Events of refused shutdowns: which count, and what cannot be told from them. */
+/** The Events of refused shutdowns: which of them count, and what they do not show. */
 import { expect, test } from "vitest";
 import { readRefusal } from "../../../shared/reconcile/shield.ts";
 import { json, status } from "../../support/answers.ts";

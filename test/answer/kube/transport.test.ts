@@ -1,4 +1,4 @@
-/** What every request to an API server says. */
+/** Headers of every request to an API server. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { clusterWith } from "../../support/cluster/one-vm.ts";

@@ -1,4 +1,4 @@
-/** The forecast of a node counts the VMs that leave another node at the same time: all of them, or those that are on their way. */
+/** The forecast of a node counts the VMs that leave another node at the same time: all of them, or those that are moving. */
 import { expect, test } from "vitest";
 import type { NodeFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -10,11 +10,11 @@ import { GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts"
 interface Other {
   readonly spec: object;
   readonly node?: Partial<NodeFacts>;
-  /** Whether its VM is on its way. */
+  /** Whether its VM is moving. */
   readonly isMoving?: boolean;
 }
 
-/** VM a on node01, VM b on node02, which is being emptied, and node03, with room for one of them. */
+/** Creates VM a on node01, VM b on node02, which is being evacuated, and node03, with room for one of them. */
 function cluster({ spec, node: tweak, isMoving }: Other): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node(NODE), node("node02", { unschedulable: true, ...tweak }));

@@ -1,4 +1,4 @@
-/** The verdict with which a NodeEvacuation starts, or does not, comes true: whatever VMs are there, and whatever is to become of them. */
+/** The verdict with which a NodeEvacuation starts, or does not, comes true for any VMs and any `whenBlocked`. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { NODE_END_PHASES, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
@@ -61,7 +61,7 @@ function shutDown(fake: FakeCluster, name: string): void {
 
 const AT_NIGHT = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 
-/** What has to come of it; with a node that is not started, no guest has ended. */
+/** Returns the phase that has to follow. If the node is not started, no guest has ended. */
 function expected(verdict: string, { startIf }: Asked): string {
   const isGood = verdict === "WillSucceed" || (verdict === "WillSucceedWithShutdowns" && startIf !== "WillSucceed");
   if (startIf !== "Always" && !isGood) return "Refused";

@@ -1,4 +1,4 @@
-/** What owners of VMs do or want while a NodeEvacuation is at work. */
+/** Owners change their VMs while a NodeEvacuation is in progress. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";

@@ -14,7 +14,7 @@ afterAll(() => stage.sandbox.stop());
 
 const JANE = "jane@example.com";
 const TIME = "2026-11-22T12:00:00Z";
-/** What a person writes. */
+/** The part of the spec that a person writes. */
 const VM = { virtualMachineInstance: { name: "web-1" } };
 const FULL = { ...VM, cause: "Preemption", requestedBy: "system:kube-scheduler", deadline: TIME };
 

@@ -117,7 +117,7 @@ function usedBy(request: string): Used {
   return { verb, group, resource: [resource, ...within].join("/"), name };
 }
 
-/** Of `evacuate/cancel` the API server asks for `evacuate` as well. */
+/** Returns whether a rule permits a request. For `evacuate/cancel` the API server also checks `evacuate`. */
 function isBy({ verb, group, resource, name }: Used, { verbs, apiGroups, resources, resourceNames }: Rule): boolean {
   const isOfResource = resources.some((one) => resource === one || resource.startsWith(`${one}/c`));
   const isNamed = resourceNames === undefined || resourceNames.includes(name);

@@ -31,7 +31,7 @@ test("their expressions use no field that the matched kinds do not have", async 
   }
 });
 
-/** What a user does to a pod of that path and UID. */
+/** A user's request for a pod of that path and UID. */
 type Deed = (path: string, uid: string) => RawRequest;
 
 const patch = (path: string, body: unknown): RawRequest => {

@@ -21,7 +21,7 @@ const PATHS = {
 
 const Body = z.object({ message: z.optional(z.string()), spec: z.optional(z.unknown()) });
 
-/** What an API server says to a request; the message is empty unless it refuses. */
+/** Sends a request and returns the API server's answer; the message is empty unless it refuses. */
 export async function answerTo(request: RawRequest, client: KubeClient) {
   const { code, body } = await client.raw(request);
   const { message = "", spec } = Body.parse(body);
@@ -53,7 +53,7 @@ export async function startStage(kind: keyof typeof PATHS, files: readonly strin
     patch,
     remove: async (name: string, by = client) =>
       (await answerTo({ method: "DELETE", path: `${path}/${name}` }, by)).answer,
-    /** Of an administrator, who may do all that the manifests do not refuse. */
+    /** Returns an administrator's client, who may do all that the manifests do not refuse. */
     as: (user: string) => client.as(user, ["system:masters", "system:authenticated"]),
     /** A new object with that status, as Lifeboat writes it; resolves to its name. */
     async created(spec: object, status?: object): Promise<string> {

@@ -15,7 +15,7 @@ const Review = z.object({
   request: z.object({ uid: z.string(), name: z.string(), operation: z.string() }),
 });
 
-/** What is asked, and where. A pod that ends at once is marked first and then deleted: both are asked about. */
+/** The requests and their endpoints. A pod that ends at once is marked first and then deleted: Lifeboat is asked about both. */
 const asked = new Set<string>();
 let sandbox: Sandbox;
 let webhook: Server;

@@ -1,6 +1,6 @@
 /**
- * Descheduling cycles over one cluster, one after another and at the same time, while evacuations begin and end and time passes: what
- * must be true all the time. The same stories every time; to look for new ones change the seed.
+ * Descheduling cycles run over one cluster, one after another and at the same time, while evacuations start and end and time passes. The invariants
+ * hold all the time. Every run has the same cases; another seed finds new ones.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -57,7 +57,7 @@ const REAL_PLUGINS: readonly EnabledPlugin[] = [
   enabled(lowNodeUtilization, utilizationArguments(FULL)),
   enabled(nodeTaints, { includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
   enabled(nodeAffinity, { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }),
-  // Of any age.
+  // It nominates pods of any age.
   enabled(podLifeTime, { maxPodLifeTimeSeconds: -1 }),
 ];
 
@@ -77,7 +77,7 @@ function expectWithin(l: DeschedulingLimits, fake: FakeCluster): void {
   for (const pod of found) expect(evacuationsOf(fake, pod.uid).filter(isActive).length).toBeLessThanOrEqual(1);
 }
 
-/** What becomes of an evacuation. */
+/** Lets an evacuation start, end or be cancelled. */
 function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeCluster): void {
   const pod = leaving(fake).find((one) => one.uid === uid);
   if (pod === undefined) return;

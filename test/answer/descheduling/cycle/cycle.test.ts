@@ -10,7 +10,7 @@ import { at, newborn, time, without } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, leaseOf, nth, put, results, setStatus } from "./cycles.ts";
 import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
-/** What upstream's cache test goes through, (evacuations in progress, pods evicted) after each step. */
+/** The steps of upstream's cache test: (evacuations in progress, pods evicted) after each step. */
 test("requested, confirmed, cancelled and ended, cycle after cycle", async () => {
   const p2 = vmPod("p2");
   const fake = clusterOf(vmPod("p1"), p2, plainPod("p3"), plainPod("p4"));

@@ -13,7 +13,7 @@ import { type Heard, policy, scripted, vmiOf } from "../../../support/descheduli
 import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 
 export interface Options {
-  /** Of a plugin that nominates the pods of these names. */
+  /** The names of the pods that a plugin nominates. */
   readonly order: readonly string[];
   /** Instead of that plugin. */
   readonly plugins?: readonly EnabledPlugin[];
@@ -24,7 +24,7 @@ export interface Options {
 
 export interface Done extends CycleReport {
   readonly heard: Heard;
-  /** What it asked of the cluster, but for reading all of it. */
+  /** The requests to the cluster, except those that read all of it. */
   readonly requests: readonly string[];
 }
 
@@ -93,7 +93,7 @@ export function evacuationsOf(fake: FakeCluster, uid: string): readonly Evacuati
   return fake.evacuations.list(({ spec }) => spec.pod?.uid === uid);
 }
 
-/** What becomes of an Evacuation of the pod, as the passes write it. */
+/** Writes the status of the pod's Evacuation as the passes do. */
 export function setStatus(fake: FakeCluster, uid: string, status: Partial<EvacuationFacts["status"]>): void {
   for (const e of evacuationsOf(fake, uid).filter(isActive))
     fake.evacuations.put({ ...e, status: { ...e.status, ...status } });

@@ -1,4 +1,4 @@
-/** The Lease: one cycle at a time, whatever becomes of it, and when the next one is due. */
+/** The Lease allows one cycle at a time, even if a cycle fails, and says when the next cycle is due. */
 import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";

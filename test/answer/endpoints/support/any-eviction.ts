@@ -123,7 +123,7 @@ const VERBS: Readonly<Record<string, string>> = {
   "update virtualmachineinstances/evacuate/cancel": "Unmark",
 };
 
-/** Everything that is asked for before the ruling is logged, but reads and the story. */
+/** Notes each request before the ruling is logged, except reads and Events. */
 export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");

@@ -26,7 +26,7 @@ export function withVm(tweak: Partial<VmiFacts> = {}): FakeCluster {
 export const markOf = (fake: FakeCluster) => fake.vmis.get(WEB)?.evacuationNodeName;
 export const all = (fake: FakeCluster): readonly EvacuationFacts[] => fake.evacuations.list();
 
-/** What an isolate does, or KubeVirt, or a person. */
+/** An action of an isolate, of KubeVirt, or of a person. */
 export type Task = (app: App, fake: FakeCluster, turn: () => Promise<void>) => Promise<unknown>;
 
 export const evict: Task = async (app) => {
@@ -103,7 +103,7 @@ export async function run({ task, requests }: Isolate, fake: FakeCluster, before
   expect(defects()).toEqual([]);
 }
 
-/** What is never so, not even for a moment: a mark for a node that the VM has left, an end that is not final. */
+/** Collects states that must never occur, even for a moment: a mark for a node that the VM has left, an end that is not final. */
 function watch(fake: FakeCluster): () => readonly string[] {
   const ends = new Map<string, string | undefined>();
   const wrong: string[] = [];

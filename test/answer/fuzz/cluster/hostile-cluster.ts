@@ -11,10 +11,10 @@ import { SECRETS, UPSTREAM } from "../canaries.ts";
 import { behaviour, type Outcome } from "./misbehaviour.ts";
 
 export const SERVER = "https://api.prod.example.com";
-/** Of a Workers VPC binding. */
+/** The address of a Workers VPC binding. */
 export const BOUND_SERVER = "https://kubernetes.default.svc";
 
-/** The request to Lifeboat in whose course something happens: also what goes on after its answer. */
+/** The request to Lifeboat that causes the current work, including the work after its answer. */
 export const origin = new AsyncLocalStorage<number>();
 
 /** Events, and reviews of tokens and of access, which are asked by POST. */
@@ -30,9 +30,9 @@ export interface Asked {
 export const hostility = fc.record({
   cluster,
   behaviour,
-  /** Of every answer. What goes on after an answer ends by the clock, so a slow cluster makes for a quick run. */
+  /** The delay of every answer. The clock ends work that follows an answer, so a slow cluster makes the run quick. */
   seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
-  /** Of the texts in its objects one in so many is followed by markup. */
+  /** Markup follows one in so many texts of its objects. */
   markupIn: often(Infinity, 1, 5),
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
@@ -55,7 +55,7 @@ const PARTIES: Parties = {
 
 export class HostileCluster {
   readonly asked: Asked[] = [];
-  /** What is wrong with our own requests to it. */
+  /** Faults in Lifeboat's own requests to it. */
   readonly problems: string[] = [];
   readonly #api = new FakeApi(PARTIES);
   readonly #hostility: Hostility;
@@ -109,7 +109,7 @@ export class HostileCluster {
     await Promise.race([aborted, ...(ending === undefined ? [] : [ending])]);
   }
 
-  /** Whatever is read from annotations and bodies, no request leaves its collection or goes out as another user. */
+  /** Checks that no text from annotations or bodies makes a request leave its collection or act as another user. */
   #check(address: string, url: URL, init: RequestInit): void {
     const headers = new Headers(init.headers);
     const path = address.slice(url.origin.length).split("?")[0];
@@ -126,7 +126,7 @@ export class HostileCluster {
 }
 
 // prettier-ignore
-/** What routes a request or says what an object is; with another value there it would be no answer at all. */
+/** Fields that route a request or identify an object; an answer with other values there would be no answer at all. */
 const KEPT = new Set(["kind", "apiVersion", "continue", "resourceVersion", "namespace", "creationTimestamp", "manager"]);
 const MARKUP = "<img src=x onerror=alert(1)>";
 

@@ -18,7 +18,7 @@ export type Outcome =
   | { readonly kind: "Broken"; readonly within: boolean }
   | { readonly kind: "Slow"; readonly seconds: number };
 
-/** What becomes of a good answer. */
+/** Turns a good answer into another outcome. */
 export type Misbehave = (good: ApiReply) => Outcome;
 
 // prettier-ignore

@@ -1,4 +1,4 @@
-/** Where requests go: the endpoints, and near misses. */
+/** Addresses of requests: the endpoints, and near misses. */
 import * as fc from "fast-check";
 import { oddString } from "../../../support/generators/json.ts";
 import { usually } from "../../../support/generators/often.ts";

@@ -26,7 +26,7 @@ function oddAuthorizations(token: string): readonly (readonly string[])[] {
 
 const oddBearer = oddString.map((word) => [`Bearer ${word}`]);
 
-/** Where people have no token of their own, the webhook's is theirs. */
+/** Returns a caller's credentials. People without a token of their own use the webhook's. */
 export function authorization(caller: Caller): fc.Arbitrary<readonly Header[]> {
   const token = caller === "webhook" ? often(webhookToken, operatorToken) : often(operatorToken, webhookToken);
   const right = token.map((one) => [`Bearer ${one}`]);
@@ -73,7 +73,7 @@ const ODD_SIGNATURES: readonly ((right: string) => string)[] = [
 ];
 const ODD_TIMES = ["0", "-1", "NaN", "1e9", "0x5f5e100", "", "9999999999999", "2026-11-20T12:00:00Z", "1.5", "٣"];
 
-/** Of a delivery, signed when it is sent; by the real clock some seconds pass until it is received. */
+/** The signing of a delivery, at the time it is sent. By the real clock some seconds pass until it is received. */
 export const signing = fc
   .record({
     at: usually(

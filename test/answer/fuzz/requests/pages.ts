@@ -1,4 +1,4 @@
-/** What a visitor of the page asks for, signed in or not, from there or from another site. */
+/** Requests of a visitor of the page, signed in or not, from the page or from another site. */
 import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../../../functions/page/session.ts";
 import { tokenOf } from "../../../support/cluster/tokens.ts";

@@ -1,4 +1,4 @@
-/** What a pod asks for in all, its QoS class, and quantities as numbers. */
+/** A pod's total requests, its QoS class, and quantities as numbers. */
 import { describe, expect, test } from "vitest";
 import { type PodResources, qosClassOf, requestsOf } from "../../../../shared/kube/schemas/pod-requirements.ts";
 import { milliQuantity } from "../../../../shared/kube/schemas/fields.ts";
