@@ -1,5 +1,5 @@
 /**
- * What each way of Lifeboat through a cluster costs the API server at most: requests by verb and resource, where nothing is watched (Worker) and
+ * The maximum cost of each way of Lifeboat through a cluster: requests to the API server by verb and resource, where nothing is watched (Worker) and
  * where pods, nodes, VMIs, migrations, budgets and Evacuations are (in the cluster). A way that costs more than its row fails.
  */
 import { expect, test } from "vitest";

@@ -18,7 +18,7 @@ export type Form = (typeof FORMS)[number];
 
 export interface Way {
   readonly fake: FakeCluster;
-  /** What happens before it, in order. */
+  /** Steps before it, in order. */
   readonly before?: readonly Step[];
   readonly takes: Step;
 }

@@ -1,4 +1,4 @@
-/** What is answered where nothing can be known: no VM dies of our blindness, and no drain waits for ever because of it. */
+/** Lifeboat answers without any facts: no VM dies because Lifeboat knows nothing, and no drain waits for ever. */
 import { expect, test } from "vitest";
 import { undecidedMessage, saysUndecided, whenEvictionIsUndecided } from "../../shared/settings/failure-posture.ts";
 import type { PodFacts } from "../../shared/kube/facts.ts";

@@ -1,4 +1,4 @@
-/** What the alerts and the dashboard name exists: metrics, labels, their values, and a runbook for each alert. */
+/** Everything that the alerts and the dashboard name exists: metrics, labels, their values, and a runbook for each alert. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
@@ -38,7 +38,7 @@ const labelsOf = new Map<string, readonly string[]>(
     labels,
   ]),
 );
-/** Of targets: as the shipped ScrapeConfig and monitors make them. */
+/** Labels of targets, as the shipped ScrapeConfig and monitors add them. */
 const TARGET_LABELS = ["cluster", "job"];
 const VALUES: Readonly<Record<string, string | readonly string[] | undefined>> = LABEL_VALUES;
 

@@ -1,4 +1,4 @@
-/** What pages cost a cluster, and that what cannot be read hides nothing else. */
+/** Pages cost a cluster few reads, and a failed read hides nothing else. */
 import { expect, test } from "vitest";
 import { type Before, failing, FakeCluster } from "../../support/cluster.ts";
 import { NODE, vmi } from "../../support/fixtures.ts";

@@ -1,4 +1,4 @@
-/** What a cookie opens: grants of a cluster, signed with its tokens, and nothing else. */
+/** A cookie grants access to clusters, signed with their tokens, and to nothing else. */
 import { describe, expect, test } from "vitest";
 import { findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../../functions/page/session.ts";
 import type { ClusterEntry } from "../../../shared/settings/clusters.ts";
@@ -15,7 +15,7 @@ const grant: Grant = { cluster: "prod", name: "jané", until: SECONDS + 60 };
 const found = async (cookie: string | undefined, of = entry(), cluster = "prod") =>
   await findGrant(cookie, { cluster, entry: of, now: NOW });
 
-/** What it says changed, with the signature that it had. */
+/** Changes the content of a cookie and keeps its signature. */
 async function forged(tweak: Partial<Grant>): Promise<string> {
   const [text = ""] = (await signGrant({ ...grant, ...tweak }, entry("a-forgers-own-token"))).split(".");
   const [, mac = ""] = (await signGrant(grant, entry())).split(".");

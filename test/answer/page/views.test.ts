@@ -1,4 +1,4 @@
-/** What each page says of a cluster, a node, a VM, a fleet, and which forms it has: one table; then hostile words. */
+/** One table has the words and the forms of each page: a cluster, a node, a VM, a fleet. Hostile names and messages follow. */
 import { expect, test } from "vitest";
 import { shellLine } from "../../../functions/page/components.ts";
 import { FakeCluster } from "../../support/cluster.ts";

@@ -1,4 +1,4 @@
-/** What a Duplicate asks for besides: whichever look finds the one that continues knows of it. */
+/** A person's Duplicate keeps the Evacuation that continues. Each kind of pass that finds that Evacuation knows of the Duplicate. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileAll, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";

@@ -1,4 +1,4 @@
-/** Why a migration has not begun, or was refused: in the API server's words, and by Events that are read when they matter. */
+/** An Evacuation says why a migration has not started, or was refused: in the API server's words, and by Events that are read when they matter. */
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";

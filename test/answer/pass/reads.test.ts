@@ -1,4 +1,4 @@
-/** What a look reads of the world: enough for the rules, and no more than they need. */
+/** A pass reads enough for its rules, and no more than they need. */
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ClusterError } from "../../../shared/kube/failures.ts";

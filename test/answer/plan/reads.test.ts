@@ -1,4 +1,4 @@
-/** What a plan reads: lists alone. Without one of them it says what it cannot judge. */
+/** A plan reads only lists. If a list cannot be read, the plan says what it cannot judge. */
 import { expect, test } from "vitest";
 import { observePlan } from "../../../shared/plan/read.ts";
 import { NOW, settings } from "../../support/fixtures.ts";

@@ -1,4 +1,4 @@
-/** The relay's environment: what is taken, and that whatever is wrong is named without its value. */
+/** The relay parses its environment. Its messages name each wrong variable without the value. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";

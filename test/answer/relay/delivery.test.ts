@@ -1,4 +1,4 @@
-/** At least once, whatever the Worker answers; in stepped time. */
+/** The relay delivers at least once, for any answer of the Worker; in stepped time. */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";

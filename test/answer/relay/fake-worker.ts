@@ -19,7 +19,7 @@ export type Events = readonly LifeboatEvent[];
 export class FakeWorker {
   /** Every attempt, and what was answered. */
   readonly attempts: { readonly events: Events; readonly code: number }[] = [];
-  /** What is wrong with deliveries: nothing, of a relay that keeps the contract. */
+  /** Faults in deliveries; none if the relay keeps the contract. */
   readonly problems: string[] = [];
   /** 204 unless a test says otherwise. */
   answer: (events: Events) => Response | Promise<Response> = () => answered(204);
@@ -29,7 +29,7 @@ export class FakeWorker {
     this.#now = now;
   }
 
-  /** What was taken, in order. */
+  /** Returns the accepted events in order. */
   get taken(): Events {
     return this.attempts.filter(({ code }) => code === 204).flatMap(({ events }) => events);
   }

@@ -1,4 +1,4 @@
-/** What waits for the Worker: of every object the newest event of each type, in order, in bounded memory. */
+/** The outbox holds events for the Worker: for every object the newest event of each type, in order, in bounded memory. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
 import { LARGEST_BATCH_BYTES } from "../../../shared/events/cloud-event.ts";

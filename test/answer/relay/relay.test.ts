@@ -15,7 +15,7 @@ afterAll(() => stage.stop());
 const launcher = (name: string) => stage.createPod(`virt-launcher-${name}`);
 const disrupted = (name: string) => `pod.disrupted vms/virt-launcher-${name}`;
 
-/** What is not urgent waits a moment for more. */
+/** Waits for deliveries. Events that are not urgent wait a moment for others. */
 const untilTold = (...expected: readonly string[]) =>
   soon(() => {
     stage.clock.advance(100);

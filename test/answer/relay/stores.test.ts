@@ -1,4 +1,4 @@
-/** What the app of the same process reads from the watches, and when its relay has it act. */
+/** The app reads the watches of the relay in the same process, and the relay triggers its passes. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { storeOf } from "../../../infra/relay/stores.ts";
 import { kubevirt } from "../../../infra/sandbox/index.ts";

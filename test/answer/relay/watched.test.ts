@@ -1,4 +1,4 @@
-/** What the relay reports to the Worker, change by change. */
+/** The relay reports changes to the Worker, one by one. */
 import { describe, expect, test } from "vitest";
 import { noticeOf } from "../../../infra/relay/event.ts";
 import {

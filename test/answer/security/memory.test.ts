@@ -42,7 +42,7 @@ const pages =
     return new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
   };
 
-/** Whole but for its last byte, so that all answers are on their way at the same time. */
+/** Sends all but the last byte, so that all answers are in transit at the same time. */
 function nearlyAll(object: unknown): Behaviour {
   const text = JSON.stringify(object);
   const parts = async function* () {

@@ -1,4 +1,4 @@
-/** What a stranger gets of each route, and what a request costs that is not authenticated. */
+/** A stranger's answer from each route, and the cost of a request that is not authenticated. */
 import { afterEach, expect, test, vi } from "vitest";
 import { createApp } from "../../../functions/app.ts";
 import { createPages } from "../../../functions/page/routes.ts";
@@ -8,14 +8,14 @@ import { entry, newPlatform, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
-/** As the app itself lists them: none can be forgotten. Those for all methods lead to the pages. */
+/** Lists the routes of the app itself, so that none is forgotten. Routes for all methods lead to the pages. */
 const listed = ({ routes }: Pick<ReturnType<typeof createApp>, "routes">) =>
   routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => [method, path] as const);
 const { platform } = newPlatform();
 const ROUTES = listed(createApp(platform, newIsolateState()));
 const PAGES = listed(createPages(platform, newIsolateState()));
 
-/** What a stranger may know. */
+/** Routes that are open to strangers. */
 const OPEN = new Set(["/healthz", "/readyz"]);
 
 const relaySecret = [

@@ -1,4 +1,4 @@
-/** What a tenant writes in their own namespace changes nothing for the VMs of others, and moves none of their own. */
+/** A tenant's objects in their own namespace change nothing for the VMs of others, and move none of the tenant's own. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { keyOfObject } from "../../support/cluster/api.ts";
@@ -16,7 +16,7 @@ import { allowance, evictionOf } from "../../support/reviews.ts";
 
 /** Listed before the others. */
 const TENANT = "a-tenant";
-/** What a tenant can write, or have written. */
+/** Objects that a tenant can write or cause. */
 const WRITABLE = [PATH.pods, PATH.vmis, PATH.migrations, PATH.budgets];
 
 /** Their VMs run on the node of the others. Marks and disruptions are the control plane's. */
@@ -38,7 +38,7 @@ const anyForgery = fc
     ),
   );
 
-/** Of the same name as another's object; the UIDs in it are another's, too, where it is forged. */
+/** Returns an object with the name of another tenant's object. If `isForged`, its UIDs are the other tenant's, too. */
 function forged(object: JsonObject, isForged: boolean): JsonObject {
   const own: JsonObject = JSON.parse(JSON.stringify(object).replaceAll("uid-of-", "uid-of-their-"));
   const { uid = "" } = Object(own["metadata"]);
@@ -56,7 +56,7 @@ function clusterWith(...all: readonly Collections[]): FakeCluster {
   return fake;
 }
 
-/** All that is in a namespace. What an API server numbers, and the names of Events, which depend on that, are left out. */
+/** Returns everything in a namespace, except numbers that the API server assigns and the names of Events, which depend on them. */
 function worldOf(fake: FakeCluster, namespace: string) {
   const numbered = /"(?:resourceVersion|creationTimestamp)":"[^"]*",?|"uid-\d+"|-[\da-f]{8}(?=-\d+\b)/g;
   return [...fake.api.snapshot()]

@@ -63,7 +63,7 @@ async function open(socket: Socket, opened: string): Promise<void> {
 
 const openPlainly = () => open(connectPlainly(server.port, "127.0.0.1"), "connect");
 
-/** With the beginning of something that never ends. */
+/** Opens a connection and sends the start of a request that never ends. */
 async function begin(sent = ""): Promise<void> {
   const socket = connect({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
   await open(socket, "secureConnect");
@@ -76,7 +76,7 @@ const DELIVERY = nearlyAll("/clusters/local/events", "application/cloudevents-ba
 const REVIEW = nearlyAll("/clusters/local/admission/deletions/guessed", "application/json", 1_000_000);
 const FORM = nearlyAll("/signin", "application/x-www-form-urlencoded", 16_000);
 
-/** What Lifeboat does not wait for at all, and what it waits for a while. Of the 512 MB that a replica may take. */
+/** Limits in MB, of the 512 MB that a replica may use: for requests that Lifeboat ends at once, and for requests that it waits for. */
 const [AT_ONCE, AFTER_A_WHILE] = [200, 256];
 
 // prettier-ignore
@@ -101,7 +101,7 @@ test("of new connections as a drain of many VMs brings them, none is ended", LON
   const answers: ReturnType<typeof review>[] = [];
   for (let count = 0; count < 400; count++) {
     answers.push(review(body));
-    // The others go on meanwhile: no client is silent because this one is busy.
+    // The other connections progress meanwhile: no client is silent because this one is busy.
     await setImmediate();
   }
   expect(new Set((await Promise.all(answers)).map(({ code }) => code))).toEqual(new Set([200]));

@@ -99,7 +99,7 @@ test.each([
   onTestFinished(() => void client.destroy());
   await once(client, "secureConnect");
   client.write(sent);
-  // What was sent before is there, too.
+  // Waits until the server has the bytes that the client has sent.
   await (sent.includes("{") ? arrived.promise : ask());
   const clock = createSteppedClock();
   const closed = listener.close(clock);

@@ -1,4 +1,4 @@
-/** What an administrator applies to run Lifeboat in the cluster. That it is enough is tried in test/live/in-cluster.test.ts. */
+/** The manifests that an administrator applies to run Lifeboat in the cluster. test/live/in-cluster.test.ts tests that they suffice. */
 import { BlockList, isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What is deployed is what runs, and nothing besides: a stray import is a kilobyte in every isolate. */
+/** The bundle contains only code that runs: a stray import is a kilobyte in every isolate. */
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 import { expect, test } from "vitest";

@@ -8,7 +8,7 @@ const NON_DOOR_TOKEN = "expected a token of at least 16 characters, without spac
 const NO_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
 const NO_SERVER = "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service";
 
-/** Of so many bytes, with a slash among its digits. */
+/** Returns a secret of so many bytes, with a slash among its digits. */
 function secretOf(bytes: number): string {
   return `whsec_${Buffer.alloc(bytes, 0xff).toString("base64")}`;
 }

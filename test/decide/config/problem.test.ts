@@ -1,4 +1,4 @@
-/** What is said where a schema has no message of its own: what was expected, and never what was there. */
+/** A schema without its own message names the expected value, and never the given value. */
 import * as z from "zod/mini";
 import { expect, test } from "vitest";
 import { parseConfig } from "../../../shared/settings/problem.ts";

@@ -37,7 +37,7 @@ function withPlugins(plugins: unknown, pluginConfig: unknown = ALL) {
   return { profiles: [{ name: "p", pluginConfig, plugins }] };
 }
 
-/** What the plugins do with their arguments is not looked at here: the functions only have to be there. */
+/** A profile of the given plugins. This test needs only the plugins' functions, not their arguments. */
 const profile = (name: string, ...plugins: readonly (readonly [string, "deschedule" | "balance"])[]) => ({
   name,
   evictor: expect.any(Function),

@@ -1,4 +1,4 @@
-/** Which pod an Evacuation is about, what it is called, which one of two goes on, and what the next one inherits. */
+/** An Evacuation names its pod and has a name. Of two Evacuations one continues, and the next one inherits facts. */
 import { describe, expect, test } from "vitest";
 import {
   activeEvacuation,

@@ -1,4 +1,4 @@
-/** What an Evacuation says of a migration that goes on after it, and of one that KubeVirt leaves alone. */
+/** An Evacuation's messages about a migration that continues after it, and about a migration that KubeVirt leaves alone. */
 import { describe, expect, test } from "vitest";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";

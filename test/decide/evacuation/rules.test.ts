@@ -1,4 +1,4 @@
-/** What an Evacuation's facts mean, and what is done about them: every rule, and which one wins where two apply. */
+/** Every rule for an Evacuation: its facts, its actions, and which rule wins if two apply. */
 import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/evacuation/plan.ts";
 import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../../shared/kube/evacuation.ts";

@@ -34,7 +34,7 @@ type Row = readonly [
 
 const VM = { namespace: "apps", name: "web", uid: "vm-web", runStrategy: "Always", isChanging: false };
 const SAME: Asking = { vm: VM, ne: started(), node: node(CORDONED), budgets: [] };
-/** Of another owner: it lets nothing go. */
+/** A budget of another owner, which allows no eviction. */
 const KEEPING = budget({
   managedByUs: false,
   owners: [],

@@ -1,4 +1,4 @@
-/** What callers, Events and kubectl's warnings say, in the callers' own words: the descheduler, kubectl, administrators. */
+/** Answers, Events and kubectl's warnings use the words of their readers: the descheduler, kubectl, administrators. */
 import { describe, expect, test } from "vitest";
 import { causeOfEviction } from "../../../shared/kube/evacuation.ts";
 import type { DenyReason, EvictionFacts } from "../../../shared/eviction/decide.ts";

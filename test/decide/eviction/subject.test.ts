@@ -1,4 +1,4 @@
-/** Whose pod it is: those whose end ends no guest are let go, a target is never marked for, volumes stay. */
+/** The guest of a pod: pods whose end ends no guest may be evicted, a target is never marked for, volumes stay. */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { answerTo, eviction, inShort } from "./evictions.ts";

@@ -1,4 +1,4 @@
-/** Deletions that do not ask: which are refused, strategy × migratable × cause, and why each of the others is let go. */
+/** The guard refuses some deletions that bypass evictions, by strategy × migratable × cause, and says why it allows the others. */
 import { describe, expect, test } from "vitest";
 import {
   decideDeletion,

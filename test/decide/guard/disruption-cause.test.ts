@@ -44,7 +44,7 @@ describe("the deadline", () => {
     expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
-  // A drain goes on, for hours perhaps: nothing ends what its Duplicate records.
+  // A drain continues, perhaps for hours: nothing ends the disruption that its Duplicate records.
   test.each([
     ["Preemption", -31, 0, 120],
     ["Preemption", -29, 0, "DeadlinePassed"],

@@ -1,4 +1,4 @@
-/** Emptying a node: when other pods leave, what is said of VMs that do not come up again, and how long it takes. */
+/** Evacuating a node: when other pods leave, the message about VMs that do not start again, and the duration. */
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";

@@ -1,4 +1,4 @@
-/** What became of each VM: over any history of a node, the outcomes name every VM that was there, and say what is true. */
+/** The fate of each VM: over any history of a node, the outcomes name every VM that was there, and are true. */
 import { array, assert, boolean, constant, nat, oneof, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";

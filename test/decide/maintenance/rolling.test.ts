@@ -1,4 +1,4 @@
-/** What comes next for a RollingMaintenance, rule by rule. */
+/** The next step of a RollingMaintenance, rule by rule. */
 import { describe, expect, test } from "vitest";
 import type { RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { rollingStatusAfter } from "../../../shared/maintenance/rolling/status.ts";

@@ -1,4 +1,4 @@
-/** What comes next for a NodeEvacuation, rule by rule. */
+/** The next step of a NodeEvacuation, rule by rule. */
 import { describe, expect, test } from "vitest";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
@@ -28,7 +28,7 @@ const active = [own("web")];
 const stopped = [own("db", { status: { phase: "Stopped" } })];
 const blocking = facts({ vmis: [pinnedVm("web")] });
 
-/** What comes next if there is nothing to say against a start. */
+/** Returns the next step if nothing prevents a start. */
 const waiting = (situation: Situation) => nextOf({ preflight: facts(), vms: { "apps/web": {} }, ...situation });
 
 describe("it has not started", () => {

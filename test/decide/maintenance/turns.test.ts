@@ -1,4 +1,4 @@
-/** Whose turn it is to leave the node, and when guests end. */
+/** The order in which VMs leave the node, and the time at which guests end. */
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import { isShutdownDue } from "../../../shared/maintenance/blockers.ts";

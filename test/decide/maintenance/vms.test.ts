@@ -1,4 +1,4 @@
-/** What becomes of each VM of a node that is to be empty. */
+/** The next step for each VM of a node that is being evacuated. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";

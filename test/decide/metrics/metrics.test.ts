@@ -1,4 +1,4 @@
-/** What a cluster's metrics say, in OpenMetrics' format, and that METRICS.md says which there are. */
+/** A cluster's metrics in OpenMetrics' format; METRICS.md lists all of them. */
 import { readFileSync } from "node:fs";
 import parse from "parse-prometheus-text-format";
 import { describe, expect, test } from "vitest";

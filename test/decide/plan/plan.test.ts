@@ -8,7 +8,7 @@ function verdicts(f: PlanFacts, tweak: Partial<PlanOptions> = {}): Readonly<Reco
   return Object.fromEntries(planOf(f, options(f, tweak)).nodes.map(({ node, verdict }) => [node, verdict]));
 }
 
-/** Where each VM goes, node by node. */
+/** Returns the target of each VM, node by node. */
 function moves(f: PlanFacts, tweak: Partial<PlanOptions> = {}): readonly string[] {
   return planOf(f, options(f, tweak)).nodes.flatMap(({ node, pods }) =>
     pods.flatMap(({ vmi, room }) => (vmi === undefined ? [] : [`${vmi}: ${node} > ${room?.node ?? "nowhere"}`])),

@@ -1,4 +1,4 @@
-/** How long a drain takes, as foretold: from what this cluster's migrations took, in KubeVirt's waves. */
+/** The forecast of a drain's duration, from the durations of this cluster's migrations, in KubeVirt's waves. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { durationOf } from "../../../shared/preflight/duration.ts";

@@ -1,4 +1,4 @@
-/** How far the emptying of a node is: state, what has gone, what is left and in which order; and of one VM, in words. */
+/** The progress of a node's evacuation: its state, the VMs that have left, the VMs that remain, in order; and the progress of one VM, in words. */
 import { expect, test } from "vitest";
 import { nodeProgress, rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
 import { endedEvacuation, evacuation, migration, PINNED, time, EXTERNAL, NODE } from "../../support/fixtures.ts";
@@ -86,7 +86,7 @@ type Tweak = Parameters<typeof vmiOf>[1];
 interface Seen {
   readonly vmi?: Tweak;
   readonly migration?: Parameters<typeof migration>[0];
-  /** Of its Evacuation. */
+  /** The reason in its Evacuation. */
   readonly reason?: string;
 }
 

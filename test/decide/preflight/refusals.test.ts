@@ -1,4 +1,7 @@
-/** What the API server refuses during a drain: the target pod of a migration by a quota, an eviction by a budget whose replacements find no room. */
+/**
+ * The API server refuses requests during a drain: a quota refuses a migration's target pod, a budget refuses an eviction because replacements find
+ * no room.
+ */
 import { expect, test } from "vitest";
 import type { PreflightFacts, QuotaFacts } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";

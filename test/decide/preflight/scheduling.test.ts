@@ -1,4 +1,4 @@
-/** Where a pod fits: examples of kube-scheduler's filters, asked of the preflight and of the sandbox's scheduler alike. */
+/** A pod fits on some nodes: examples of kube-scheduler's filters, for the preflight and for the sandbox's scheduler alike. */
 import { describe, expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/index.ts";
 import {

@@ -66,7 +66,7 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
 ])("%s", (...[, f, verdict, outcome, reason]) => {
   const answer = preflight(f);
   expect(answer).toMatchObject({ verdict, pods: [{ outcome, reason }] });
-  // What blocks is told with who can change it, and only that ends a drain.
+  // The answer says who can change what blocks, and only that ends a drain.
   const [pod] = answer.pods;
   expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
   if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(its owner|its external controller|the owner|the person)/);

@@ -1,4 +1,4 @@
-/** What a decision on one VMI asks for: each rule what it needs, where it needs it, and nothing else. */
+/** A decision on one VMI asks for facts: each rule asks only for what it needs, when it needs it. */
 import { expect, test } from "vitest";
 import { decide } from "../../../shared/facts/decide.ts";
 import type { Facts } from "../../../shared/facts/facts.ts";

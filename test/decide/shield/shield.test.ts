@@ -1,4 +1,4 @@
-/** The shield: whom it covers, how long a shutdown is refused, when it lets go. */
+/** The shield covers some VMs, refuses a shutdown for a time, and then allows it. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";

@@ -12,7 +12,7 @@ export interface Scene {
   readonly evacuations?: readonly EvacuationFacts[];
   readonly migrations?: readonly MigrationFacts[];
   readonly cordoned?: boolean;
-  /** Of the node; by default it and another one are ready. */
+  /** Changes to the node; by default it and another node are ready. */
   readonly its?: Partial<NodeFacts>;
   /** `kernel`, with the defaults of its definition. */
   readonly nodeEvacuation?: Maintained;
@@ -29,7 +29,7 @@ interface Maintained {
   readonly status?: object;
 }
 
-/** Of a NodeEvacuation. */
+/** The status of a NodeEvacuation in progress. */
 export const UNDER_WAY = {
   phase: "Evacuating",
   startTime: time(-300),
@@ -44,7 +44,7 @@ export function nodeEvacuation({ spec, virtualMachines, status = {} }: Maintaine
   return object({ metadata, spec: { ...its, virtualMachines: { ...vms, ...virtualMachines } }, status });
 }
 
-/** Of a RollingMaintenance: one node is done, one is blocked. */
+/** The status of a RollingMaintenance: one node is done, another is blocked. */
 export const WEEKEND = {
   status: {
     phase: "Running",

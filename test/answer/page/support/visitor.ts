@@ -25,7 +25,7 @@ export interface PageVisitor extends Pick<App, "pass" | "log" | "now" | "settle"
     form: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<PageAnswer>;
-  /** What the browser keeps. */
+  /** The cookie that the browser keeps. */
   cookie: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export async function arriveAt(
   return there;
 }
 
-/** What a page shows in `main`. */
+/** Returns the content of a page's `main`. */
 export function mainOf({ text }: PageAnswer): string {
   return /<main.*<\/main>/s.exec(text)?.[0] ?? "";
 }
@@ -99,7 +99,7 @@ export function words(main: string): string {
     .trim();
 }
 
-/** What a tenant may put into a name or a message. */
+/** Text that a tenant may put into a name or a message. */
 export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
 
 /** Whether nothing of `HOSTILE` is markup, and nothing turns the text around it. */

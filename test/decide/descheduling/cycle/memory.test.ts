@@ -104,7 +104,7 @@ describe("the Lease", () => {
     expect(recalled.memory.size).toBe(MOST_REMEMBERED);
     const kept = [asked, first, others.at(-1)].map((pod) => recalled.memory.has(pod?.uid ?? ""));
     expect(kept).toEqual([true, true, true]);
-    // What is not remembered does not count: it would count for ever.
+    // A forgotten evacuation does not count: it would count for ever.
     expect(recalled.inProgress).toHaveLength(MOST_REMEMBERED);
     const written = annotationsAfter({}, new Map(pods.map(({ uid }) => [uid, noted("requested", 0)])), 0);
     expect(Object.keys(written)).toHaveLength(MOST_REMEMBERED);

@@ -1,4 +1,4 @@
-/** What a whole policy nominates: which pods are spared, which nodes are looked at, in which order plugins are asked. */
+/** A whole policy nominates pods: it spares some pods, skips some nodes, and asks its plugins in order. */
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../../shared/descheduling/cycle/nominations.ts";

@@ -1,4 +1,4 @@
-/** What plugins that look at all pods of a node have in common: selection, order, and the effect of verdicts. */
+/** Plugins that examine all pods of a node share selection, order, and the effect of verdicts. */
 import { describe, expect, test } from "vitest";
 import type { PodSelection } from "../../../../shared/descheduling/plugins/nominate.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
@@ -20,7 +20,7 @@ import {
   world,
 } from "../../../support/descheduling/fixtures.ts";
 
-/** Two nodes that every pod should leave, whatever the plugin, and one that it could go to. */
+/** Two nodes that every pod should leave under every plugin, and a third node with room for them. */
 const tainted = { taints: [taint("t")] };
 const nodes = [
   node("n2", tainted),
