@@ -23,7 +23,7 @@ const often = <T>(usual: T, weight: number, ...others: readonly T[]) =>
 const anyVm = fc.record({
   evictionStrategy: often("LiveMigrate", 15, "LiveMigrateIfPossible", "LiveMigrateIfPossible", "None", "External"),
   migratable: often(true, 15, false),
-  /** Of the node, or by name. */
+  /** The node's CPU model, or a model by name. */
   cpuModel: often("host-model", 4, ...MODELS),
 });
 
@@ -65,7 +65,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Objec
   ]),
 );
 
-/** What is of one drain has nothing to do with another's. */
+/** The key of the label, taint and toleration that keep one drain apart from another. */
 const OWN = "example.com/drain";
 
 /** Resolves when all of it runs. */

@@ -107,7 +107,7 @@ test("a dry run says what webhooks and budgets refuse, as the cycle after it", a
 
 const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-/** What a descheduler writes on every Eviction. */
+/** The fields that a descheduler writes on every Eviction. */
 const SENT = {
   annotations: { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by vms/LowNodeUtilization: " },
 };
@@ -120,7 +120,7 @@ function says({ metadata: { annotations = {} } }: Pod): readonly string[] {
 test("beside KubeVirt's annotations, another descheduler counts the eviction until the VM has moved, and nothing is left", async () => {
   stage.sandbox.migrations.configure({ seconds: 2 });
   const vm = await createVm(stage, "shared");
-  /** Of its pods, ended ones included. */
+  /** Returns the annotations of its pods by node, ended pods included. */
   const said = async () => {
     const { items } = await stage.client.list(pods, NAMESPACE);
     const own = items.filter(({ metadata }) => metadata.annotations?.["kubevirt.io/domain"] === "shared");

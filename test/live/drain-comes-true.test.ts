@@ -1,6 +1,6 @@
 /**
- * What `lifeboat explain node` foretells comes true: random nodes are drained by KubeVirt, Lifeboat and whoever asks, in a cluster with CPUs,
- * quotas, budgets, taints and rollouts of every kind. Five hundred of them at night, a hundred on a real control plane.
+ * The forecast of `lifeboat explain node` comes true. KubeVirt, Lifeboat and other clients drain random nodes, in a cluster with CPUs, quotas,
+ * budgets, taints and rollouts of every kind. Five hundred nodes at night, a hundred on a real control plane.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
@@ -21,7 +21,7 @@ const MIGRATION_SECONDS = IS_REAL ? 4 : 1;
 const IS_LONG = IS_REAL || process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SIDE_BY_SIDE = IS_LONG ? 8 : 4;
 const ROUNDS = IS_REAL ? 13 : IS_LONG ? 63 : 1;
-/** What has not left by then, and is not to, stays. */
+/** A pod that has not left by then, and does not have to leave, stays. */
 const STAYS_MS = IS_REAL ? 20_000 : 4_000;
 const LEAVES_MS = IS_REAL ? 120_000 : 30_000;
 
@@ -108,7 +108,7 @@ async function outcomeOf(node: string) {
   return { isEmpty: items.length === 0, isShutDown: vmis.some(({ status }) => status?.phase !== "Running") };
 }
 
-/** The simulated ones take what they are told to take: test/decide/preflight/duration.test.ts. */
+/** Simulated migrations take a given time: test/decide/preflight/duration.test.ts. */
 if (IS_REAL)
   test("nine in ten take as long as was foretold, within a factor of two", () => {
     const timed = all.flatMap(({ said: { time }, took }) =>

@@ -28,7 +28,7 @@ const TIMEOUT_MS = 180_000 * PATIENCE;
 const LONG = { timeout: TIMEOUT_MS };
 
 let stage: Stage;
-/** What Lifeboat was refused. */
+/** Requests that the API server refused to Lifeboat. */
 const refused: string[] = [];
 // A time may end in 403, too.
 const onLog = (line: string) => /"code":403|with 403/.test(line) && refused.push(line);
@@ -140,7 +140,7 @@ async function hasLostLease(): Promise<boolean> {
   return (await readFile(join(sandbox.programs.logs, "virt-controller.log"), "utf8")).includes("leaderelection lost");
 }
 
-/** Passes over everything, one after another, until told to stop or the Worker is gone. */
+/** Runs passes over everything, one after another, until the signal aborts or the Worker is gone. */
 async function keepReconciling(worker: RunningForm, until: AbortSignal): Promise<void> {
   const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
   while (!until.aborted) {

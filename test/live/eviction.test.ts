@@ -1,6 +1,6 @@
 /**
- * Evictions through a real admission call, where KubeVirt neither reviews evictions nor migrates marked VMs: of two refusals the caller would
- * read the one that comes first. What the caller reads, and what becomes of the VM.
+ * Evictions through a real admission call, with the caller's answer and the fate of the VM. KubeVirt neither reviews evictions nor migrates marked
+ * VMs here: the caller reads only the first of two refusals.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";

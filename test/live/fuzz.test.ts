@@ -1,4 +1,4 @@
-/** A short run of `npm run fuzz` over a network: whatever is sent to either form, every endpoint keeps its contract. */
+/** Runs `npm run fuzz` briefly over a network: every endpoint of both forms keeps its contract for any request. */
 import { expect, test } from "vitest";
 import { LONG } from "../answer/fuzz/property.ts";
 import { openListener, openWorker, visit } from "./fuzz.ts";

@@ -1,6 +1,6 @@
 /**
- * The same requests over a network, to both forms: the bundled Worker in workerd, and the server's listener. What is seen here is what the
- * runtime makes of them. Who asked for what of the cluster is not known; visit.ts looks at that.
+ * Sends the same requests over a network to both forms: the bundled Worker in workerd, and the server's listener. It shows what the runtime makes of
+ * them. It cannot see which request caused which request to the cluster; visit.ts checks that.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -22,7 +22,7 @@ import { type FuzzedRequest, hasBody, headersOf } from "../answer/fuzz/requests/
 import { anyRequest } from "../answer/fuzz/requests/requests.ts";
 import { logProblems, unprinted } from "../answer/fuzz/visit.ts";
 
-/** Of those clusters whose entry is a valid one: what it is bound to is looked for later. */
+/** Clusters whose entry is valid. Lifeboat resolves an entry's binding later. */
 const KEYS = new Map([
   ["prod", ENTRY],
   ["vpc", ENTRY],

@@ -10,7 +10,7 @@ import { evictionReview } from "../support/reviews.ts";
 
 interface Impostor {
   readonly url: string;
-  /** How often a client has begun to talk to it. */
+  /** Returns the number of connections that clients have opened to it. */
   connections(): number;
   /** The `Authorization` of each request that has arrived. */
   readonly presented: readonly (string | undefined)[];

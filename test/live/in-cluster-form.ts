@@ -58,7 +58,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   const running: RunningForm = {
     url: `https://${HOST}`,
     fetch: ask,
-    // Its own timer has full minutes only: as a look at everything, which a tick is now and then.
+    // The server's own timer fires only at full minutes. This request runs a pass over everything, as a tick does now and then.
     async scheduled() {
       const headers = { authorization: `Bearer ${webhookToken}` };
       await (await ask(`/clusters/${cluster}/reconcile`, { method: "POST", headers })).text();

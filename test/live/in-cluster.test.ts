@@ -53,7 +53,7 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-/** Those that are not being deleted. */
+/** Returns the replicas that are not being deleted. */
 async function replicas(): Promise<readonly Pod[]> {
   const { items } = await sandbox.client.list(pods, SERVER.namespace);
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

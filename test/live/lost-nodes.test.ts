@@ -14,7 +14,7 @@ const FASTER = 30;
 const TIMEOUT_MS = 240_000;
 /** Five minutes of toleration, and what it takes to notice that a kubelet is silent. */
 const MOST_SECONDS = 300 + 75;
-/** A busy machine lets controllers wait while the clock goes on. */
+/** Controllers on a busy machine are late while the clock continues. */
 const BUSY_SECONDS = 60;
 const OUT_OF_SERVICE = { key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" };
 

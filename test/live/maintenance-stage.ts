@@ -1,4 +1,4 @@
-/** A stage for NodeEvacuations as they are shipped: each test empties a node of its own, and its NodeEvacuation has the node's name. */
+/** A stage for NodeEvacuations with the shipped manifests: each test evacuates its own node, and its NodeEvacuation has the node's name. */
 import { afterAll, beforeAll } from "vitest";
 import { type NodeEvacuation, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { core, waitFor } from "../../infra/sandbox/index.ts";

@@ -1,4 +1,4 @@
-/** NodeEvacuations as they are shipped: a node is emptied, at its hour, and as long as nobody else wants it otherwise. */
+/** NodeEvacuations with the shipped manifests: Lifeboat evacuates a node at its scheduled time, as long as nobody prevents it. */
 import { expect, test } from "vitest";
 import {
   core,

@@ -97,7 +97,7 @@ const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 const KEEPER = { apiVersion: "example.com/v1", kind: "Keeper", name: "keeper", uid: "keeper", controller: true };
 
-/** A pod that the mover is to move. `inProgress`: it has begun to. */
+/** Creates a pod for the mover. `inProgress`: the mover has started to move it. */
 export async function createMovable(
   client: KubeClient,
   key: { readonly namespace: string; readonly name: string },

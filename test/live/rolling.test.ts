@@ -24,7 +24,7 @@ async function takeBack(names: readonly string[]): Promise<void> {
   }
 }
 
-/** Whatever it is doing, Lifeboat's process ends, and another one starts. */
+/** Ends Lifeboat's process at any point of its work, and starts another. */
 async function killNow(): Promise<void> {
   await on.stage.stopWorker();
   await on.stage.restartWorker();

@@ -28,7 +28,7 @@ afterAll(() => stage.stop());
 
 const createVictim = (name: string) => createVm(stage, name, { terminationGracePeriodSeconds: 300 });
 
-/** As the scheduler does once the guard's deadline is over: its deletion is let go, and the launcher gets SIGTERM. */
+/** Deletes the pod as the scheduler does after the guard's deadline: the guard allows the deletion, and the launcher gets SIGTERM. */
 async function preemptAtLast(pod: Pod): Promise<void> {
   const longAgo = new Date(Date.now() - 2 * DEADLINE_SECONDS * 1000);
   await setDisrupted(stage.client, pod, "PreemptionByScheduler", longAgo);
@@ -61,7 +61,7 @@ test("given a preempted VM whose migration waits in KubeVirt's queue past the gu
   await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
   await openQueue(stage.client);
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
-  // What a look at an old world starts besides ends like the first one.
+  // A pass over stale facts may start another evacuation, which ends like the first.
   await expect.poll(async () => new Set(await ends(vm))).toEqual(new Set(["Moved"]));
   await expect.poll(() => labelOf(vm)).toBeUndefined();
 });

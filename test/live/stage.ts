@@ -81,7 +81,7 @@ export const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 
 
 export const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
 
-/** Of KubeVirt nothing acts on evictions and marks: Lifeboat alone does. */
+/** KubeVirt ignores evictions and marks: only Lifeboat acts on them. */
 export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
 
 /** On the control plane that the environment chooses. */
@@ -148,7 +148,7 @@ async function start<O extends LifeboatOptions, S extends Sandbox>(
   };
 }
 
-/** About a kind that it has just begun to serve, a real API server answers 429 for a moment. */
+/** Waits until the API server serves a kind. A real API server answers 429 for a moment when a kind is new. */
 async function untilServed(client: KubeClient): Promise<void> {
   const { apiVersion, plural } = evacuations;
   const path = `/apis/${apiVersion}/${plural}`;

@@ -1,6 +1,6 @@
 /**
- * Many deletions that do not ask, at a time: every VM moves first, and nobody asks more often than the guard says. Lost are those that the
- * deadline, or the absence of Lifeboat, lets go, and no other.
+ * Many deletions that bypass evictions, at the same time: every VM moves first, and nobody asks more often than the guard says. VMs are lost only to
+ * the deadline or in the absence of Lifeboat.
  */
 import { describe, expect, test } from "vitest";
 import { createNode, events, isFinal, pods } from "../../infra/sandbox/index.ts";

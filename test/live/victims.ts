@@ -54,7 +54,7 @@ export interface Scene {
 }
 
 interface SceneOptions {
-  /** Of the LifeboatConfiguration. */
+  /** The `guard` of the LifeboatConfiguration. */
   readonly guard?: object;
   /** How much faster than the world's the clock of a simulated cluster is: requesters then wait for as much less. Lifeboat has its own. */
   readonly faster?: number;
@@ -127,8 +127,8 @@ export async function preempt(
 }
 
 /**
- * Where its last victim's pod is gone before its turn, the scheduler looks at a pod again only when some other one ends; in a
- * cluster that is used one always does.
+ * Waits for a preemption. If its last victim's pod is gone before its turn, the scheduler retries a pod only when another pod ends. A cluster in use
+ * always has such a pod.
  */
 export async function untilPreempted(scene: Scene, name: string): Promise<void> {
   const { client } = scene.stage;
@@ -147,7 +147,7 @@ export const taint = ({ stage }: Scene, taints: readonly object[]) =>
   stage.client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints } } });
 export const MAINTENANCE = [{ key: "maintenance", effect: "NoExecute" }];
 
-/** Pods of the node about which the taint manager has not been told yet that they stay; it asks until then. */
+/** Returns pods of the node that the taint manager still asks about, because it has not seen yet that they stay. */
 export async function stillAsked({ stage, reviews }: Scene, since: number): Promise<readonly string[]> {
   const isTold = (pod: string) =>
     reviews.some((one) => one.pod === pod && one.at > since && one.retryAfterSeconds === undefined);
@@ -180,7 +180,7 @@ export async function evacuationsBut({ stage }: Scene, phases: readonly string[]
 export const eventually = <T>({ expect: ofTest }: Scene, of: () => Promise<T>) =>
   ofTest.poll(of, { timeout: TIMEOUT_MS, interval: 200 });
 
-/** Of one pod, within so long. */
+/** Returns the largest number of reviews of one pod within so many milliseconds. */
 function most(all: readonly Review[], ms: number): number {
   return Math.max(...all.map(({ at }) => all.filter((other) => other.at >= at && other.at < at + ms).length));
 }

@@ -16,7 +16,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
   return {
     name,
     uid,
-    /** Where it runs at first. */
+    /** The node where it runs at first. */
     node,
     vmi: () => getVmi(client, name),
     pod: () => launcherOf(client, name),
@@ -31,7 +31,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
   };
 }
 
-/** With its budget. It can migrate unless told otherwise. */
+/** Creates a VM with its budget. It can migrate by default. */
 export async function createVm(stage: Stage, name: string, tweak: Partial<Parameters<Stage["createVm"]>[0]> = {}) {
   const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate", ...tweak });
   await stage.reconcile();
@@ -66,7 +66,7 @@ export interface EvictionAnswer {
   readonly warnings: string;
 }
 
-/** What any HTTP client gets who evicts a pod; `admission webhook "…" denied the request: ` is part of the message. */
+/** Evicts a pod and returns the answer that any HTTP client gets; `admission webhook "…" denied the request: ` is part of the message. */
 export async function evict(client: KubeClient, pod: Pod, more: Record<string, unknown> = {}): Promise<EvictionAnswer> {
   const { namespace, name } = pod.metadata;
   const { annotations, ...body } = more;
@@ -87,12 +87,12 @@ export async function evict(client: KubeClient, pod: Pod, more: Record<string, u
   return { code, message: messageOf(answer), warnings: [headers["warning"] ?? ""].flat().join(", ") };
 }
 
-/** Of a Status. An answer that is an object has none. */
+/** Returns the message of a Status. An answer that is an object has none. */
 export function messageOf(body: unknown): string {
   return z.object({ message: z.prefault(z.string(), "") }).parse(body).message;
 }
 
-/** Of a VMI, oldest first. */
+/** Returns the Evacuations of a VMI, oldest first. */
 export async function evacuationsOf(client: KubeClient, vmi: string): Promise<readonly Evacuation[]> {
   const { items } = await client.list(evacuations, NAMESPACE);
   const own = items.filter(({ spec }) => spec.virtualMachineInstance.name === vmi);

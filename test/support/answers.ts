@@ -38,7 +38,7 @@ function bodyOf(beginning: string, then: (controller: ReadableByteStreamControll
   return new Response(new ReadableStream({ type: "bytes", start }));
 }
 
-/** The beginning of a body, and then nothing. */
+/** Sends the start of a body, and then nothing. */
 export const stalling: Behaviour = (_, signal) =>
   bodyOf('{"kind":"Pod",', (body) => signal.addEventListener("abort", () => body.error(signal.reason)));
 

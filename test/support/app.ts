@@ -1,4 +1,4 @@
-/** Calls of the app of one isolate, as a platform runs it: the clock is the test's, and what goes on after an answer is awaited. */
+/** Calls the app of one isolate as a platform runs it: the clock is the test's, and the caller waits for work that continues after an answer. */
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
@@ -83,7 +83,7 @@ export interface Instead extends Partial<Platform> {
   readonly registry?: IsolateState["registry"];
 }
 
-/** The platform of an isolate: its clock and its log, and what goes on after an answer. */
+/** Returns the platform of an isolate: its clock and its log, and the work that continues after an answer. */
 export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
   let now = start.getTime();
   const log: Record<string, unknown>[] = [];

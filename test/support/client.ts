@@ -17,7 +17,7 @@ export function connectTo(to: FakeCluster | Server, before?: Before, more: Parti
   return createClient({ endpoint, signal: timeout(60_000), timeout, onOddItem: throwing, ...more });
 }
 
-/** Connects to a cluster with one VM that answers as told. */
+/** Connects to a cluster with one VM, which answers with `answers`. */
 export function connectToOneVm(answers: Answers, onOddItem: ClientOptions["onOddItem"] = throwing) {
   const fake = clusterWith(answers);
   return { cluster: connectTo(fake, undefined, { onOddItem }), requests: fake.requests };

@@ -1,11 +1,11 @@
-/** Time that passes only when nothing else is left to do: whatever waits is woken in order, and no wait takes any time. */
+/** Time that passes only when nothing else is left to do: the clock wakes waiters in order, and no wait takes real time. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Platform } from "../../functions/env.ts";
 
 /**
- * WebCrypto's digests by a function that takes no time: else they would end some turns of the event loop later, more on a busy machine. What
- * they come to is the same, so nothing takes this away again.
+ * Computes WebCrypto's digests in no time: WebCrypto's own end some turns of the event loop later, more on a busy machine. The results are the same,
+ * so nothing restores the original.
  */
 async function digest(_: unknown, data: Uint8Array): Promise<ArrayBuffer> {
   return new Uint8Array(createHash("sha256").update(new Uint8Array(data)).digest()).buffer;
@@ -17,7 +17,7 @@ interface Alarm {
   readonly ring: () => void;
 }
 
-/** Of the event loop: what needs no time is done in fewer, a module that is loaded again included. */
+/** Turns of the event loop: work that needs no time ends within fewer, even if a module is loaded again. */
 const TURNS = 3;
 /** So often nothing is left to wake: what is waited for then never comes. A busy machine may need many turns for its file system. */
 const PATIENCE = 3000;
@@ -51,7 +51,7 @@ export class VirtualClock {
     return { now: () => this.now(), sleep: (ms) => this.sleep(ms), timeout: (ms) => this.timeout(ms) };
   }
 
-  /** What it comes to, however long that takes. */
+  /** Returns the result of some work, however long the work takes. */
   async outcome<T>(work: Promise<T>): Promise<T> {
     if (!(await this.settle([work]))) throw new Error("it never ends");
     return await work;

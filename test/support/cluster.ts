@@ -161,7 +161,7 @@ export class FakeCluster {
     this.api.answer(requestInfoOf(url, { method: "POST", body: JSON.stringify(body) }));
   }
 
-  /** What was told. */
+  /** Returns the recorded Events. */
   get story(): readonly RecordedEvent[] {
     return this.api.objects("events").map((event) => ({
       name: textOf(at(event, "metadata", "name")),

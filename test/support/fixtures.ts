@@ -92,7 +92,7 @@ type EvacuationTweak = Omit<Partial<EvacuationFacts>, "spec" | "status"> & {
   readonly status?: Partial<EvacuationStatus>;
 };
 
-/** The first one of the VMI's pod, begun a minute ago by an eviction, not looked at yet. */
+/** Returns the first Evacuation of the VMI's pod, created a minute ago by an eviction, and not handled yet. */
 export function newborn({ spec, status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   return {
     namespace: "apps",

@@ -32,7 +32,7 @@ export function parsedJson(text: string): Json | undefined {
   }
 }
 
-/** What is undefined is not there. */
+/** Returns a value as JSON, without undefined fields. */
 export function asJson(value: unknown): Json {
   if (Array.isArray(value)) return value.map(asJson);
   if (typeof value !== "object" || value === null) return isScalar(value) ? value : null;

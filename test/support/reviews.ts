@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 export const UID = "00000000-0000-0000-0000-000000000001";
 
 export interface Tweaks {
-  /** Of the review itself, of its request, and of the Eviction in it. */
+  /** Fields of the review itself, of its request, and of the Eviction in it. */
   readonly review?: Json;
   readonly request?: Json;
   readonly eviction?: Json;

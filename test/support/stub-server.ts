@@ -1,4 +1,4 @@
-/** A server on loopback that answers as told and notes what it was asked: for what does not go through the platform's `fetch`. */
+/** A server on loopback that gives set answers and notes its requests: for requests that do not use the platform's `fetch`. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";

@@ -1,4 +1,4 @@
-/** Worlds for the planners, minimal plus one tweak. What their rules may ask for is a map of facts: whatever else they ask for fails the test. */
+/** Worlds for the planners, minimal plus one change. Their rules ask a map of facts: a request for any other fact fails the test. */
 import { SEEN_EVENTS } from "../../shared/evacuation/not-started.ts";
 import { textOf } from "../../shared/facts/facts.ts";
 import * as select from "../../shared/kube/selections.ts";
@@ -100,7 +100,7 @@ export function planned(subject: EvacuationFacts, tweak: Partial<Around> = {}): 
   return planEvacuations(world({ evacuations: [subject], ...tweak })).chains.flat();
 }
 
-/** What is written about this one, or what it says already. */
+/** Returns the status that is written for this Evacuation, else its current status. */
 export function statusAfter(subject: EvacuationFacts, tweak: Partial<Around> = {}): EvacuationStatus {
   const writes = only("WriteStatus", planned(subject, tweak));
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;

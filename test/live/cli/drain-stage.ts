@@ -93,7 +93,7 @@ export function useDrains() {
     vmi,
     vmOn,
     pinnedOn: (node: string) => vmOn(node, { migratable: false }),
-    /** Of a VirtualMachine, that cannot migrate. */
+    /** Creates a VirtualMachine that runs on the node and cannot migrate. */
     async restartableOn(node: string) {
       const name = `vm-${(made += 1)}`;
       const vm = { namespace: NAMESPACE, name, node, evictionStrategy: "LiveMigrate", migratable: false };

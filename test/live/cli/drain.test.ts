@@ -148,7 +148,7 @@ test("--at: it is scheduled as it was asked for, with a verdict, and the node st
     afterwards: { returnVMs: "WhenUncordoned" },
   });
   expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
-  // Who asks for it now, a script before a reboot for example, is not told that the node is empty.
+  // The command does not report an empty node to a client that asks now, such as a script before a reboot.
   const { code: joined, err } = await on.lifeboat(`drain ${node} --timeout 1s`);
   expect([joined, err.some((line) => line.endsWith("is at work already"))]).toEqual([1, true]);
 });

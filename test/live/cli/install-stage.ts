@@ -28,10 +28,10 @@ export interface InstallStage {
   readEntry(): Promise<Entry>;
   /** As `wrangler secret put`: the Worker starts anew with it. */
   giveEntry(): Promise<void>;
-  /** Of the Worker's form; gives the Worker the entry as soon as the command waits for that. */
+  /** Installs the Worker's form, and gives the Worker the entry as soon as the command waits for it. */
   install(flags?: string, tweak?: Partial<Person>): Promise<Said>;
   call(line: string, tweak?: Partial<Person>): Promise<Said>;
-  /** What the API server answers to whoever presents a token. */
+  /** Returns the API server's status code for a token. */
   codeOf(token: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export async function startInstallStage(options: SandboxOptions = {}): Promise<I
   return stage;
 }
 
-/** What `kubectl apply -k infra/kubernetes` applies. */
+/** Returns the manifests that `kubectl apply -k infra/kubernetes` applies. */
 export function kustomized(): readonly Manifest[] {
   return z.array(Manifest).parse(build(fileURLToPath(new URL("../../../infra/kubernetes", import.meta.url))));
 }

@@ -1,4 +1,4 @@
-/** `npm start`: one scenario to its end, at night all of them. What `.ci/run` tells, the maintenance beside a Worker, is left out. */
+/** Runs `npm start`: one scenario to its end, at night all of them. It omits the maintenance beside a Worker, which `.ci/run` runs. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -54,7 +54,7 @@ async function expectRun(...[scenario, lost, outcome, expected]: Scenario): Prom
   const said = expected.map((text) => lines.findIndex((line) => line.includes(text)));
   expect(said).not.toContain(-1);
   expect(said).toEqual(said.toSorted((one, other) => one - other));
-  // What tolerates a taint stays.
+  // A pod that tolerates a taint stays.
   expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
   // Their launchers get SIGTERM before it is their turn to move.
   if (scenario === "pressure") {

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 
-/** One node is done, one is being emptied, one waits. */
+/** Creates a RollingMaintenance: one node is done, the second is being evacuated, the third waits. */
 async function createWeekend(): Promise<void> {
   const { metadata } = await stage.sandbox.client.create(rollingMaintenances, {
     metadata: { name: "weekend" },
@@ -74,7 +74,7 @@ function createVm(name: string, more: object = {}) {
 const newContext = (options: BrowserContextOptions = {}) =>
   browser.newContext({ ignoreHTTPSErrors: true, baseURL: stage.worker.url, ...options });
 
-/** What is wrong for the page's own script or policy: nothing should ever be. */
+/** Collects errors of the page's own script or policy; there should never be any. */
 function complaintsOf(page: Page): readonly string[] {
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
@@ -212,7 +212,7 @@ test("without a click the page shows what changes, and whether the cluster can b
   const complaints = complaintsOf(page);
   await page.clock.install();
   await page.goto(AT_NODE);
-  /** What the page shows next. */
+  /** Returns what the page shows next. */
   const next = async (seen: () => Promise<string | null>) => {
     await page.clock.runFor(5000);
     return await seen();

@@ -17,7 +17,7 @@ export interface Said {
 }
 
 export interface Person extends Machine {
-  /** Of the kubeconfig; or its text. */
+  /** The kubeconfig's credentials, or its text. */
   readonly kubeconfig: Credentials | string;
 }
 

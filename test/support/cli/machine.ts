@@ -1,4 +1,4 @@
-/** What the command has of the machine that it runs on, for tests. */
+/** The machine that the command runs on, for tests. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Host } from "../../../infra/cli/host.ts";
 
@@ -9,11 +9,11 @@ export interface Machine {
   /** The width of that terminal. */
   readonly columns?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** For a cluster that goes on by itself: the time that passes is the world's, and the command looks oftener than it would. */
+  /** For a cluster with its own clock: real time passes, and the command polls more often than usual. */
   readonly isPatient?: boolean;
   /** Happens whenever the command waits; the time that it waits for passes at once. */
   readonly meanwhile?: (waits: number, interrupt: () => void) => unknown;
-  /** What the clock says at first. */
+  /** The time of the clock at the start. */
   readonly begun?: Date;
 }
 

@@ -1,4 +1,4 @@
-/** What `lifeboat explain node -o json` says. */
+/** The output of `lifeboat explain node -o json`. */
 import * as z from "zod/mini";
 
 const Outcome = z.enum(["Moves", "Follows", "Waits", "ShutsDown", "Evicted", "Stays", "Ended", "Blocked"]);

@@ -18,7 +18,7 @@ import { orAborted } from "./network.ts";
 import { type RequestInfo, requestInfoOf } from "./request-info.ts";
 import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "../json.ts";
 
-/** Told of each request before it is answered. A `Response` is the answer instead; what it throws is what `fetch` throws. */
+/** Called before each request is answered. A returned `Response` replaces the answer; `fetch` throws an error that is thrown here. */
 export type Before = (label: string, asked?: RequestInfo) => unknown;
 
 export interface Reply {

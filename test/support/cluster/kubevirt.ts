@@ -5,7 +5,7 @@ import type { FakeCluster } from "../cluster.ts";
 import { isFinal } from "../../../shared/kube/objects.ts";
 
 export interface Moves {
-  /** Of its migrations, one after the other; then all succeed. */
+  /** Outcomes of its migrations, one after the other; later migrations succeed. */
   readonly outcomes: readonly ("Succeeded" | "Failed")[];
   /** Whether it migrates what is marked. */
   readonly evacuates: boolean;

@@ -5,7 +5,7 @@ import * as names from "../../../shared/kube/names.ts";
 import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
 import { asJson, isObject, type JsonObject } from "../json.ts";
 
-/** What is undefined is not there. */
+/** Returns an object without its undefined fields. */
 export function object(fields: object): JsonObject {
   const made = asJson(fields);
   if (!isObject(made)) throw new TypeError("an object is an object");

@@ -1,4 +1,4 @@
-/** What other parties do in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, the definitions of Lifeboat's kinds. */
+/** Other parties in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, the definitions of Lifeboat's kinds. */
 import { END_PHASES } from "../../../shared/kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
@@ -24,7 +24,7 @@ const asSent: Admission = (next) => next;
 
 const ADMISSIONS: Readonly<Record<string, Admission>> = {
   evacuations: (next, before) => (before !== undefined && isForbidden(next, before) ? failure(422, "Invalid") : next),
-  // Where a budget has become another one, the disruption controller has seen it.
+  // The disruption controller has seen a budget whose spec has changed.
   poddisruptionbudgets: (next, before) => (at(before, "spec") === at(next, "spec") ? next : counted(next)),
   virtualmachineinstancemigrations: (next, before, fake) => (before === undefined ? admitMigration(next, fake) : next),
 };
@@ -139,7 +139,7 @@ export function reviewBeside(fake: FakeCluster, review: unknown): void {
   reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
 }
 
-/** virt-api takes back the mark that is named, of whatever VMI has the name. */
+/** Removes the named mark as virt-api does, from any VMI of that name. */
 function cancelEvacuation(fake: FakeCluster, { body }: RequestInfo, vmi: JsonObject | undefined): Reply {
   if (vmi === undefined) return NOT_FOUND;
   const mark = at(vmi, "status", "evacuationNodeName");

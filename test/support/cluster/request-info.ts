@@ -1,4 +1,4 @@
-/** What a request to an API server asks for. */
+/** Describes a request to an API server. */
 import type { HttpRequest } from "../answers.ts";
 
 const VERBS: Readonly<Record<string, RequestInfo["verb"]>> = {

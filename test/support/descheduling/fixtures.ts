@@ -52,7 +52,7 @@ export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledP
   };
 }
 
-/** Pods that DefaultEvictor never lets go, as upstream's tests know them. */
+/** Pods that DefaultEvictor never evicts, as in upstream's tests. */
 export const UNEVICTABLE = {
   daemonSet: { owners: [owner({ kind: "DaemonSet" })] },
   mirror: { localStorage: true, annotations: { "kubernetes.io/config.mirror": "hash" } },
@@ -79,7 +79,7 @@ export function term(...matchExpressions: readonly NodeRequirement[]): NodeSelec
   return { matchExpressions, matchFields: [] };
 }
 
-/** The policy file's defaults, but for what is told. */
+/** Returns the policy file's defaults with the given changes. */
 export function evictorArguments(tweak: Partial<EvictorArguments> = {}): EvictorArguments {
   return { ...EvictorArguments.parse({}), ...tweak };
 }
@@ -98,7 +98,7 @@ interface Cluster {
   readonly pods: readonly ScheduledPod[];
 }
 
-/** What DefaultEvictor sees of a cluster. */
+/** Returns DefaultEvictor's view of a cluster. */
 export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWorld> = {}): EvictorWorld {
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
   return {
@@ -113,7 +113,7 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
   };
 }
 
-/** What a plugin sees of it: DefaultEvictor with these arguments, and these pods (by name) on their way already. */
+/** Returns a plugin's view of a cluster: DefaultEvictor with these arguments, and these pods (by name) already being evacuated. */
 export function world(cluster: Cluster, evictor: Partial<EvictorArguments> = {}, inProgress: string[] = []) {
   const seen = evictorWorld(cluster, { isInProgress: ({ name }) => inProgress.includes(name) });
   return { ...seen, evictor: defaultEvictor(evictorArguments(evictor))(seen) } satisfies PluginWorld;
@@ -128,7 +128,7 @@ export function saying(verdict: Verdict, to: string): Judge {
   return ({ pod: { name } }) => (name === to ? verdict : "Accepted");
 }
 
-/** What limits say, if only accepted pods count; absent: no limit. */
+/** Judges by limits that count only accepted pods; absent: no limit. */
 export function limits({ perNode = Infinity, perNamespace = Infinity, total = Infinity }): Judge {
   const counts = new Map<string, number>();
   const countOf = (key: string) => counts.get(key) ?? 0;
@@ -164,7 +164,7 @@ export function evicted<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge?
   return accepted.map(({ nomination }) => nomination.pod.name);
 }
 
-/** Names of the pods that were asked for, whatever the answer, in order. */
+/** Returns the names of the pods that a plugin asked for, with any answer, in order. */
 export function nominated<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge?: Judge): readonly string[] {
   return drive(plugin, args, seen, judge).map(({ nomination }) => nomination.pod.name);
 }

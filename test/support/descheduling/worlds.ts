@@ -42,7 +42,7 @@ export function vmiOf(
   return vmi({ namespace, name, uid: `vmi-${name}`, nodeName, activePods: { [uid]: nodeName }, ...tweak });
 }
 
-/** What a scripted plugin was told about each pod it nominated. */
+/** The verdict that a scripted plugin got about each pod it nominated. */
 export type Heard = [pod: string, verdict: Verdict][];
 
 /** Nominates the pods of the given names in that order, and behaves at limits as upstream's plugins do. */

@@ -1,4 +1,4 @@
-/** What Lifeboat makes of a cluster's objects: the facts on which policy decides. An object that does not parse is left out. */
+/** Parses a cluster's objects into the facts on which policy decides. It omits an object that does not parse. */
 import type * as z from "zod/mini";
 import { Budget, Launcher, Node, Pod } from "../../../shared/kube/schemas/kubernetes.ts";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";
@@ -27,7 +27,7 @@ export function factsOf(found: Collections) {
   };
 }
 
-/** What descheduling reads. */
+/** Parses the facts that descheduling reads. */
 export function deschedulingFactsOf(found: Collections) {
   return {
     pods: read(found[PATH.pods], scheduledPodSchema()),

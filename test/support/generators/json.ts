@@ -53,7 +53,7 @@ function placesIn(root: Json): readonly Place[] {
   return places;
 }
 
-/** As an own key whatever it is called: assigned, `__proto__` would be none. */
+/** Sets an own key of any name: an assignment to `__proto__` would create none. */
 function set(parent: Json[] | JsonObject, key: string, value: Json): void {
   Object.defineProperty(parent, key, { value, enumerable: true, writable: true, configurable: true });
 }
@@ -70,7 +70,7 @@ function retyped(value: Json): Json {
   return value === null ? {} : Object.values(value);
 }
 
-/** What becomes of the value at a place. */
+/** The ways to change the value at a place. */
 const HOW = {
   remove,
   double({ parent, key }, value, { key: odd, times }) {

@@ -1,4 +1,4 @@
-/** Migrations: any one, and that of a VM on its way to another namespace or cluster. */
+/** Migrations: any migration, and the migration of a VM to another namespace or cluster. */
 import * as fc from "fast-check";
 import * as names from "../../../shared/kube/names.ts";
 import { time } from "../fixtures.ts";
@@ -16,7 +16,7 @@ export const anyMigration = fc.record({
   blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
 });
 
-/** Of a VM that can move in no other way: its VMI, and the migration. */
+/** A VM that can move in no other way: its VMI, and the migration. */
 export const SENT = {
   strategy: "LiveMigrateIfPossible",
   migratable: "False",

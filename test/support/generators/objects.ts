@@ -43,7 +43,7 @@ const zoneA = { matchExpressions: [{ key: "zone", operator: "In", values: ["a"] 
 
 const DISRUPTIONS = ["PreemptionByScheduler", "PreemptionByScheduler", "DeletionByTaintManager"];
 
-/** What pods of every kind have. */
+/** The fields that pods of every kind have. */
 export const anyPod = fc.record({
   phase: often("Running", "Pending", "Succeeded", "Failed"),
   deleting: fc.constantFrom(false, false, false, true),
@@ -115,7 +115,7 @@ export function podOf(p: AnyPod, { metadata, nodeName }: Place): JsonObject {
   );
 }
 
-/** Of a ReplicaSet, a DaemonSet or nothing. */
+/** A pod of a ReplicaSet, of a DaemonSet, or without an owner. */
 export const plainPod = fc.record({
   is: anyPod,
   node: fc.constantFrom(...NODES),

@@ -40,7 +40,7 @@ export const anyBudget = fc.record({
   deleting: often(false, true),
 });
 
-/** What its VMI says. */
+/** The fields of its VMI. */
 const vmi = {
   strategy: fc.constantFrom(
     "LiveMigrate",
@@ -85,7 +85,7 @@ export type Vm = typeof anyVm extends fc.Arbitrary<infer T> ? T : never;
 type BesideVmi = "launcher" | "hotplug" | "evacuations" | "migration" | "budget";
 type Evacuation = Vm["evacuations"][number];
 
-/** By chance these come together too seldom: an Evacuation that goes on, of a VM that runs, and what is told of both. */
+/** Facts that meet too seldom by chance: an Evacuation in progress, a running VM, and the facts about both. */
 const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   // Marked, and cannot move any more.
   () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: NODE, evacuations: [] }),

@@ -60,7 +60,7 @@ export function target(cause: ConditionedCause, since = 0, tweak: Partial<PodFac
   return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
 }
 
-/** What a deletion for that cause shows: the pod's condition, or who asks. */
+/** Returns the traces of a deletion for that cause: the pod's condition, or the requester. */
 export function askedFor(cause: GuardCause): Pick<DeletionFacts, "pod" | "requester"> {
   return { pod: cause === "NodeTermination" ? pod() : target(cause), requester: REQUESTER[cause] };
 }
@@ -70,7 +70,7 @@ export function termination(left: number, tweak: Partial<DeletionFacts> = {}): P
   return { ...askedFor("NodeTermination"), node: node(), deleteBy: at(left).getTime(), ...tweak };
 }
 
-/** What the taint manager deletes for. */
+/** The taint for which the taint manager deletes pods. */
 export const MAINTENANCE: Taint = { key: "maintenance", effect: "NoExecute" };
 
 /** The scheduler deletes the launcher pod of the VM for a pod of higher priority. */

@@ -35,7 +35,7 @@ export interface TestVm {
 
 export interface SandboxCluster {
   readonly client: KubeClient;
-  /** Of an administrator. */
+  /** An administrator's kubeconfig. */
   readonly kubeconfig: string;
   /** For `CLUSTERS`, with the shipped service account's token. */
   readonly entry: ReturnType<typeof entry>;

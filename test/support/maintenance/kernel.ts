@@ -33,7 +33,7 @@ export function created(spec: object, vms = TWO): FakeCluster {
   return fake;
 }
 
-/** What KubeVirt does between two functions: marked VMs that it is to migrate do so, restarted ones come up. */
+/** Acts as KubeVirt does between two functions: it migrates marked VMs that it has to migrate, and starts restarted VMs. */
 export function kubevirt(
   fake: FakeCluster,
   restarted: ReadonlySet<string> = new Set(),

@@ -70,7 +70,7 @@ export function partOf(
   return asked({ name, uid: `uid-of-${name}`, owner: { name: rm.name, uid: rm.uid }, spec: { nodeName }, status });
 }
 
-/** Those of its nodes that have one, in the phases of the status. */
+/** Returns the NodeEvacuations of its nodes that have one, in the phases of the status. */
 export function partsOf(rm: RollingMaintenanceFacts): readonly NodeEvacuationFacts[] {
   return rm.status.nodes.flatMap(({ name, phase }) => {
     if (phase === "Pending" || phase === "Starting" || phase === "Skipped") return [];

@@ -69,7 +69,7 @@ export function started({ status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
 export const OWNER = "kernel/uid-of-kernel";
 export const CORDONED = { unschedulable: true, cordonedBy: OWNER };
 
-/** What a rule finds if it asks: what is not said here is not there, and asking for anything else fails the test. */
+/** The facts for a rule: a fact that is not given here is absent, and a request for anything else fails the test. */
 export interface Situation extends Partial<Omit<NodeWorld, "facts">> {
   readonly node?: NodeFacts | undefined;
   readonly rivals?: readonly NodeEvacuationFacts[];
@@ -162,7 +162,7 @@ function roomAround(name: string, f: PreflightFacts) {
   ];
 }
 
-/** Of VM `name`, its own. */
+/** Returns the Evacuation of VM `name` that belongs to the NodeEvacuation. */
 export function own(
   name: string,
   { spec, status }: { readonly spec?: object; readonly status?: object } = {},

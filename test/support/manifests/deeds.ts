@@ -1,4 +1,4 @@
-/** What Lifeboat does, one deed at a time: together they need every permission that is shipped. */
+/** Lifeboat's actions, one at a time: together they need every permission that is shipped. */
 import { rolledBefore, rolling } from "./rolling-situations.ts";
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";

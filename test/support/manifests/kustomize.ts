@@ -1,4 +1,4 @@
-/** What `kubectl kustomize` makes of our kustomizations: a fresh clone has no kubectl. */
+/** Builds our kustomizations as `kubectl kustomize` does: a fresh clone has no kubectl. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
@@ -40,7 +40,7 @@ type Kustomization = z.infer<typeof Kustomization>;
 const KubeObject = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
 export type KubeObject = z.infer<typeof KubeObject>;
 
-/** Of a folder with a kustomization. */
+/** Builds a folder that has a kustomization. */
 export function build(folder: string, expected: Kustomization["kind"] = "Kustomization"): readonly KubeObject[] {
   return buildFrom(read(folder, expected), folder, []);
 }

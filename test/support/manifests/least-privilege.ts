@@ -1,4 +1,4 @@
-/** What each single permission of Lifeboat's accounts is for: what no longer works without it. `lifeboat doctor` says it, too. */
+/** The purpose of each permission of Lifeboat's accounts: the feature that fails without it. `lifeboat doctor` prints it, too. */
 
 import { grantsOf } from "../../../infra/cli/doctor/permissions.ts";
 import { FEATURES } from "../../../shared/features.ts";
@@ -125,7 +125,7 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
 
 const SERVER = "server/kubernetes/component/rbac.yaml";
 
-/** Of the server in the cluster. It watches as the relay does. */
+/** The permissions of the server in the cluster. It watches as the relay does. */
 // prettier-ignore
 export const SERVERS_NEEDS: readonly Need[] = [
   ...of(SERVER, [

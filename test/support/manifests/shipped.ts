@@ -23,7 +23,7 @@ const Manifest = z.looseObject({
 export type Rule = z.infer<typeof Rule>;
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Of the Secret that is only ever created: the API server names it. */
+/** The file of the Secret that is only ever created: the API server names the Secret. */
 export const TOKEN = "worker/token.yaml";
 
 export function readYaml(path: string): unknown {
@@ -34,7 +34,7 @@ export function readManifests(path: string): readonly Manifest[] {
   return z.array(Manifest).parse(loadAll(readFileSync(`${folder}${path}`, "utf8")));
 }
 
-/** What `kubectl apply -k infra/kubernetes` applies, in its order. */
+/** Returns the files that `kubectl apply -k infra/kubernetes` applies, in its order. */
 export function applied(): readonly string[] {
   return z.object({ resources: z.array(z.string()) }).parse(readYaml("kustomization.yaml")).resources;
 }

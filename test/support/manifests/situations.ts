@@ -1,4 +1,4 @@
-/** Where a cluster is when a deed of Lifeboat's is due, and what others do in it meanwhile. */
+/** Situations of a cluster before an action of Lifeboat, and actions of others meanwhile. */
 import { tidyRolling } from "./rolling-situations.ts";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import { createBareNode } from "../installed/bare-node.ts";
@@ -49,7 +49,7 @@ export async function moved(trial: Trial, name = VMI.name): Promise<void> {
   await createdEvacuation(trial, name, { pod: { uid: "left" } }, status);
 }
 
-/** Of a pod that is no more. */
+/** Creates the Evacuation of a pod that is gone. */
 export async function history(trial: Trial): Promise<void> {
   const status = { phase: "Moved", sourceNode: "node09", podUID: "left", completionTime: LONG_AGO };
   await createdEvacuation(trial, VMI.name, { pod: { uid: "left" } }, status);
@@ -80,7 +80,7 @@ export async function delayedAndRetried(trial: Trial): Promise<void> {
 
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
-/** Begun long ago, as if Lifeboat had been away since. The drain taint marks nothing. */
+/** Creates an Evacuation that started long ago, as if Lifeboat had been down since. The drain taint marks nothing. */
 export async function evacuating(trial: Trial, cause: string, more: object = {}, status: object = {}): Promise<void> {
   await createdVm(trial);
   const uid = (await trial.cluster.client.get(core.pods, POD))?.metadata.uid;
@@ -147,7 +147,7 @@ export async function covered(trial: Trial): Promise<void> {
   await trial.cluster.client.create(webhookConfigurations, { metadata: KUBEVIRT_WEBHOOKS, webhooks: [webhook] });
 }
 
-/** Another function has begun the same evacuation a moment ago. */
+/** Lets another function start the same evacuation a moment earlier. */
 export async function begunMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
   if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
   const path = request.slice("POST ".length);

@@ -35,7 +35,7 @@ export interface Steps {
   readonly given?: (trial: Trial) => Promise<unknown>;
   /** Resolves to what was answered, if there was a question. */
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
-  /** What others do in the cluster before a request of Lifeboat's goes out. */
+  /** Acts for others in the cluster before a request of Lifeboat is sent. */
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { GIB, launcher, node, plainPod, vmiOf } from "../preflight/fixtures.ts";
 
 export { GIB, node } from "../preflight/fixtures.ts";
 
-/** What runs on a node. */
+/** A VM or a pod that runs on a node. */
 export interface Resident {
   readonly pod: PlanPod;
   readonly vmi?: PlanVmi;

@@ -51,7 +51,7 @@ export function plainPod(name: string, tweak: Partial<PreflightPod> = {}): Prefl
   return { ...launcher(name), ...own, ...tweak };
 }
 
-/** Of another node. */
+/** Returns a pod on another node. */
 export function neighbour(name: string, nodeName: string, tweak: Partial<NeighbourPod> = {}): NeighbourPod {
   const { namespace, uid, phase, deleting, labels, requests, antiAffinity } = plainPod(name);
   return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity, ...tweak };

@@ -23,7 +23,7 @@ export function candidateNode(name: string, memory: number, tweak: Partial<FitNo
 
 export const ROOM = candidateNode("node02", 8 * GIB);
 
-/** What a pod asks of a node: nothing but memory. */
+/** Returns a pod that requests only memory from a node. */
 export function asking(memory: number): FitPod & Pick<LauncherPod, "antiAffinity"> {
   return { requests: { memory }, placement: { nodeSelector: {} }, antiAffinity: [] };
 }
@@ -39,7 +39,7 @@ interface Sizes {
   readonly guest?: number;
 }
 
-/** A VM called so on the pressed node, of 1 GiB as requested. */
+/** Returns a VM of that name on the node under pressure, with a memory request of 1 GiB. */
 export function vmOnNode(
   name: string,
   { priority = 0, request = 1, guest = 1 }: Sizes = {},
@@ -53,7 +53,7 @@ export function vmOnNode(
   };
 }
 
-/** An Evacuation of the VM of that name, from the pressed node. */
+/** Returns an Evacuation of the VM of that name, from the node under pressure. */
 export function evacuationOf(
   name: string,
   { spec, status, ...tweak }: Parameters<typeof evacuation>[0] = {},

@@ -34,10 +34,10 @@ const Line = z.record(z.string(), z.unknown());
 
 export interface RelayProcess {
   readonly child: ChildProcess;
-  /** What it has said, line by line. */
+  /** Its log, line by line. */
   readonly lines: readonly Readonly<Record<string, unknown>>[];
   readonly output: () => string;
-  /** Of its probes; resolves once it listens. */
+  /** Returns the port of its probes once it listens. */
   port(): Promise<number>;
   signal(name: "SIGTERM"): void;
   readonly exited: Promise<number>;

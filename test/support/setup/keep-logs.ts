@@ -1,4 +1,4 @@
-/** What a real control plane has logged until a test failed, where a person finds it. */
+/** Keeps the logs of a real control plane up to a test's failure, where a person finds them. */
 import { TestRunner } from "vitest";
 import { isReal, type Sandbox } from "../../../infra/sandbox/index.ts";
 
