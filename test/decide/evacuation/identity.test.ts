@@ -1,4 +1,4 @@
-/** An Evacuation names its pod and has a name. Of two Evacuations one continues, and the next one inherits facts. */
+/** An Evacuation names its pod and has a name. If a pod has two Evacuations, one continues. The next Evacuation inherits facts. */
 import { describe, expect, test } from "vitest";
 import {
   activeEvacuation,
