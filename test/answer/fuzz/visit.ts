@@ -80,7 +80,7 @@ async function rejections({ after }: Isolate): Promise<readonly string[]> {
   return ends.flatMap((end) => (end.status === "rejected" ? [`rejected after the answer: ${String(end.reason)}`] : []));
 }
 
-/** Returns the defects in a log line: each error that no endpoint expected. `but`: failures of the platform itself, which are allowed. */
+/** Returns the defects in a log line: a secret, or an error that no endpoint expected. `but`: failures of the platform itself, which are allowed. */
 export function logProblems(line: string, but?: RegExp): readonly string[] {
   const canary = canaryIn(line);
   const unexpected = /"error":|Uncaught|exception/.test(line) && but?.test(line) !== true;

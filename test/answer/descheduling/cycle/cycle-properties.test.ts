@@ -77,7 +77,7 @@ function expectWithin(l: DeschedulingLimits, fake: FakeCluster): void {
   for (const pod of found) expect(evacuationsOf(fake, pod.uid).filter(isActive).length).toBeLessThanOrEqual(1);
 }
 
-/** Lets an evacuation start, end or be cancelled. */
+/** Confirms, finishes or cancels an evacuation. */
 function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeCluster): void {
   const pod = leaving(fake).find((one) => one.uid === uid);
   if (pod === undefined) return;

@@ -24,7 +24,7 @@ export interface Options {
 
 export interface Done extends CycleReport {
   readonly heard: Heard;
-  /** The requests to the cluster, except those that read all of it. */
+  /** The requests to the cluster, without reads. */
   readonly requests: readonly string[];
 }
 
