@@ -55,7 +55,7 @@ const Empty = z.literal("");
 /** Body by code; a code that is missing here is outside the contract. */
 type Answers = Readonly<Record<number, z.ZodMiniType>>;
 
-/** The key of an endpoint: a bearer token, for some endpoints the webhook's token in the path; `None` if the endpoint gives nothing away. */
+/** The key of an endpoint: a bearer token, for some endpoints the webhook's token in the path; `None` if the endpoint reads nothing from a cluster. */
 export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "Session" | "None";
 
 export interface EndpointContract {
