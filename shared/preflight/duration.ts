@@ -91,7 +91,7 @@ export function span(times: readonly number[], atOnce: number): number {
     const first = places.indexOf(Math.min(...places));
     places[first] = (places[first] ?? 0) + seconds;
   }
-  return Math.max(...places);
+  return Math.max(0, ...places);
 }
 
 /** Without a migration of this cluster to go by: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */

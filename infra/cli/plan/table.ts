@@ -123,7 +123,7 @@ function powerLines(
   warn: string,
 ): readonly (readonly string[])[] {
   const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
-  return first === undefined ? [] : [[`${warn} ${node} is not to be powered off: ${printable(first)}${rest}`]];
+  return first === undefined ? [] : [[`${warn} ${node} cannot be powered off afterwards: ${printable(first)}${rest}`]];
 }
 
 function classText({ launcher, machine, cpu, storage, architecture }: VmClass): string {

@@ -5,7 +5,7 @@ import { fleetFor, objectsOf } from "../../support/plan/fleet.ts";
 import { type Compared, compare, planFor } from "../../support/plan/promises.ts";
 
 const FLEETS = Number(process.env["PLAN_FLEETS"] ?? 10);
-/** Of the first one. Each has a seed of its own. */
+/** The seed of the first fleet. Each fleet has its own. */
 const SEED = Number(process.env["PLAN_SEED"] ?? 20_261_128);
 
 test(

@@ -68,3 +68,10 @@ test("what keeps a node from being powered off", () => {
   expect(plan(f).nodes[0]?.powerOff).toEqual(["volumes stay attached: data of pod apps/replica"]);
   expect(plan(f, { nodes: ["node02"] }).nodes[0]?.powerOff).toEqual([]);
 });
+
+test("a node without VMs is empty at once", () => {
+  const f = cluster({ node01: [], node02: [] });
+  const [{ ends } = {}] = planOf(f, options(f, { nodes: ["node01"] })).nodes;
+  expect(ends?.least).toBeGreaterThan(0);
+  expect(ends?.most).toBeLessThan(60);
+});

@@ -30,7 +30,7 @@ export interface Compared {
   readonly unknown: number;
   /** In words: VMs of which the plan says something else. */
   readonly wrong: readonly string[];
-  /** Nodes that were to be emptied without a guest that ends, and were not. */
+  /** Nodes whose plan promised that every VM leaves, and on which a VM stayed. */
   readonly brokenPromises: readonly string[];
   readonly verdicts: readonly string[];
 }
