@@ -29,6 +29,8 @@ interface Knowledge {
   /** UIDs of NodeEvacuations whose empty nodes were seen, and of those whose nodes are back. */
   readonly examined: Set<string>;
   readonly back: Set<string>;
+  /** UIDs of RollingMaintenances that had too many nodes out of service. */
+  readonly reported: Set<string>;
   readonly over: AbortController;
   created: number;
 }
@@ -101,7 +103,7 @@ function watched(run: Run): Partial<Listener> {
   const history = new Map<string, Seen>();
   const times = new Map<string, Times>();
   const over = new AbortController();
-  known.set(namespace, { history, times, examined: new Set(), back: new Set(), over, created: 0 });
+  known.set(namespace, { history, times, examined: new Set(), back: new Set(), reported: new Set(), over, created: 0 });
   for (const vmi of cluster.observer.vmis.list()) remember(history, vmi, undefined, performance.now());
   return {
     vmiChanged: (now, before) => remember(history, now, before, performance.now()),
@@ -115,12 +117,13 @@ function watched(run: Run): Partial<Listener> {
 
 /** At no time are more nodes out of service than may be. */
 function judgeNodes(run: Run): void {
-  const { back } = knowledgeOf(run);
+  const { back, reported } = knowledgeOf(run);
   for (const rm of ownOf(run)) {
     const away = unavailableOf(rm, partsOf(rm, run.cluster.observer.nodeEvacuations.list()), back);
     const most = Number(rm.spec["maxUnavailable"]);
-    if (away.length > most)
-      run.report(`${rm.metadata.name} keeps ${away.join(" and ")} out of service, ${most} allowed`);
+    if (away.length <= most || reported.has(rm.metadata.uid)) continue;
+    reported.add(rm.metadata.uid);
+    run.report(`${rm.metadata.name} keeps ${away.join(" and ")} out of service, ${most} allowed`);
   }
 }
 
