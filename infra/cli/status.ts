@@ -15,7 +15,7 @@ export const status: Add = (program, { host, connect, ends }) => {
     .description(
       `Shows maintenance of nodes that is scheduled or under way, what blocks it, and since when. With names, only these.
 
-Exit code: 0 nothing is blocked, 3 something is.`,
+Exit code: 3 the phase of one is Blocked (nothing moves until a person acts), otherwise 0.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
@@ -60,7 +60,7 @@ function rollingRow({ name, status: is }: RollingMaintenanceFacts, host: Host): 
   const done = total === 0 ? "" : `${evacuated}/${total} nodes`;
   return {
     object: `rollm/${name}`,
-    phase: is.phase ?? "",
+    phase: is.phase ?? "Scheduled",
     done,
     since: ageOf(is.startTime, host),
     message,
@@ -74,7 +74,7 @@ function nodeRow({ name, spec, status: is }: NodeEvacuationFacts, host: Host): R
   const object = `node/${spec.nodeName} (${name})`;
   return {
     object,
-    phase: is.phase ?? "",
+    phase: is.phase ?? "Scheduled",
     done,
     since: ageOf(is.startTime, host),
     message: is.message ?? "",
