@@ -130,8 +130,9 @@ function contextOf(c: AppContext): AppContext["executionCtx"] | undefined {
   }
 }
 
-function isForPerson(c: Context): boolean {
-  return c.req.header("accept")?.includes("text/html") === true;
+function isForPerson({ req }: Context): boolean {
+  const isRead = req.method === "GET" || req.method === "HEAD";
+  return isRead && req.header("accept")?.includes("text/html") === true;
 }
 
 function reject(c: Context, rejection: RejectionError): Response {

@@ -27,6 +27,6 @@ const GUARDED = Object.entries(CONTRACT)
   .map(([endpoint]) => `${endpoint} 401`);
 
 test(`${VISITS.name}, and each endpoint is opened to some and closed to others`, LONG, async () => {
-  const reached = await VISITS.check(200);
+  const reached = await VISITS.check(320);
   expect([...OPENED, ...GUARDED, "evictions 400"].filter((outcome) => !reached.has(outcome))).toEqual([]);
 });

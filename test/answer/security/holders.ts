@@ -170,6 +170,7 @@ export const HOLDERS: readonly Holder[] = [
         [() => merge("/api/v1/nodes/node-1", { spec: { unschedulable: false }, metadata: { labels: { a: "b" } } })],
       ],
       ["**restart and stop any VM**", [onVm("restart"), onVm("stop")]],
+      ["list which volume is attached to which node", [get("/apis/storage.k8s.io/v1/volumeattachments")]],
     ],
   },
   {
