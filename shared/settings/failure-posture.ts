@@ -16,7 +16,7 @@ export const WHEN_UNDECIDED = {
   evictionOfOddPod: "refuse",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
-  /** A policy of the API server holds the pod for a while, as when Lifeboat is away. */
+  /** A policy of the API server holds the pod for a while, as when Lifeboat is away. `functions/deletions.ts` always fails then. */
   deletion: "fail",
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
