@@ -100,8 +100,8 @@ export function isPersons({ evacuates, automatic, name }: MigrationFacts): boole
 }
 
 /** KubeVirt writes the reason on the VMI, and copies it to the migration some moments after that has failed. */
-export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: VmiFacts): string {
-  return failureReason ?? (failure?.migrationUID === uid ? failure.reason : "KubeVirt gives no reason");
+export function whyFailed({ uid, failureReason }: MigrationFacts, { lastMigration: last }: VmiFacts): string {
+  return failureReason ?? (last?.uid === uid ? last.failureReason : undefined) ?? "KubeVirt gives no reason";
 }
 
 /** Why an unfinished migration is as good as failed; undefined if it can begin, or is merely queued or backing off. */

@@ -122,9 +122,9 @@ export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const to = targetNode === undefined ? "another namespace or cluster" : `node ${targetNode}`;
   const from = e.status.sourceNode === undefined ? "" : ` from node ${e.status.sourceNode}`;
   const message = `moved${from} to ${to}`;
-  // A quick migration is over before a reconcile has seen it, or its end is not written yet: it is named now.
-  const isArriving = (m: MigrationFacts) => !isFinal(m) && m.targetNode !== undefined && m.targetNode === vmi.nodeName;
-  const migration = attempts.succeeded(f) ?? migrations.find(isArriving);
+  // The VMI names it where the migration does not show its end yet, or is older than this Evacuation.
+  const isLast = ({ uid, phase }: MigrationFacts) => uid === vmi.lastMigration?.uid && phase !== "Failed";
+  const migration = attempts.succeeded(f) ?? migrations.find(isLast);
   const made = migration && { migration: { name: migration.name, uid: migration.uid } };
   return end(f, {
     phase: "Moved",

@@ -92,8 +92,8 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly evictionSource?: string;
   /** The guest has gone over to the target of its migration, though `nodeName` does not say so yet. */
   readonly guestOnTarget?: boolean;
-  /** The failure of its last migration: KubeVirt copies it there some moments after the failure. */
-  readonly failure?: { readonly migrationUID: string; readonly reason: string };
+  /** Its last migration. KubeVirt writes a failure here, and copies it to the migration some moments later. */
+  readonly lastMigration?: { readonly uid: string; readonly failureReason?: string };
   /** When its last migration to another node succeeded (milliseconds since the epoch, by a node's clock), and how long that took. */
   readonly movedAt?: number;
   readonly movedInSeconds?: number;

@@ -41,14 +41,10 @@ const MigrationState = kind(
       targetNode: isInProgress && !isSending ? state.targetNode : undefined,
       movedAt: movedAt(state),
       movedInSeconds: movedInSeconds(state),
-      failure: failureOf(migrationUid, failureReason),
+      lastMigration: migrationUid === undefined ? undefined : present({ uid: migrationUid, failureReason }),
     };
   },
 );
-
-function failureOf(migrationUID: string | undefined, reason: string | undefined) {
-  return migrationUID !== undefined && reason !== undefined ? { migrationUID, reason } : undefined;
-}
 
 interface Ended {
   readonly sourceNode?: string | undefined;

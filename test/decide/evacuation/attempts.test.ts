@@ -69,10 +69,10 @@ describe("failures that are not counted yet, oldest first", () => {
 });
 
 describe("why it failed", () => {
-  const failure = { migrationUID: migration().uid, reason: "no room" };
+  const lastMigration = { uid: migration().uid, failureReason: "no room" };
   test.each([
-    ["the VMI's, which tells first", migration(), marked({ failure }), "no room"],
-    ["the VMI's about another one", migration({ uid: "x" }), marked({ failure }), "KubeVirt gives no reason"],
+    ["the VMI's, which tells first", migration(), marked({ lastMigration }), "no room"],
+    ["the VMI's about another one", migration({ uid: "x" }), marked({ lastMigration }), "KubeVirt gives no reason"],
   ])("%s", (_, of, vmi, expected) => expect(whyFailed(of, vmi)).toBe(expected));
 });
 

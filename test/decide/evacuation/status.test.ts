@@ -91,10 +91,14 @@ describe("the status", () => {
     expect(statusAfter(newborn({ spec: { inherited } }))).toMatchObject({ attempts: 1, nextAttemptTime: time(9) });
   });
 
-  test.each(["Succeeded", "Running"])("a quick migration, %s by now, is named all the same", (phase) => {
-    const quick = migration({ phase, targetNode: "node02" });
-    const named = { migration: { name: quick.name, uid: quick.uid }, targetNode: "node02" };
-    expect(statusAfter(evacuation(), { ...moved, migrations: [quick] })).toMatchObject(named);
+  test.each([
+    ["it shows its success", migration({ phase: "Succeeded", targetNode: "node02" }), undefined],
+    ["it does not show its success yet", migration({ phase: "Running" }), "migration-uid"],
+    ["it is older than the Evacuation", migration({ phase: "Succeeded", createdAt: 0 }), "migration-uid"],
+  ])("the migration that has moved the VM is named, though no status named it before: %s", (_, made, last) => {
+    const vmis = moved.vmis.map((one) => (last === undefined ? one : { ...one, lastMigration: { uid: last } }));
+    const named = { migration: { name: made.name, uid: made.uid }, targetNode: "node02" };
+    expect(statusAfter(evacuation(), { vmis, migrations: [made] })).toMatchObject(named);
   });
 
   test.each([

@@ -82,9 +82,9 @@ function mapsOf(vmi: VmiFacts) {
 }
 
 function migrationStateOf(vmi: VmiFacts): object | undefined {
-  const { nodeName, targetNode, failure, movedAt, movedInSeconds = 0 } = vmi;
-  if (failure !== undefined) {
-    return { migrationUid: failure.migrationUID, failureReason: failure.reason, failed: true, completed: true };
+  const { nodeName, targetNode, lastMigration: last, movedAt, movedInSeconds = 0 } = vmi;
+  if (last?.failureReason !== undefined) {
+    return { migrationUid: last.uid, failureReason: last.failureReason, failed: true, completed: true };
   }
   if (movedAt !== undefined) {
     const times = { startTimestamp: timeOf(movedAt - movedInSeconds * 1000), endTimestamp: timeOf(movedAt) };
