@@ -41,10 +41,14 @@ const MigrationState = kind(
       targetNode: isInProgress && !isSending ? state.targetNode : undefined,
       movedAt: movedAt(state),
       movedInSeconds: movedInSeconds(state),
-      lastMigration: migrationUid === undefined ? undefined : present({ uid: migrationUid, failureReason }),
+      lastMigration: lastMigration(migrationUid, failureReason),
     };
   },
 );
+
+function lastMigration(uid: string | undefined, failureReason: string | undefined): VmiFacts["lastMigration"] {
+  return uid === undefined ? undefined : present({ uid, failureReason });
+}
 
 interface Ended {
   readonly sourceNode?: string | undefined;
