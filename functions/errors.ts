@@ -101,6 +101,12 @@ export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
 }
 
+/** Returns no objects if the cluster does not serve the kind, as with manifests of an older version. Undefined: they could not be read. */
+export function noneOrUnread(error: unknown): readonly never[] | undefined {
+  const isNotServed = error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404;
+  return isNotServed ? [] : unlessUnreadable(error);
+}
+
 /** Returns why something failed, as far as a caller may know. A mistake in the configuration is named. */
 export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;

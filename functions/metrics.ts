@@ -5,6 +5,7 @@ import { cycleLease } from "../shared/descheduling/deschedule.ts";
 import { evacuationsRequested } from "../shared/descheduling/cycle/memory.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import { CONFIGURATION } from "../shared/kube/names.ts";
+import { noneUnlessServed } from "../shared/kube/requests.ts";
 import { expiryOf, isTokenAccepted } from "../shared/kube/reviews.ts";
 import { parseClusters, problemsOf } from "../shared/settings/clusters.ts";
 import { parseConfiguration } from "../shared/settings/configuration.ts";
@@ -51,9 +52,8 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const [configuration, evacuations, nodeEvacuations, rolling, webhooks, podEvacuations] = await Promise.all([
     cluster.get("lifeboatconfigurations", named(CONFIGURATION)),
     cluster.list("evacuations"),
-    // The manifests in the cluster may be of an older version.
-    cluster.list("nodeevacuations").catch(() => []),
-    cluster.list("rollingmaintenances").catch(() => []),
+    cluster.list("nodeevacuations").catch(ofOlderManifests),
+    cluster.list("rollingmaintenances").catch(ofOlderManifests),
     readWebhooks(target, cluster, settings),
     isDescheduling ? podEvacuationsBy(cluster) : undefined,
   ]);
@@ -71,6 +71,14 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
     podEvacuations,
     now,
   };
+}
+
+/**
+ * Lets the scrape continue if the manifests in the cluster are of an older version: the kind is not served, or may not be read. Any other failure fails
+ * the scrape: an alert must not end because a list could not be read.
+ */
+function ofOlderManifests(error: unknown): readonly never[] | undefined {
+  return isRefused(error, 403) ? undefined : noneUnlessServed(error);
 }
 
 /** Undefined: the Lease cannot be read, as without the permissions of descheduling. */

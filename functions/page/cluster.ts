@@ -5,7 +5,7 @@ import type { ConfigurationObserved, Condition as Known } from "../../shared/kub
 import { CONFIGURATION } from "../../shared/kube/names.ts";
 import { hasEnded } from "../../shared/kube/node-evacuation.ts";
 import { ownValue } from "../../shared/kube/objects.ts";
-import { unlessUnreadable } from "../errors.ts";
+import { noneOrUnread, unlessUnreadable } from "../errors.ts";
 import {
   commandLine,
   counted,
@@ -20,8 +20,8 @@ import {
 } from "./components.ts";
 import { evacuationTable, type Sorted, sortEvacuations } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
-import { maintenanceTable, nodeEvacuationsIn } from "./maintenance.ts";
-import { rollingMaintenancesIn, rollingTable } from "./rolling.ts";
+import { maintenanceTable } from "./maintenance.ts";
+import { rollingTable } from "./rolling.ts";
 import { hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
 import { countVms, isClosed, type NodeLine, nodeLines, nodeTable, type RecentVms, vmisOnAny } from "./nodes.ts";
 import type { Visit } from "./session.ts";
@@ -35,16 +35,21 @@ const MOST_ENDED = 50;
 export async function clusterPage({ target }: Visit, recent: RecentVms): Promise<Shown> {
   const client = target.connect(READ_SECONDS);
   const { settings } = await target.settings(client);
-  const [evacuations, problems, nodes, maintenance, rolling, vmCounts] = await Promise.all([
+  const [evacuations, known, nodes, maintenance, rolling, vmCounts] = await Promise.all([
     client.list("evacuations"),
     clusterProblems(client),
     client.list("nodes"),
-    nodeEvacuationsIn(client),
-    rollingMaintenancesIn(client),
+    client.list("nodeevacuations").catch(noneOrUnread),
+    client.list("rollingmaintenances").catch(noneOrUnread),
     countVms(target, { client, settings, recent }),
   ]);
-  const planned = maintenance.filter((ne) => !hasEnded(ne));
-  const unfinished = rolling.filter((one) => !hasRollingEnded(one));
+  const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne));
+  const unfinished = (rolling ?? []).filter((one) => !hasRollingEnded(one));
+  const problems = [
+    ...known,
+    ...(maintenance === undefined ? [unread("NodeEvacuations")] : []),
+    ...(rolling === undefined ? [unread("RollingMaintenances")] : []),
+  ];
   const closed = nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name);
   const vmis = closed.length === 0 ? [] : await vmisOnAny(closed, client);
   const lines = nodeLines(nodes, { evacuations, vmis, settings, vmCounts });
@@ -113,8 +118,16 @@ const WRONG: Readonly<Record<Known["type"], string>> = {
 };
 
 export async function clusterProblems(cluster: Client): Promise<readonly Problem[]> {
-  const configuration = await cluster.get("lifeboatconfigurations", named(CONFIGURATION)).catch(unlessUnreadable);
-  return problemsOf(configuration?.conditions ?? []);
+  const conditions = cluster
+    .get("lifeboatconfigurations", named(CONFIGURATION))
+    .then((found) => found?.conditions ?? []);
+  const known = await conditions.catch(unlessUnreadable);
+  return known === undefined ? [unread("The conditions of Lifeboat")] : problemsOf(known);
+}
+
+/** A list that was not read is not an empty one. */
+function unread(what: string): Problem {
+  return { mood: "warn", title: `${what} could not be read`, message: "This page does not show them." };
 }
 
 /** The worst come first. */

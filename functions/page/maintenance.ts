@@ -1,6 +1,6 @@
 /** NodeEvacuations for a person: how far they are, what is in their way, and the commands that change them. */
 import { html } from "hono/html";
-import { type Client, named } from "../../shared/kube/client.ts";
+import { named } from "../../shared/kube/client.ts";
 import type { NodeFacts } from "../../shared/kube/facts.ts";
 import {
   hasEnded,
@@ -11,7 +11,7 @@ import {
   type WhenBlocked,
 } from "../../shared/kube/node-evacuation.ts";
 import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
-import { RejectionError, unlessUnreadable } from "../errors.ts";
+import { RejectionError } from "../errors.ts";
 import { actsOnMaintenance, actsPart } from "./acts.ts";
 import {
   ago,
@@ -35,11 +35,6 @@ import {
 import { withRemedy } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
 import type { Visit } from "./session.ts";
-
-/** The manifests in the cluster may be of an older version, without the kind. */
-export async function nodeEvacuationsIn(cluster: Client): Promise<readonly NodeEvacuationFacts[]> {
-  return (await cluster.list("nodeevacuations").catch(unlessUnreadable)) ?? [];
-}
 
 const MOODS: Readonly<Record<NodeEvacuationPhase, Tone>> = {
   Blocked: "bad",

@@ -14,7 +14,7 @@ import { requestersOf } from "../../shared/evacuation/requesters.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
 import type { Observer } from "../../shared/settings/load-settings.ts";
-import { RejectionError } from "../errors.ts";
+import { noneOrUnread, RejectionError } from "../errors.ts";
 import type { Target } from "../target.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { isObjectKey } from "../../shared/kube/objects.ts";
@@ -31,6 +31,7 @@ import {
   type Html,
   isolated,
   type Labelled,
+  notice,
   progressBar,
   section,
   sentence,
@@ -40,7 +41,7 @@ import {
 import { CAUSE_TEXTS, evacuationTable } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
 import { podTable, vmTable } from "./node-vms.ts";
-import { currentOf, maintenancePart, nodeEvacuationsIn } from "./maintenance.ts";
+import { currentOf, maintenancePart } from "./maintenance.ts";
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 25;
@@ -125,21 +126,22 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
   const { target } = visit;
   const [view, all] = await Promise.all([
     readNode(name, target, recent),
-    nodeEvacuationsIn(target.connect(READ_SECONDS)),
+    target.connect(READ_SECONDS).list("nodeevacuations").catch(noneOrUnread),
   ]);
-  const maintenance = currentOf(all, name);
+  const maintenance = currentOf(all ?? [], name);
   const [cluster, now] = [target.name, target.platform.now()];
   const { state, here, gone, pods } = view.progress;
   const stuck = pods.filter(({ verdict }) => isInTheWay(verdict));
   const main = html`${crumbs([cluster, clusterPath(cluster)], [name])}
     <h1>${visible(name)} ${badge(...STATES[state])}</h1>
     <p class="lead">${leadOf(view.progress)}</p>
+    ${all === undefined ? notice("warn", html`<p>The node's maintenance could not be read.</p>`) : ""}
     ${maintenance === undefined ? "" : maintenancePart(maintenance, { cluster, now, node: view.node })}
     ${state === "Emptying" ? emptyingPart(view.progress, now) : ""}
     ${section(state === "Emptying" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
     ${section("Other pods in the way of a drain", stuck, podTable)} ${state === "Emptied" ? whenEmpty(name) : ""}
     ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
-    ${preflightPart(view, now)} ${actsPart(actsOf(view, maintenance))}
+    ${preflightPart(view, now)} ${actsPart(all === undefined ? [] : actsOf(view, maintenance))}
     ${fromTerminal(
       shellLine("lifeboat", "explain", "node", name),
       shellLine("kubectl", "drain", name, "--ignore-daemonsets"),

@@ -1,6 +1,5 @@
 /** RollingMaintenances for a person: a time line with a bar for each node, what blocks, and the commands that change them. */
 import { html } from "hono/html";
-import type { Client } from "../../shared/kube/client.ts";
 import {
   hasRollingEnded,
   type NodeRow,
@@ -9,7 +8,7 @@ import {
   type RowPhase,
 } from "../../shared/kube/rolling-maintenance.ts";
 import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
-import { RejectionError, unlessUnreadable } from "../errors.ts";
+import { RejectionError } from "../errors.ts";
 import { actsOnRolling, actsPart } from "./acts.ts";
 import {
   ago,
@@ -36,11 +35,6 @@ import {
 import type { Shown } from "./layout.ts";
 import type { Visit } from "./session.ts";
 import { type Bar, type Span, timeLineOf } from "./time-line.ts";
-
-/** The manifests in the cluster may be of an older version, without the kind. */
-export async function rollingMaintenancesIn(cluster: Client): Promise<readonly RollingMaintenanceFacts[]> {
-  return (await cluster.list("rollingmaintenances").catch(unlessUnreadable)) ?? [];
-}
 
 const MOODS: Readonly<Record<RollingPhase, Tone>> = {
   Blocked: "bad",

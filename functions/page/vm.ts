@@ -12,7 +12,7 @@ import { isFinal } from "../../shared/kube/objects.ts";
 import { evacuationsOf, migrationsOf } from "../../shared/kube/requests.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
-import { RejectionError, unlessUnreadable } from "../errors.ts";
+import { noneOrUnread, RejectionError } from "../errors.ts";
 import type { Target } from "../target.ts";
 import { actsOnVm, actsPart } from "./acts.ts";
 import {
@@ -48,6 +48,8 @@ interface VmView {
   readonly evacuations: readonly EvacuationFacts[];
   /** One that has not ended. */
   readonly migration?: MigrationFacts | undefined;
+  /** Its migrations could not be read. */
+  readonly isUnread: boolean;
   /** The answer that an eviction of the pod would get now. */
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
@@ -57,21 +59,26 @@ const REQUEST = { username: "explain", cause: "ApiEviction" } as const;
 
 async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
   const cluster = target.connect(READ_SECONDS);
-  const [vmi, evacuations, migrations = [], { settings }] = await Promise.all([
+  const [vmi, evacuations, migrations, { settings }] = await Promise.all([
     cluster.get("virtualmachineinstances", key),
     evacuationsOf(key, cluster),
-    migrationsOf([key], cluster).catch(unlessUnreadable),
+    migrationsOf([key], cluster).catch(noneOrUnread),
     target.settings(cluster),
   ]);
-  const past = { evacuations, settings, migration: migrations.find((one) => !isFinal(one)) };
+  const past = {
+    evacuations,
+    settings,
+    migration: migrations?.find((one) => !isFinal(one)),
+    isUnread: migrations === undefined,
+  };
   if (vmi === undefined) {
-    if (evacuations.length === 0 && migrations.length === 0) throw new RejectionError("VmNotFound");
+    if (evacuations.length === 0 && migrations?.length === 0) throw new RejectionError("VmNotFound");
     return past;
   }
   const uid = guestPodUID(vmi);
   const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid } };
   const pod = (await cluster.list("pods", own)).find((one) => one.uid === uid);
-  if (pod === undefined) return { ...past, vmi };
+  if (pod === undefined || migrations === undefined) return { ...past, vmi, ...(pod && { pod }) };
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
   return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations }) };
 }
@@ -106,6 +113,7 @@ function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date
   if (vmi === undefined) return "The VM does not run. This page shows its history.";
   if (isFinal(vmi)) return "The VM has ended. This page shows its history.";
   if (current === undefined && migration !== undefined) return isolated(sentence(movesText(migration)));
+  if (current === undefined && view.isUnread) return onEviction(view).outcome;
   if (current === undefined) return `The VM stays where it is. ${onEviction(view).outcome}`;
   const { spec, status } = current;
   const refused = secondsUntil(spec.deadline, now);
@@ -122,9 +130,13 @@ interface OnEviction {
 }
 
 /** Says what becomes of the guest if its pod is evicted now. */
-function onEviction({ decision }: VmView): OnEviction {
-  if (decision === undefined)
-    return { mood: "warn", answer: "Unknown", outcome: "There is no pod of it that could be evicted." };
+function onEviction({ decision, isUnread }: VmView): OnEviction {
+  if (decision === undefined) {
+    const outcome = isUnread
+      ? "Its migrations could not be read, so Lifeboat cannot say what an eviction would do."
+      : "There is no pod of it that could be evicted.";
+    return { mood: "warn", answer: "Unknown", outcome };
+  }
   const { verdict, reason } = decision;
   const known = EXPLAINED[reason];
   if (verdict === "Allow")

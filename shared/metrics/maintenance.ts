@@ -4,8 +4,8 @@ import { ROLLING_ACTIVE_PHASES, type RollingMaintenanceFacts } from "../kube/rol
 import type { Sample } from "./open-metrics.ts";
 
 interface Maintained {
-  readonly nodeEvacuations: readonly NodeEvacuationFacts[];
-  readonly rolling: readonly RollingMaintenanceFacts[];
+  readonly nodeEvacuations: readonly NodeEvacuationFacts[] | undefined;
+  readonly rolling: readonly RollingMaintenanceFacts[] | undefined;
 }
 
 export function blockedSamplesOf(all: Maintained): readonly Sample[] {
@@ -26,7 +26,7 @@ interface MaintenanceObject {
   readonly completionTime: string | undefined;
 }
 
-function objectsOf({ nodeEvacuations, rolling }: Maintained): readonly MaintenanceObject[] {
+function objectsOf({ nodeEvacuations = [], rolling = [] }: Maintained): readonly MaintenanceObject[] {
   return [
     ...nodeEvacuations.map(({ name, spec: { nodeName: node }, status: { phase, completionTime } }) => {
       return { object: `nodeevacuation/${name}`, node, phase, completionTime };

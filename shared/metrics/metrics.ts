@@ -99,8 +99,9 @@ export interface ClusterMetrics {
 
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
-  readonly nodeEvacuations: readonly NodeEvacuationFacts[];
-  readonly rolling: readonly RollingMaintenanceFacts[];
+  /** Undefined: Lifeboat may not read them. Then nothing is said of them, and not that there are none. */
+  readonly nodeEvacuations: readonly NodeEvacuationFacts[] | undefined;
+  readonly rolling: readonly RollingMaintenanceFacts[] | undefined;
   readonly webhooks: readonly WebhookState[];
   readonly undecided: boolean;
   readonly configurationProblems: number;
@@ -139,11 +140,11 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
     [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
-    [FAMILIES.nodeEvacuations, nodeSamples(nodeEvacuations)],
-    [FAMILIES.lateNodeEvacuations, [{ labels: [], value: nodeEvacuations.filter((ne) => isLate(ne, now)).length }]],
+    [FAMILIES.nodeEvacuations, nodeEvacuations ? nodeSamples(nodeEvacuations) : []],
+    [FAMILIES.lateNodeEvacuations, nodeEvacuations ? [lateSample(nodeEvacuations, now)] : []],
     [FAMILIES.maintenanceBlocked, blockedSamplesOf(seen)],
     [FAMILIES.maintenanceEnded, endedSamplesOf(seen, now)],
-    [FAMILIES.rollingMaintenances, rollingSamples(seen.rolling)],
+    [FAMILIES.rollingMaintenances, seen.rolling ? rollingSamples(seen.rolling) : []],
     [FAMILIES.configurationProblems, [{ labels: [], value: configurationProblems }]],
     [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
     [FAMILIES.guardProblem, guardProblem === undefined ? [] : [{ labels: [guardProblem], value: 1 }]],
@@ -199,6 +200,10 @@ function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample
 function nodeSamples(nodeEvacuations: readonly NodeEvacuationFacts[]): readonly Sample[] {
   const byPhase = Map.groupBy(nodeEvacuations, ({ status }) => status.phase ?? "Scheduled");
   return NODE_ACTIVE_PHASES.map((phase) => ({ labels: [phase], value: byPhase.get(phase)?.length ?? 0 }));
+}
+
+function lateSample(nodeEvacuations: readonly NodeEvacuationFacts[], now: Date): Sample {
+  return { labels: [], value: nodeEvacuations.filter((ne) => isLate(ne, now)).length };
 }
 
 function isLate({ status: { phase, estimatedCompletionTime = "" } }: NodeEvacuationFacts, now: Date): boolean {

@@ -1,8 +1,9 @@
 /** The metrics of a cluster: for its operators, from what is in the cluster and nowhere else. */
 import parse from "parse-prometheus-text-format";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ReviewCounts } from "../../../functions/review.ts";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
+import { type Behaviour, status } from "../../support/answers.ts";
 import { FakeCluster } from "../../support/cluster.ts";
 import { newborn, NOW, time, vmi } from "../../support/fixtures.ts";
 import { openApp } from "../../support/app.ts";
@@ -52,6 +53,30 @@ test("what has ended, and what is in progress; nothing of a tenant's", async () 
     "lifeboat_evacuations_oldest_timestamp_seconds BackingOff": began,
   });
   expect(text).not.toMatch(/apps|red-vm|calm|node01/);
+});
+
+describe.each(["nodeevacuations", "rollingmaintenances"])("a list of %s", (resource) => {
+  const scrapeWith = async (behaviour: Behaviour) => {
+    const fake = new FakeCluster();
+    fake.api.instead = (asked) => (asked.resource === resource ? behaviour : undefined);
+    return await scrape(fake);
+  };
+
+  test("that is not served counts as none: the manifests are of an older version", async () => {
+    const { code, text } = await scrapeWith(status(404, "NotFound"));
+    expect([code, samplesIn(text)]).toEqual([200, CONSTANT]);
+  });
+
+  test("that Lifeboat may not read leaves its gauges out, and no zero stands for it", async () => {
+    const gauge = resource === "nodeevacuations" ? "lifeboat_node_evacuations" : "lifeboat_rolling_maintenances";
+    const { code, text } = await scrapeWith(status(403, "Forbidden"));
+    expect([code, text.includes(`\n${gauge}{`)]).toEqual([200, false]);
+    expect((await scrape(new FakeCluster())).text).toContain(`\n${gauge}{`);
+  });
+
+  test("that fails for another reason fails the scrape, because none would end an alert", async () => {
+    expect((await scrapeWith(status(500, "InternalError"))).code).toBe(502);
+  });
 });
 
 // prettier-ignore
