@@ -17,6 +17,7 @@ export interface Evacuation extends KubeObject {
     readonly reason?: string;
     readonly message?: string;
     readonly attempts?: number;
+    readonly completionTime?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
   };
 }
