@@ -1,5 +1,5 @@
 /** History of node maintenance: it is kept for some time after the end, then deleted or, where others applied it, trimmed. */
-import type { Action } from "../kube/action.ts";
+import type { Action, Plan } from "../kube/action.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import { type Moment, secondsSince } from "../settings/time.ts";
@@ -10,11 +10,11 @@ interface Seen extends Moment {
 }
 
 /** Deletes old objects. Applied objects are for their owners to delete: a GitOps tool would create them again, and drain the nodes again. */
-export function planMaintenanceHistory(seen: Seen): readonly (readonly Action[])[] {
+export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
   const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));
   const several = seen.rolling.filter((rm) => hasRollingEnded(rm) && isOld(rm.status.completionTime, seen));
-  return [...nodes.flatMap(forgotten), ...several.flatMap(forgottenRolling)].map((action) => [action]);
+  return { chains: [...nodes.flatMap(forgotten), ...several.flatMap(forgottenRolling)].map((action) => [action]) };
 }
 
 function isOver(ne: NodeEvacuationFacts, moment: Moment): boolean {

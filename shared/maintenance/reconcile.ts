@@ -14,7 +14,6 @@ import { perform, type Performed } from "../act/perform.ts";
 import type { Settings } from "../settings/settings.ts";
 import { refusedEviction, withTimes } from "./blockers.ts";
 import { nextOfNode } from "./rules.ts";
-import { planMaintenanceHistory } from "./history.ts";
 import { nodeEvents } from "./rolling/events.ts";
 import { asPartOf } from "./rolling/world.ts";
 import { nodeStatusAfter } from "./status.ts";
@@ -194,15 +193,4 @@ function concernedBy(action: Action): readonly NamespacedName[] {
   if (action.verb !== "CreateEvacuation" && action.verb !== "WithdrawEvacuation") return [];
   const { namespace, spec } = action.evacuation;
   return [{ namespace, name: spec.vmiName }];
-}
-
-/** Deletes and trims what ended long ago. */
-export async function forgetMaintenance(deps: Omit<Maintaining, "isConcerned" | "isThorough">): Promise<void> {
-  const { cluster, settings, clock, onFailure } = deps;
-  const [nodeEvacuations, rolling] = await Promise.all([
-    cluster.list("nodeevacuations"),
-    cluster.list("rollingmaintenances"),
-  ]);
-  const chains = planMaintenanceHistory({ nodeEvacuations, rolling, settings, now: clock() });
-  await eachOf(chains, (chain) => perform(chain, { cluster, now: clock, onFailure }));
 }

@@ -5,7 +5,6 @@ import { mayBeOver } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
-import { forgetMaintenance } from "../maintenance/reconcile.ts";
 import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import { attempt, carryOut, type Deps, isTime, NOTHING, type ReconcileRequest, type Result, sum } from "./carry-out.ts";
@@ -175,7 +174,8 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
   const isNamed = ({ name, spec, owner }: NodeEvacuationFacts) =>
     names.has(name) || nodes.has(spec.nodeName) || rolling.has(owner?.name ?? "");
   const isConcerned = (ne: NodeEvacuationFacts) => isOpen(ne) && isNamed(ne);
-  return await empty(deps, { isConcerned, isThorough: false, isRolling: nodes.size + rolling.size > 0 });
+  // A change of a node changes its NodeEvacuation first. A node that is new to a RollingMaintenance waits for the next tick.
+  return await empty(deps, { isConcerned, isThorough: false, isRolling: rolling.size > 0 });
 }
 
 /** Pressure and taints; what they start is reconciled at once. */
@@ -207,13 +207,12 @@ async function requeue(
 
 /** The full scan: everything in progress, and all that no event has shown. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
-  const { plans, evacuations, nodes } = await scan(observerOf(deps));
+  const { plans, evacuations, nodes, isRolling } = await scan(observerOf(deps));
   const scanned = await Promise.all(plans.map((plan) => carryOut([plan], deps)));
   const unfinished = evacuations.filter(isUnfinished);
   const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
   const isConcerned = concernedBy(evacuations, nodes);
-  const emptied = await empty(deps, { isConcerned, isThorough: true, isRolling: true });
-  await attempt("removing old maintenance", deps, () => forgetMaintenance(deps));
+  const emptied = await empty(deps, { isConcerned, isThorough: true, isRolling });
   return sum([
     ...scanned,
     ofVmis,

@@ -7,9 +7,11 @@ import { guard } from "../guard/feature.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { ClusterError } from "../kube/failures.ts";
 import type { BudgetFacts, NamespacedName, NodeFacts } from "../kube/facts.ts";
-import { isOpen } from "../kube/node-evacuation.ts";
+import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { LAUNCHER, OURS } from "../kube/requests.ts";
+import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
+import { planMaintenanceHistory } from "../maintenance/history.ts";
 import { pressure } from "../pressure/feature.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
@@ -22,6 +24,7 @@ export interface Scanned {
   readonly plans: Plans;
   readonly evacuations: readonly EvacuationFacts[];
   readonly nodes: readonly NodeFacts[];
+  readonly isRolling: boolean;
 }
 
 export async function scan(observer: Observer): Promise<Scanned> {
@@ -34,7 +37,9 @@ export async function scan(observer: Observer): Promise<Scanned> {
     complete = false;
   };
   const reading = cluster.list("virtualmachineinstances", { onOdd });
-  const [vmis, nodes, openNodeEvacuations] = await Promise.all([reading, cluster.list("nodes"), readOpen(observer)]);
+  const [vmis, nodes, maintenance] = await Promise.all([reading, cluster.list("nodes"), readMaintenance(observer)]);
+  const { nodeEvacuations, rolling } = maintenance ?? { nodeEvacuations: [], rolling: [] };
+  const openNodeEvacuations = maintenance && new Set(nodeEvacuations.filter(isOpen).map(({ uid }) => uid));
   const [{ budgets, unread }, launchers, around] = await Promise.all([
     // Also where none are wanted: those of before are removed.
     readBudgets(vmis, observer),
@@ -55,17 +60,27 @@ export async function scan(observer: Observer): Promise<Scanned> {
     { name: "budget", ...planBudgets({ ...seen, vmis: budgeted, migrations: [], budgets, complete }) },
     { name: "beginnings", ...planBeginnings(seen) },
     { name: "history", ...planHistory({ ...seen, openNodeEvacuations }) },
+    { name: "history of maintenance", ...planMaintenanceHistory({ ...seen, nodeEvacuations, rolling }) },
   ];
-  return { plans, evacuations, nodes };
+  return { plans, evacuations, nodes, isRolling: maintenance === undefined || rolling.length > 0 };
+}
+
+interface Maintenance {
+  readonly nodeEvacuations: readonly NodeEvacuationFacts[];
+  readonly rolling: readonly RollingMaintenanceFacts[];
 }
 
 /** Undefined: the manifests in the cluster are of an older version. */
-async function readOpen({ cluster, onFailure }: Observer): Promise<ReadonlySet<string> | undefined> {
+async function readMaintenance({ cluster, onFailure }: Observer): Promise<Maintenance | undefined> {
   try {
-    return new Set((await cluster.list("nodeevacuations")).filter(isOpen).map(({ uid }) => uid));
+    const [nodeEvacuations, rolling] = await Promise.all([
+      cluster.list("nodeevacuations"),
+      cluster.list("rollingmaintenances"),
+    ]);
+    return { nodeEvacuations, rolling };
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    onFailure?.("NodeEvacuations", error);
+    onFailure?.("node maintenance", error);
     return undefined;
   }
 }

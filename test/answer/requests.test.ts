@@ -45,15 +45,15 @@ const MOST: Readonly<Record<keyof typeof WAYS, Readonly<Record<Form, string>>>> 
       "create events 1, get virtualmachineinstances 1, list evacuations 1, list virtualmachineinstancemigrations 1, patch evacuations/status 1",
     "in the cluster": "create events 1, get virtualmachineinstances 1, patch evacuations/status 1",
   },
-  "an event of a node": inBoth("get nodes 1, list nodeevacuations 1, list rollingmaintenances 1"),
+  "an event of a node": inBoth("get nodes 1, list nodeevacuations 1"),
   "an event of a node that gets the drain taint": inBoth(
-    "create evacuations 1, create events 1, get nodes 2, get virtualmachineinstances 1, list evacuations 3, list nodeevacuations 1, list rollingmaintenances 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1, patch evacuations/status 1",
+    "create evacuations 1, create events 1, get nodes 2, get virtualmachineinstances 1, list evacuations 3, list nodeevacuations 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1, patch evacuations/status 1",
   ),
   "an event of a node that comes under pressure": inBoth(
-    "create evacuations 1, create events 1, create pods/eviction 1, get nodes 1, get virtualmachineinstances 1, list evacuations 2, list nodeevacuations 1, list nodes 1, list pods 2, list rollingmaintenances 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1, patch evacuations/status 1, patch virtualmachineinstances 1",
+    "create evacuations 1, create events 1, create pods/eviction 1, get nodes 1, get virtualmachineinstances 1, list evacuations 2, list nodeevacuations 1, list nodes 1, list pods 2, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1, patch evacuations/status 1, patch virtualmachineinstances 1",
   ),
   "an event of a node that gets a NoExecute taint": inBoth(
-    "create evacuations 1, create events 1, create pods/eviction 1, get nodes 2, get virtualmachineinstances 1, list evacuations 3, list nodeevacuations 1, list pods 2, list rollingmaintenances 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1, patch evacuations/status 1, patch virtualmachineinstances 1",
+    "create evacuations 1, create events 1, create pods/eviction 1, get nodes 2, get virtualmachineinstances 1, list evacuations 3, list nodeevacuations 1, list pods 2, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1, patch evacuations/status 1, patch virtualmachineinstances 1",
   ),
   "a tick at rest": inBoth(
     "get validatingadmissionpolicybindings 1, list evacuations 1, list nodeevacuations 1, list rollingmaintenances 1",
@@ -95,13 +95,13 @@ const MOST: Readonly<Record<keyof typeof WAYS, Readonly<Record<Form, string>>>> 
     "list evacuations 2, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2",
   ),
   "a scan at rest": inBoth(
-    "get validatingadmissionpolicybindings 1, list evacuations 1, list nodeevacuations 3, list nodes 1, list poddisruptionbudgets 1, list rollingmaintenances 2, list virtualmachineinstances 1",
+    "get validatingadmissionpolicybindings 1, list evacuations 1, list nodeevacuations 2, list nodes 1, list poddisruptionbudgets 1, list rollingmaintenances 1, list virtualmachineinstances 1",
   ),
   "a scan with one Evacuation": inBoth(
-    "get nodes 1, get validatingadmissionpolicybindings 1, get virtualmachineinstances 1, list evacuations 1, list nodeevacuations 3, list nodes 1, list poddisruptionbudgets 1, list rollingmaintenances 2, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1",
+    "get nodes 1, get validatingadmissionpolicybindings 1, get virtualmachineinstances 1, list evacuations 1, list nodeevacuations 2, list nodes 1, list poddisruptionbudgets 1, list rollingmaintenances 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 1",
   ),
   "a scan with a NodeEvacuation of 100 VMs": inBoth(
-    "get nodes 1, get validatingadmissionpolicybindings 1, get virtualmachineinstances 4, get virtualmachines 10, list evacuations 2, list nodeevacuations 3, list nodes 1, list poddisruptionbudgets 1, list rollingmaintenances 2, list virtualmachineinstancemigrations 4, list virtualmachineinstances 2, patch nodeevacuations/status 1",
+    "get nodes 1, get validatingadmissionpolicybindings 1, get virtualmachineinstances 4, get virtualmachines 10, list evacuations 2, list nodeevacuations 2, list nodes 1, list poddisruptionbudgets 1, list rollingmaintenances 1, list virtualmachineinstancemigrations 4, list virtualmachineinstances 2, patch nodeevacuations/status 1",
   ),
 };
 

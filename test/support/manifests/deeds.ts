@@ -199,7 +199,8 @@ export const DEEDS = steps({
     configuration: ALONE,
     given: situations.maintainedBefore,
     done: async (trial) => {
-      // The first look has the VM started, the second one sees that.
+      // The first full scan has the VM started, the second one sees that, and the third one deletes what is old.
+      await reconcile(trial);
       await reconcile(trial);
       await reconcile(trial);
     },
