@@ -85,8 +85,10 @@ export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status"
 }
 
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
-  const released = status.conditions.find(({ type }) => type === "Released")?.status;
-  return released === "False" || (status.phase === "Stopped" && released !== "True");
+  const released = status.conditions.find(({ type }) => type === "Released");
+  if (status.phase !== "Stopped") return released?.status === "False";
+  // 0.3 released a VM, without a word, as soon as it was off. This version says why.
+  return released?.status !== "True" || released.message === "";
 }
 
 /** Lifeboat has stopped the VM, is to start it again, and has not seen it running since. */

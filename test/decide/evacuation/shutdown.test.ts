@@ -116,8 +116,8 @@ describe("a stop", () => {
   ]);
 });
 
-const released = (status: "True" | "False") => [
-  { type: "Released", status, reason: "x", message: "", lastTransitionTime: time(0) },
+const released = (status: "True" | "False", message = "") => [
+  { type: "Released", status, reason: "x", message, lastTransitionTime: time(0) },
 ];
 
 describe("withdrawn", () => {
@@ -149,7 +149,8 @@ describe("withdrawn", () => {
     ["… not if its owner has started it",        STOPPED,     undefined,                    "Released",         { vm: VM }],
     ["… not if it was deleted",                  STOPPED,     undefined,                    "Released",         { vm: undefined }],
     ["… not if it has been seen running since",  STOPPED,     another,                      "Released",         PENDING],
-    ["… nor when it is off after that",          { ...STOPPED, conditions: released("True") }, undefined, "-",  PENDING],
+    ["… nor when it is off after that",          { ...STOPPED, conditions: released("True", "it has been started") }, undefined, "-",  PENDING],
+    ["… if 0.3 stopped it, which released it at once", { ...STOPPED, conditions: released("True") }, undefined, "StartVm, Released", PENDING],
   ], "Withdrawn");
 
   test("a VM that stays off until its node is uncordoned is its owner's from when it runs", () => {
