@@ -8,6 +8,10 @@ export function startText({ schedule }: NodeEvacuationSpec): string {
   return `starts at ${withoutFractions(schedule.notBefore ?? "")}`;
 }
 
+export function chainedText({ schedule: { after } }: NodeEvacuationSpec): string {
+  return `it was to follow NodeEvacuation ${after} (spec.schedule.after), which is not supported any more: create a RollingMaintenance of the nodes`;
+}
+
 export function expiredText(ne: NodeEvacuationFacts, notAfter: string): string {
   if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter)`;
   const { message = "Lifeboat had not read it" } = ne.status;

@@ -23,11 +23,23 @@ const BY_OTHERS = "ByOthers";
 export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmOutcome[] {
   const vmis = vmisOf(w);
   const here = new Set(vmis.map(({ uid }) => uid));
-  const known = each(w.ne.status.outcomes, (one) => (here.has(one.uid) ? openOf(one, views, w) : settled(one, w)));
+  const known = each([...w.ne.status.outcomes, ...unlisted(w)], (one) =>
+    here.has(one.uid) ? openOf(one, views, w) : settled(one, w),
+  );
   const before = new Set(known.map(({ uid }) => uid));
   const fresh = vmis.filter(({ uid }) => !before.has(uid));
   const added = fresh.map(({ namespace, name, uid }) => openOf({ namespace, name, uid }, views, w));
   return [...known, ...added].slice(0, BOUNDS["status.outcomes"]);
+}
+
+/** Returns the VMs that left before there was a list: 0.3 kept none, and its Evacuations name them. */
+function unlisted(w: NodeWorld): readonly VmOutcome[] {
+  if (w.ne.status.outcomes.length > 0) return [];
+  const found = ownEvacuations(w).flatMap(({ namespace, spec, status }) => {
+    const { virtualMachineInstanceUID: uid } = status;
+    return uid === undefined ? [] : [[uid, { namespace, name: spec.vmiName, uid }] as const];
+  });
+  return [...new Map(found).values()];
 }
 
 /** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node stay there. */

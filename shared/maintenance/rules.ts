@@ -7,7 +7,7 @@ import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.t
 import { afterwards, disowned, starts, taken, withdrawals } from "./ended.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
-import { expiredText, startText } from "./messages.ts";
+import { chainedText, expiredText, startText } from "./messages.ts";
 import { outcomesOf } from "./outcomes.ts";
 import { nodeOf, preflightBeside, rivalsOf } from "./questions.ts";
 import { actingOf, hasStarted, isDue, type NodeNext, type NodeRule, type NodeWorld, ownerOf } from "./world.ts";
@@ -15,7 +15,7 @@ import { actingOf, hasStarted, isDue, type NodeNext, type NodeRule, type NodeWor
 // prettier-ignore
 export const NODE_RULES: readonly NodeRule[] = [
   // It ends, or has ended
-  afterwards, cancelled, nodeGone, expired,
+  afterwards, cancelled, nodeGone, expired, chained,
   // It has not started
   pausedBefore, waitsForHour, waitsForAnother, waitsForRollout, notCordoned, judged,
   // It has
@@ -51,6 +51,12 @@ function expired(w: NodeWorld): NodeNext | undefined {
   const { notAfter } = w.ne.spec.schedule;
   if (notAfter === undefined || secondsUntil(notAfter, w.now) > 0) return undefined;
   return end(w, "Expired", expiredText(w.ne, withoutFractions(notAfter)));
+}
+
+/** 0.3 let it wait for another one. It would start at any time without that order, beside the node that it was to follow. */
+function chained(w: NodeWorld): NodeNext | undefined {
+  if (w.ne.spec.schedule.after === undefined || hasStarted(w.ne)) return undefined;
+  return { phase: "Refused", message: chainedText(w.ne.spec), first: taken(w) };
 }
 
 /** Forecasts the drain. VMs whose guests will end get an Event. */

@@ -45,7 +45,12 @@ const nodeSpec = () =>
     intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
     progress: wordOf(["Running", "Paused"], "Running"),
     /** Times are RFC 3339. */
-    schedule: part({ notBefore: Text, notAfter: Text }),
+    schedule: part({
+      notBefore: Text,
+      notAfter: Text,
+      /** 0.3 waited for the NodeEvacuation of this name. */
+      after: Text,
+    }),
     ...how(),
   });
 const nodeStatus = () =>

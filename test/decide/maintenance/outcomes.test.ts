@@ -159,3 +159,16 @@ test("what ended a guest is said: by this NodeEvacuation, by its strategy, or by
   );
   expect(said).toEqual(["Restarted", "Restarted ByOthers", "ShutDown EvictionStrategy", "Moved ByOthers node02"]);
 });
+
+test("VMs that had left before they could be listed are named as their Evacuations name them", () => {
+  const history = new History();
+  for (let i = 0; i < 4; i++) history.arrive(false);
+  const [restarted, stopped, moved] = history.vms;
+  if (restarted) history.evacuate(restarted, "Restarted", "Again", "Restarted");
+  if (stopped) history.evacuate(stopped, "Stopped", "Off", "Stopped");
+  if (moved) history.evacuate(moved, "Moved", "Elsewhere", "Moved");
+  history.look();
+  const said = history.ne.status.outcomes.map(({ name, outcome = "open" }) => `${name} ${outcome}`);
+  expect(said).toEqual(["vm-0 Restarted", "vm-1 Stopped", "vm-2 Moved", "vm-3 open"]);
+  expect(history.ne.status.virtualMachines).toMatchObject({ total: 4, left: 1, moved: 1, restarted: 1, stopped: 1 });
+});

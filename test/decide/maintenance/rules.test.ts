@@ -82,6 +82,7 @@ describe("it ends", () => {
     ["… while another one wants the node closed",  { ne: started({ spec: WITHDRAWN }), rivals: [asked(OTHER)] },             "Withdrawn"],
     ["… having stopped a VM",                      { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn WithdrawEvacuation Uncordon"],
     ["out of time",                                { ne: started({ spec: { schedule: { notAfter: time(0) } } }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
+    ["before its start, it was to follow another one", { ne: asked({ spec: { schedule: { after: "first" } } }), node: PLAIN },  "Refused"],
     ["its node is gone",                           { node: undefined, evacuations: active },                                 "Gone"],
     ["… having stopped a VM",                      { node: undefined, evacuations: stopped },                                "Gone WithdrawEvacuation"],
     ["… while a VM is being stopped",              { node: undefined, evacuations: [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })] }, "Gone WithdrawEvacuation"],
