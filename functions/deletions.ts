@@ -99,8 +99,8 @@ async function rule(
     const { settings } = await target.settings(cluster);
     const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
     const deps = { cluster, besides, settings, now: platform.now, onFailure };
-    const look = () => reviewDeletion(asked, deps);
-    const ruled = await (dryRun ? look() : review.reviewAndPerform(look, () => deps));
+    const reviewOnce = () => reviewDeletion(asked, deps);
+    const ruled = await (dryRun ? reviewOnce() : review.reviewAndPerform(reviewOnce, () => deps));
     if (ruled === undefined) throw new RejectionError("Undecided", { message: "its VMI keeps changing" });
     return ruled;
   } catch (error) {

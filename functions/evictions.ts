@@ -97,13 +97,13 @@ async function answer(
   const readPod = (cluster: Client) => (pod = cluster.get("pods", key));
   let cached = target.cached?.(reading);
   try {
-    const look = () => {
+    const reviewOnce = () => {
       const deps = { cluster: reading, cached, settings, now };
       // Reads live, because the cluster may have changed in between.
       cached = undefined;
       return reviewEviction({ readPod, key, request }, deps);
     };
-    const ruled: Review | undefined = await (dryRun ? look() : review.reviewAndPerform(look, performing));
+    const ruled: Review | undefined = await (dryRun ? reviewOnce() : review.reviewAndPerform(reviewOnce, performing));
     if (ruled === undefined) {
       const why = "its VMI keeps changing";
       if (!dryRun) noteUndecided(c, target, why);
@@ -178,11 +178,11 @@ function followUp(c: Context, target: Target, ruled: Review): void {
   const { events } = ruled.decision;
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));
   const { vmi } = ruled.facts;
-  if (vmi !== undefined && isWorthALook(ruled, vmi))
+  if (vmi !== undefined && isFullExaminationNeeded(ruled, vmi))
     c.executionCtx.waitUntil(requeue(target, vmi, knownBy(ruled, vmi)));
 }
 
-function isWorthALook({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
+function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
   // Watches report what follows, and the tick what time brings.
   if (isCached) return false;
   if (created !== undefined) return true;

@@ -76,15 +76,15 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
 }
 
 function verdictOn(lines: readonly NodeLine[], sorted: Sorted, problems: readonly Problem[]): string {
-  const emptying = lines.filter(({ state }) => state === "Emptying");
-  const stuck = emptying.filter(({ blocked }) => blocked > 0).length;
+  const draining = lines.filter(({ state }) => state === "Draining");
+  const stuck = draining.filter(({ blocked }) => blocked > 0).length;
   const wrong = problems.filter(({ mood }) => mood === "bad").length;
   const [attention, moving] = [sorted.needAttention.length, sorted.inProgress.length];
   const parts = [
     ...(wrong > 0 ? [`Lifeboat has ${counted(wrong, "problem")} here`] : []),
     ...(attention > 0 ? [`${counted(attention, "VM", ["needs", "need"])} attention`] : []),
-    ...(emptying.length > 0
-      ? [`${counted(emptying.length, "node", ["is", "are"])} being drained${blockedAmong(stuck, emptying.length)}`]
+    ...(draining.length > 0
+      ? [`${counted(draining.length, "node", ["is", "are"])} being drained${blockedAmong(stuck, draining.length)}`]
       : []),
     ...(moving > 0 ? [`${counted(moving, "VM", ["is", "are"])} moving`] : []),
   ];

@@ -82,15 +82,15 @@ export interface Sorted {
 
 /** Sorts Evacuations by urgency. A given-up one needs no person once its VM is evacuated anew, or after `givenUpSeconds`. */
 export function sortEvacuations(evacuations: readonly EvacuationFacts[], now: Date, givenUpSeconds: number): Sorted {
-  const latest = new Map(evacuations.toSorted(inStoryOrder).map((one) => [keyOfVm(one), one]));
+  const latest = new Map(evacuations.toSorted(oldestFirst).map((one) => [keyOfVm(one), one]));
   const isRecent = (one: EvacuationFacts) =>
     latest.get(keyOfVm(one)) === one && now.getTime() - endOf(one) < givenUpSeconds * 1000;
   const needsAttention = (one: EvacuationFacts) => rankOf(one) >= 0 && (isActive(one) || isRecent(one));
   const rest = evacuations.filter((one) => !needsAttention(one));
   return {
-    needAttention: evacuations.filter(needsAttention).toSorted((a, b) => rankOf(a) - rankOf(b) || inStoryOrder(a, b)),
-    inProgress: rest.filter(isActive).toSorted(inStoryOrder),
-    ended: rest.filter((one) => !isActive(one)).toSorted((a, b) => endOf(b) - endOf(a) || inStoryOrder(a, b)),
+    needAttention: evacuations.filter(needsAttention).toSorted((a, b) => rankOf(a) - rankOf(b) || oldestFirst(a, b)),
+    inProgress: rest.filter(isActive).toSorted(oldestFirst),
+    ended: rest.filter((one) => !isActive(one)).toSorted((a, b) => endOf(b) - endOf(a) || oldestFirst(a, b)),
   };
 }
 
@@ -99,7 +99,7 @@ function rankOf({ status: { phase = "Pending" } }: EvacuationFacts): number {
 }
 
 /** Oldest first. */
-export function inStoryOrder(a: EvacuationFacts, b: EvacuationFacts): number {
+export function oldestFirst(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || Number(isActive(a)) - Number(isActive(b)) || (keyOf(a) < keyOf(b) ? -1 : 1);
 }
 

@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import type { Phase } from "../../shared/kube/evacuation.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
-import { activeEvacuations } from "../../shared/kube/requests.ts";
+import { readActiveEvacuations } from "../../shared/kube/requests.ts";
 import type { Target } from "../target.ts";
 import { type Problem, problemNotices, clusterProblems } from "./cluster.ts";
 import {
@@ -58,7 +58,7 @@ export async function fleetPage({ visits, more }: OpenClusters): Promise<Shown> 
 async function readSummary(target: Target): Promise<Summary | string> {
   const cluster = target.connect(CLUSTER_SECONDS);
   try {
-    const evacuations = await activeEvacuations(cluster);
+    const evacuations = await readActiveEvacuations(cluster);
     const problems = await clusterProblems(cluster);
     const byPhase = Map.groupBy(evacuations, ({ status }) => status.phase ?? "Pending");
     return { problems, phases: new Map([...byPhase].map(([phase, { length }]) => [phase, length])) };

@@ -116,8 +116,8 @@ const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
 };
 
 const STATES: Readonly<Record<NodeState, Labelled>> = {
-  Emptying: ["Being drained", "busy"],
-  Emptied: ["Empty of VMs", "good"],
+  Draining: ["Being drained", "busy"],
+  Drained: ["Empty of VMs", "good"],
   Cordoned: ["Cordoned", "warn"],
   InUse: ["In use", "quiet"],
 };
@@ -137,9 +137,9 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     <p class="lead">${leadOf(view.progress)}</p>
     ${all === undefined ? notice("warn", html`<p>The node's maintenance could not be read.</p>`) : ""}
     ${maintenance === undefined ? "" : maintenancePart(maintenance, { cluster, now, node: view.node })}
-    ${state === "Emptying" ? emptyingPart(view.progress, now) : ""}
-    ${section(state === "Emptying" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
-    ${section("Other pods in the way of a drain", stuck, podTable)} ${state === "Emptied" ? whenEmpty(name) : ""}
+    ${state === "Draining" ? drainingPart(view.progress, now) : ""}
+    ${section(state === "Draining" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
+    ${section("Other pods in the way of a drain", stuck, podTable)} ${state === "Drained" ? whenEmpty(name) : ""}
     ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
     ${preflightPart(view, now)} ${actsPart(all === undefined ? [] : actsOf(view, maintenance))}
     ${fromTerminal(
@@ -159,12 +159,12 @@ function actsOf({ preflight: { pods }, node }: NodeView, maintenance: NodeEvacua
 function leadOf({ state, here, gone, pods }: NodeProgress): string {
   const vms = here.length;
   switch (state) {
-    case "Emptying": {
+    case "Draining": {
       const numberOf = (mood: string) => here.filter(({ row }) => row.mood === mood).length;
       const left = `${gone.length} of ${counted(gone.length + vms, "VM")} ${gone.length === 1 ? "has" : "have"} left this node`;
       return `${left}: ${numberOf("moving")} moving, ${numberOf("waiting")} waiting, ${numberOf("blocked")} blocked.`;
     }
-    case "Emptied":
+    case "Drained":
       return `No VM is left on this node${pods.length === 0 ? "" : `, but ${counted(pods.length, "other pod")}`}. The node takes no new pods.`;
     case "Cordoned":
       return `The node takes no new pods. Nothing asks its ${counted(vms, "VM")} to leave yet.`;
@@ -177,7 +177,7 @@ function distinct(texts: readonly string[]): string {
   return [...new Set(texts.filter((text) => text !== ""))].join(", ");
 }
 
-function emptyingPart({ active, gone, here }: NodeProgress, now: Date): Html {
+function drainingPart({ active, gone, here }: NodeProgress, now: Date): Html {
   const shown = active.length > 0 ? active : gone;
   const since = shown.map(({ createdAt }) => createdAt).toSorted((a, b) => a - b)[0];
   return html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>
@@ -198,7 +198,7 @@ function whenEmpty(node: string): Html {
 function preflightPart({ preflight: { verdict, summary, unknown, time }, at, progress }: NodeView, now: Date): Html {
   return html`<section>
     <h2>
-      ${progress.state === "Emptying" ? "The rest of the drain" : "Would a drain succeed?"}
+      ${progress.state === "Draining" ? "The rest of the drain" : "Would a drain succeed?"}
       ${badge(...VERDICTS[verdict])}
     </h2>
     <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(at, now)}.</span></p>

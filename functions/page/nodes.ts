@@ -81,7 +81,7 @@ interface Around {
   readonly vmCounts: VmsByNode | undefined;
 }
 
-const STATES: readonly NodeState[] = ["Emptying", "Cordoned", "Emptied", "InUse"];
+const STATES: readonly NodeState[] = ["Draining", "Cordoned", "Drained", "InUse"];
 
 /** Returns a line for each node. Draining nodes come first; within a state, nodes with the most blocked VMs come first. */
 export function nodeLines(
@@ -146,13 +146,13 @@ export function nodeTable(lines: readonly NodeLine[], cluster: string): Html {
 }
 
 function stateCell({ state, conditions }: NodeLine): Html {
-  const isUsual = conditions.length === 0 && state !== "Emptying";
-  return html`${state === "Emptying" ? badge("Being drained", "busy") : ""}
+  const isUsual = conditions.length === 0 && state !== "Draining";
+  return html`${state === "Draining" ? badge("Being drained", "busy") : ""}
   ${isUsual ? badge("Ready", "good") : conditions.map((one) => html`${badge(...one)} `)}`;
 }
 
 function vmsCell({ name, state, left, departures: { gone }, onIt }: NodeLine): Html | string {
-  if (state !== "Emptying") return onIt === undefined ? "" : counted(onIt.vms, "VM");
+  if (state !== "Draining") return onIt === undefined ? "" : counted(onIt.vms, "VM");
   const total = gone.length + left;
   const bar = progressBar(gone.length, total, `VMs gone from ${name}`);
   return html`<span class="progress">${bar} ${gone.length} of ${total} gone</span>`;
@@ -161,8 +161,8 @@ function vmsCell({ name, state, left, departures: { gone }, onIt }: NodeLine): H
 /** Says what is known to block, and promises nothing: room elsewhere is judged on the page of the node. */
 function drainCell({ state, blocked, onIt }: NodeLine): Html | "" {
   if (blocked > 0) return badge(counted(blocked, "VM", ["blocks it", "block it"]), "bad");
-  if (state === "Emptying") return badge("In progress", "busy");
-  if (state === "Emptied") return badge("No VM is left", "good");
+  if (state === "Draining") return badge("In progress", "busy");
+  if (state === "Drained") return badge("No VM is left", "good");
   if (onIt === undefined) return "";
   if (onIt.held > 0) return badge(counted(onIt.held, "VM", ["would block it", "would block it"]), "warn");
   return badge(onIt.vms === 0 ? "No VM to move" : "No known blocker", "quiet");

@@ -27,7 +27,7 @@ const MOST_REVIEWS = 20;
 
 const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });
 /** The pages show objects of these kinds, of every namespace. */
-const LOOK: readonly Right[] = [
+const MAY_VIEW: readonly Right[] = [
   list("lifeboat.dev", "evacuations"),
   list("lifeboat.dev", "nodeevacuations"),
   list("", "nodes"),
@@ -111,7 +111,7 @@ async function review({ token, cluster, asking }: Presented, surroundings: Surro
     );
     if (user === undefined) return { code: 401, reason: "Unknown" };
     const name = user.username;
-    if (!(await mayAll(LOOK, user, client))) return { code: 403, reason: "MayNotLook", name };
+    if (!(await mayAll(MAY_VIEW, user, client))) return { code: 403, reason: "MayNotLook", name };
     const now = Math.floor(platform.now().getTime() / 1000);
     const end = Math.floor((expiryOf(token)?.getTime() ?? Number.POSITIVE_INFINITY) / 1000);
     const grant = { cluster, name, until: Math.min(now + SESSION_SECONDS, end) };

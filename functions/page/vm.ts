@@ -9,7 +9,7 @@ import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts"
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
-import { evacuationsOf, migrationsOf } from "../../shared/kube/requests.ts";
+import { readEvacuationsOf, readMigrationsOf } from "../../shared/kube/requests.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
 import { noneOrUnread, RejectionError } from "../errors.ts";
@@ -32,7 +32,7 @@ import {
   shellLine,
   visible,
 } from "./components.ts";
-import { inStoryOrder, CAUSE_TEXTS, evacuationTable, PHASES } from "./evacuations.ts";
+import { oldestFirst, CAUSE_TEXTS, evacuationTable, PHASES } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
 import type { Visit } from "./session.ts";
 
@@ -61,8 +61,8 @@ async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
   const cluster = target.connect(READ_SECONDS);
   const [vmi, evacuations, migrations, { settings }] = await Promise.all([
     cluster.get("virtualmachineinstances", key),
-    evacuationsOf(key, cluster),
-    migrationsOf([key], cluster).catch(noneOrUnread),
+    readEvacuationsOf(key, cluster),
+    readMigrationsOf([key], cluster).catch(noneOrUnread),
     target.settings(cluster),
   ]);
   const past = {
@@ -91,14 +91,14 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const cluster = target.name;
   const now = target.platform.now();
   // If there are several, the oldest continues. The others will soon be its duplicates.
-  const current = evacuations.toSorted(inStoryOrder).find(isActive);
+  const current = evacuations.toSorted(oldestFirst).find(isActive);
   const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
     <p class="lead">${verdictOn(view, current, now)}</p>
     ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)}
     ${vmi === undefined ? "" : vmPart(view, vmi, { cluster, now })} ${actsPart(actsOnVm(view, key))}
-    ${section("Evacuations", evacuations.toSorted(inStoryOrder).toReversed(), (rows) => evacuationTable(rows, options))}
+    ${section("Evacuations", evacuations.toSorted(oldestFirst).toReversed(), (rows) => evacuationTable(rows, options))}
     ${fromTerminal(
       ...(pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", pod.name, "-n", namespace)]),
       shellLine("kubectl", "describe", "vmi", name, "-n", namespace),

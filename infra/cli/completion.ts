@@ -49,7 +49,7 @@ fish: lifeboat completion fish > ~/.config/fish/completions/lifeboat.fish`,
         }
         // Reads --kubeconfig, --context and --namespace, and leaves the rest.
         const { operands } = program.parseOptions([...words]);
-        program.setOptionValue("requestTimeout", LOOK_SECONDS);
+        program.setOptionValue("requestTimeout", READ_SECONDS);
         const names = await namesFor(operands, completing.commands, connect);
         for (const command of completing.commands.values()) {
           for (const argument of command.arguments.values()) {
@@ -71,7 +71,7 @@ function shorten(command: CommandUnknownOpts): void {
 }
 
 /** Nobody waits longer for a TAB. */
-const LOOK_SECONDS = 2;
+const READ_SECONDS = 2;
 
 type Commands = ReadonlyMap<string, { readonly arguments: ReadonlyMap<string, unknown> }>;
 

@@ -18,7 +18,7 @@ import { SILENT_SECONDS, WAITING } from "./maintenance.ts";
 import { printable } from "./print.ts";
 import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
-import { evacuationsOf } from "../../shared/kube/requests.ts";
+import { readEvacuationsOf } from "../../shared/kube/requests.ts";
 
 /** A command about one VM, which a person names as kubectl takes it. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
@@ -89,7 +89,7 @@ async function startedOf(
 
 /** Names the newest Evacuation and its phase, which may explain why there is nothing to do. */
 export async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
-  const evacuations = await evacuationsOf(key, connection.cluster());
+  const evacuations = await readEvacuationsOf(key, connection.cluster());
   const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
   return newest === undefined ? "" : `; the newest, ${newest.name}, is ${newest.status.phase ?? "new"}`;
 }
@@ -164,7 +164,7 @@ function isTakenUp({ spec, status }: EvacuationFacts): boolean {
 
 async function find(evacuation: EvacuationFacts, connection: Connection): Promise<EvacuationFacts | undefined> {
   const vmi: NamespacedName = { namespace: evacuation.namespace, name: evacuation.spec.vmiName };
-  return (await evacuationsOf(vmi, connection.cluster())).find(({ uid }) => uid === evacuation.uid);
+  return (await readEvacuationsOf(vmi, connection.cluster())).find(({ uid }) => uid === evacuation.uid);
 }
 
 /** Says each line once. */

@@ -3,7 +3,7 @@ import { adviseOnHandler } from "./install/handler-advice.ts";
 import { explanationOf, EXPLAINED } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
-import { migrationsOf } from "../../shared/kube/requests.ts";
+import { readMigrationsOf } from "../../shared/kube/requests.ts";
 import { preflight } from "../../shared/preflight/verdict.ts";
 import { type Add, EXIT, KIND, nameMatching, output } from "./command.ts";
 import { Failed } from "./failed.ts";
@@ -66,7 +66,7 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
           { cluster, settings: connection.settings, now: host.now() },
         );
         const { vmi } = review.facts;
-        const migrations = vmi === undefined ? [] : await migrationsOf([vmi], cluster);
+        const migrations = vmi === undefined ? [] : await readMigrationsOf([vmi], cluster);
         const explanation = explanationOf({ ...review, facts: { ...review.facts, migrations } });
         if (explanation === undefined) throw new Failed(`pod "${name}" not found in namespace "${key.namespace}"`);
         if (form === "json" || form === "yaml") printData(explanation, form, host);

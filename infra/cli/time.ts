@@ -33,7 +33,7 @@ export interface Times {
 }
 
 /** `--until 04:00` is the next 04:00 after it begins. */
-export function timesOf(
+export function timesOfOptions(
   { at, until }: { readonly at?: At | undefined; readonly until?: At | undefined },
   now: Date,
 ): Times {

@@ -56,11 +56,11 @@ export function limitConnections(server: Server | TlsServer, answer: Answer): Co
     socket.once("close", () => strangers.delete(name));
     if (strangers.size > MOST_NEW_STRANGERS) end(strangers, 1, () => true);
   });
-  const look = setInterval(() => {
+  const timer = setInterval(() => {
     end(strangers, strangers.size - MOST_STRANGERS, ({ socket, bytes }) => bytes === socket.bytesRead);
     for (const stranger of strangers.values()) stranger.bytes = stranger.socket.bytesRead;
   }, SILENCE_MS).unref();
-  server.once("close", () => clearInterval(look));
+  server.once("close", () => clearInterval(timer));
   const unanswered = new WeakMap<Socket, number>();
   server.on("request", (request, response) => {
     const { socket } = request;

@@ -83,7 +83,7 @@ export function startWatch<Facts, View>(
     known.delete(key);
   };
   /** Returns the key of an object that is there. */
-  const look = (object: unknown): string | undefined => {
+  const store = (object: unknown): string | undefined => {
     try {
       const seen = kind.read(object);
       if (seen === undefined) return undefined;
@@ -104,7 +104,7 @@ export function startWatch<Facts, View>(
     const there = new Set<string>();
     let listed: string | undefined;
     for await (const { items, metadata } of readPages(api.readPage(signal), path, { query })) {
-      for (const item of items) there.add(look(item) ?? "");
+      for (const item of items) there.add(store(item) ?? "");
       listed = metadata.resourceVersion;
     }
     if (listed === undefined) throw new Error("a list without a resourceVersion");
@@ -129,7 +129,7 @@ export function startWatch<Facts, View>(
   };
   const onObject = (type: string, object: unknown) => {
     if (type === "DELETED") remove(keyIn(object), readIfPossible(object));
-    else if (type !== "BOOKMARK") look(object);
+    else if (type !== "BOOKMARK") store(object);
     // An object that is ignored also moves the watch on.
     version = Versioned.safeParse(object).data?.metadata.resourceVersion;
   };

@@ -52,8 +52,8 @@ async function start(
   evacuations: readonly EvacuationFacts[],
   { requestedBy, cluster, now }: Requester,
 ): Promise<Evacuating> {
-  const beginning = { cause: "Operator", requestedBy } as const;
-  const created = await createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }), cluster);
+  const origin = { cause: "Operator", requestedBy } as const;
+  const created = await createEvacuation(newEvacuation(vmi, origin, { evacuations, now }), cluster);
   return created === "Conflict" ? { result: "TryAgain" } : { result: "Started", evacuation: created };
 }
 

@@ -7,7 +7,7 @@ import { NodeWithResources, scheduledPodSchema } from "../kube/schemas/scheduled
 import { withdrawEvacuation } from "../act/evacuate-vm.ts";
 import { act } from "../act/perform.ts";
 import { isLauncher, keyOf } from "../kube/objects.ts";
-import { activeEvacuations, evacuationsOf, requestEviction } from "../kube/requests.ts";
+import { readActiveEvacuations, readEvacuationsOf, requestEviction } from "../kube/requests.ts";
 import * as names from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
@@ -76,7 +76,7 @@ async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promi
  * is missing has lost it.
  */
 async function observe({ cluster }: DeschedulingDeps) {
-  const evacuations = await activeEvacuations(cluster);
+  const evacuations = await readActiveEvacuations(cluster);
   const [nodes, pods] = await Promise.all([
     cluster.list("nodes", { as: NodeWithResources }),
     // Pods that are bound to a node, finished ones included.
@@ -99,7 +99,7 @@ function requestsOf(deps: DeschedulingDeps): Requests {
     act: async (action) => (dryRun ? "Done" : await attempt(act(action, { cluster, now }), "Failed", deps)),
     withdraw: async (evacuation) =>
       dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
-    evacuationsOf: (key) => attempt(evacuationsOf(key, cluster), undefined, deps),
+    evacuationsOf: (key) => attempt(readEvacuationsOf(key, cluster), undefined, deps),
     async evict({ pod, profile, plugin, reason = "" }) {
       // In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.
       const annotations = {

@@ -11,12 +11,12 @@ import { secondsAfter, secondsUntil } from "../settings/time.ts";
 import { ended, moved } from "./ends.ts";
 import { type Asking, askingOf } from "./asking.ts";
 import * as shutdown from "./shutdown.ts";
-import { isAnother, isForFailures, isOff, isRestart, isWithdrawn, LOST_SECONDS, type Question } from "./shutdown.ts";
+import { isAnother, isForFailures, isOff, isRestart, isWithdrawn, LOST_SECONDS, type RequestCase } from "./shutdown.ts";
 import { isElsewhere, type Next } from "./world.ts";
 
 export type AskedRow = shutdown.Row<Next | "Wait">;
 
-export function nextOfShutdown(q: Question): Next | "Wait" {
+export function nextOfShutdown(q: RequestCase): Next | "Wait" {
   const row = ASKED_ROWS.find(({ asked, applies }) => isAbout(asked, q.e) && applies(q));
   return row === undefined ? "Wait" : row.answer(q);
 }
@@ -27,14 +27,14 @@ function isAbout(asked: AskedRow["asked"], e: EvacuationFacts): boolean {
   return asked === "restart or stop" || asked === (isRestart(e) ? "restart" : "stop");
 }
 
-function around({ e, f, w }: Question): Asking {
+function around({ e, f, w }: RequestCase): Asking {
   return askingOf(e, f?.vmi.uid, w.facts);
 }
 
 /** A condition about the VirtualMachine, the NodeEvacuation, its node and the budgets. */
-const isAround = (is: (asking: Asking, q: Question) => boolean) => (q: Question) => is(around(q), q);
+const isAround = (is: (asking: Asking, q: RequestCase) => boolean) => (q: RequestCase) => is(around(q), q);
 
-const canMigrate = ({ e, f }: Question) => f?.vmi.liveMigratable.migratable === true && !isForFailures(e);
+const canMigrate = ({ e, f }: RequestCase) => f?.vmi.liveMigratable.migratable === true && !isForFailures(e);
 
 // prettier-ignore
 export const ASKED_ROWS: readonly AskedRow[] = [
@@ -86,13 +86,13 @@ export const ASKED_ROWS: readonly AskedRow[] = [
 ];
 
 /** Also after it was asked for: a migration may have been first. A VMI of another UID has not moved. */
-function hasMigrated({ f }: Question): boolean {
+function hasMigrated({ f }: RequestCase): boolean {
   if (f === undefined) return false;
   const { vmi, e } = f;
   return vmi.uid === (e.status.virtualMachineInstanceUID ?? vmi.uid) && isLive(vmi) && isElsewhere(f);
 }
 
-function movedAway({ f }: Question): Next | "Wait" {
+function movedAway({ f }: RequestCase): Next | "Wait" {
   return f === undefined ? "Wait" : moved(f, f.vmi.nodeName);
 }
 
@@ -105,11 +105,11 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
 }
 
 /** Prepares a request. The status is written before the request is sent, so that another function does not take a running request for lost. */
-function asking({ w }: Question, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
+function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
 }
 
-function ask(q: Question): Next | "Wait" {
+function ask(q: RequestCase): Next | "Wait" {
   const { e, f } = q;
   if (f === undefined) return "Wait";
   const message = `KubeVirt is asked to ${isRestart(e) ? "restart the VM, on another node" : "stop the VM"}`;
@@ -118,20 +118,20 @@ function ask(q: Question): Next | "Wait" {
   return { ...asked(e, "Asked", message), more, after: [event, ...after] };
 }
 
-function askAgain(q: Question): Next | "Wait" {
+function askAgain(q: RequestCase): Next | "Wait" {
   const { e, f } = q;
   if (f === undefined) return "Wait";
   const why = `KubeVirt has not taken it up for ${LOST_SECONDS} s: Lifeboat asks again`;
   return { ...asked(e, "NotTaken", why), ...asking(q, f.vmi, e) };
 }
 
-function pending({ e }: Question): Next {
+function pending({ e }: RequestCase): Next {
   const undone =
     isWithdrawn(e) && !isRestart(e) ? "; it was cancelled meanwhile, so the VM starts again afterwards" : "";
   return asked(e, "Pending", `KubeVirt has the request, and virt-controller has not acted on it${undone}`);
 }
 
-function held(q: Question): Next {
+function held(q: RequestCase): Next {
   const { ne, node, refusal } = around(q);
   const isPaused = ne?.spec.progress === "Paused";
   const open = node?.unschedulable === true ? undefined : "its node is schedulable";
@@ -139,7 +139,7 @@ function held(q: Question): Next {
   return asked(q.e, "Held", `KubeVirt has not taken it up, and Lifeboat does not ask again: ${why}`);
 }
 
-function restarted({ f }: Question): Next {
+function restarted({ f }: RequestCase): Next {
   const nodeName = f?.vmi.nodeName ?? "";
   return {
     phase: "Restarted",
@@ -149,7 +149,7 @@ function restarted({ f }: Question): Next {
   };
 }
 
-function stopped({ e }: Question): Next {
+function stopped({ e }: RequestCase): Next {
   const start = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
   const message = isWithdrawn(e)
     ? "stopped, and cancelled meanwhile: Lifeboat starts it again"

@@ -19,7 +19,7 @@ import { sourceNodeOf } from "./identity.ts";
 import { type EvacuationCase, inheritedAttempts, type Next } from "./world.ts";
 import { isFinal } from "../kube/objects.ts";
 import { doubled, hasPlace, isOverdueInQueue, KUBEVIRT_SECONDS } from "./queue.ts";
-import { hasBegun, type NotStarted, whyNotStarted } from "./not-started.ts";
+import { hasMigrationStarted, type NotStarted, whyNotStarted } from "./not-started.ts";
 
 export function backoffSeconds(failures: number, { evacuation }: Settings): number {
   return doubled(evacuation.backoffSeconds, failures, evacuation.maxBackoffSeconds);
@@ -106,7 +106,7 @@ export function whyFailed({ uid, failureReason }: MigrationFacts, { lastMigratio
 
 /** Why an unfinished migration is as good as failed; undefined if it can begin, or is merely queued or backing off. */
 export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): string | undefined {
-  if (isFinal(migration) || hasBegun(migration)) return undefined;
+  if (isFinal(migration) || hasMigrationStarted(migration)) return undefined;
   const why = whyNotStarted(migration, f);
   if (why.since !== undefined) return targetBecause(why, f);
   // A controller may raise a quota for the time of a move, a backup end, a volume be detached.
@@ -132,7 +132,7 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
 
 /** Whether it has not started although KubeVirt's limits would allow it. One read proves nothing. */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
-  return !hasBegun(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
+  return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
 }
 
 function stalledSince({ uid }: MigrationFacts, { e: { status } }: EvacuationCase): string | undefined {

@@ -84,7 +84,7 @@ export function backingOffEvacuation(
   return backingOff.toSorted(byAge).at(-1);
 }
 
-export interface Beginning {
+export interface EvacuationOrigin {
   readonly cause: Cause;
   readonly requestedBy: string;
   readonly pod?: { readonly name?: string; readonly uid: string };
@@ -94,7 +94,7 @@ export interface Beginning {
 /** One that follows another inherits its attempts and the rest of its back-off, unless it has a deadline or a person asks for it. */
 export function newEvacuation(
   vmi: VmiFacts,
-  { cause, requestedBy, pod, deadline }: Beginning,
+  { cause, requestedBy, pod, deadline }: EvacuationOrigin,
   { evacuations, now }: { readonly evacuations: readonly EvacuationFacts[]; readonly now: Date },
 ): NewEvacuation {
   const uid = pod?.uid ?? guestPodUID(vmi);

@@ -8,7 +8,7 @@ import type { MigrationFacts, PodFacts } from "../kube/facts.ts";
 import { called } from "./migration-cause.ts";
 import { MIGRATION_JOB_LABEL, OVER_QUOTA } from "../kube/names.ts";
 import { isFinal, isListedBy } from "../kube/objects.ts";
-import { Seen } from "../kube/schemas/kubernetes.ts";
+import { SeenEventSchema } from "../kube/schemas/kubernetes.ts";
 import type { SeenEvent } from "../kube/seen-event.ts";
 import { offBecause } from "../settings/limits.ts";
 import { secondsSince } from "../settings/time.ts";
@@ -25,7 +25,7 @@ export interface NotStarted {
 type Rule = (m: MigrationFacts, f: EvacuationCase) => NotStarted | undefined;
 
 const RULES: readonly Rule[] = [
-  notLookedAt,
+  notReconciled,
   blocked,
   gated,
   unschedulable,
@@ -54,10 +54,10 @@ export function isTrouble(reason: string | undefined): boolean {
   return reason !== undefined && TROUBLES.has(reason);
 }
 
-const NOT_BEGUN: readonly string[] = ["", "Pending", "Scheduling"];
+const NOT_STARTED: readonly string[] = ["", "Pending", "Scheduling"];
 
-export function hasBegun({ phase }: MigrationFacts): boolean {
-  return !NOT_BEGUN.includes(phase);
+export function hasMigrationStarted({ phase }: MigrationFacts): boolean {
+  return !NOT_STARTED.includes(phase);
 }
 
 /** Says why the migration has not started: the first rule that applies. */
@@ -72,7 +72,7 @@ export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted 
 /** virt-controller gives a new migration its first phase within moments. */
 const UNANSWERED_SECONDS = 10;
 
-function notLookedAt({ name, phase, createdAt }: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
+function notReconciled({ name, phase, createdAt }: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
   if (phase !== "" || secondsSince(createdAt, w.now) < UNANSWERED_SECONDS) return undefined;
   const message = `KubeVirt has not acted on migration ${name} since it was created: virt-controller does not run, or is far behind`;
   return { reason: "KubeVirtNotAnswering", message };
@@ -106,7 +106,7 @@ function targetPodOf(m: MigrationFacts, f: EvacuationCase): PodFacts | undefined
 const STARTS_SECONDS = 20;
 const MOST_EVENTS = 50;
 
-export const SEEN_EVENTS: View<SeenEvent> = { resource: "events", name: "Seen", schema: () => Seen };
+export const SEEN_EVENTS: View<SeenEvent> = { resource: "events", name: "Seen", schema: () => SeenEventSchema };
 
 /** Returns the last Event that matters, once the migration is late. */
 function lastEvent(

@@ -52,7 +52,7 @@ export function planByTaint(w: EvacuationWorld): Plan {
 }
 
 /** For VMIs that were read after all Evacuations. */
-export function planBeginnings(w: EvacuationWorld): Plan {
+export function planNewEvacuations(w: EvacuationWorld): Plan {
   const byMark = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const { chains, again } = planByTaint(w);
   return { chains: [...chains, ...byMark], again: again === true || byMark.length > 0 };
@@ -88,7 +88,7 @@ function isStartable(vmi: VmiFacts, w: EvacuationWorld): boolean {
   return isLive(vmi) && !isKnown;
 }
 
-type Found = identity.Beginning & { readonly message: string };
+type Found = identity.EvacuationOrigin & { readonly message: string };
 
 function start(vmi: VmiFacts, found: Found, { evacuations, now }: EvacuationWorld): readonly Chain[] {
   const evacuation = identity.newEvacuation(vmi, found, { evacuations: ofVmi(evacuations, vmi), now });

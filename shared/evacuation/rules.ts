@@ -13,7 +13,7 @@ import { called } from "./migration-cause.ts";
 import * as marks from "./mark.ts";
 import { nextOfShutdown } from "./asked.ts";
 import { isShutdown } from "./shutdown.ts";
-import { hasBegun, whyNotStarted } from "./not-started.ts";
+import { hasMigrationStarted, whyNotStarted } from "./not-started.ts";
 import { actionsOf } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, EvacuationCase, Next, Rule } from "./world.ts";
@@ -120,7 +120,7 @@ const STARTS_SECONDS = 20;
 function aboutToStart(f: EvacuationCase): Next | undefined {
   const { e, migration, w } = f;
   const { phase = "Pending" } = e.status;
-  if (migration?.evacuates === undefined || hasBegun(migration) || phase !== "Pending") return undefined;
+  if (migration?.evacuates === undefined || hasMigrationStarted(migration) || phase !== "Pending") return undefined;
   const isYoung = secondsSince(migration.createdAt, w.now) < STARTS_SECONDS;
   if (!isYoung || whyNotStarted(migration, f).reason !== "Queued") return undefined;
   return { ...waitForKubeVirt(), actions: annotated(migration, f) };
@@ -237,7 +237,7 @@ function progressOf(migration: MigrationFacts, f: EvacuationCase): Pick<Next, "r
   }
   if (phase === "Succeeded") return { reason: "Succeeded", message: `${subject} has moved the VM` };
   if (phase === "Running") return { reason: "Running", message: `${subject} moves the VM` };
-  if (!hasBegun(migration)) {
+  if (!hasMigrationStarted(migration)) {
     const { reason, message } = whyNotStarted(migration, f);
     return { reason, message };
   }

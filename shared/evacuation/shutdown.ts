@@ -32,7 +32,7 @@ export function isOff(vmi: VmiFacts | undefined): boolean {
   return vmi === undefined || isFinal(vmi);
 }
 
-export interface Question {
+export interface RequestCase {
   readonly e: EvacuationFacts;
   /** Undefined: there is no VMI. */
   readonly f: EvacuationCase | undefined;
@@ -45,8 +45,8 @@ export interface Row<Answer> {
   readonly since: string;
   /** Lifeboat's reaction, in an administrator's words. */
   readonly so: string;
-  readonly applies: (q: Question) => boolean;
-  readonly answer: (q: Question) => Answer;
+  readonly applies: (q: RequestCase) => boolean;
+  readonly answer: (q: RequestCase) => Answer;
 }
 
 /** KubeVirt's account of the request: it has been accepted, and virt-controller has not acted on it. */
@@ -54,8 +54,8 @@ export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }
   return isChanging || (runStrategy === "Halted" && spec.runStrategy !== "Halted");
 }
 
-export const isSame = ({ e, f }: Question) => f?.vmi.uid === e.status.virtualMachineInstanceUID;
-export const isAnother = (q: Question) => q.f !== undefined && !isSame(q);
+export const isSame = ({ e, f }: RequestCase) => f?.vmi.uid === e.status.virtualMachineInstanceUID;
+export const isAnother = (q: RequestCase) => q.f !== undefined && !isSame(q);
 
 /** No request of Lifeboat's takes longer, and virt-controller acts within moments. */
 export const LOST_SECONDS = 60;

@@ -2,7 +2,7 @@
 import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";
-import { isAnother, isOff, isWithdrawn, leftAs, type Question, type Row } from "./shutdown.ts";
+import { isAnother, isOff, isWithdrawn, leftAs, type RequestCase, type Row } from "./shutdown.ts";
 import { statusHeldOff, statusReleased } from "./status.ts";
 
 export type StartRow = Row<readonly Action[]>;
@@ -22,11 +22,11 @@ export const START_ROWS: readonly StartRow[] = [
     applies: () => true, answer: start },
 ];
 
-function vmOf({ e, w }: Question): VirtualMachineFacts | undefined {
+function vmOf({ e, w }: RequestCase): VirtualMachineFacts | undefined {
   return w.facts.get("virtualmachines", { namespace: e.namespace, name: e.spec.vmiName });
 }
 
-export function releaseStopped(q: Question): readonly Action[] {
+export function releaseStopped(q: RequestCase): readonly Action[] {
   return START_ROWS.find(({ applies }) => applies(q))?.answer(q) ?? [];
 }
 
@@ -34,7 +34,7 @@ function released(e: EvacuationFacts, now: Date, why: string): readonly Action[]
   return [{ verb: "WriteStatus", evacuation: e, status: statusReleased(e, now, why) }];
 }
 
-function start(q: Question): readonly Action[] {
+function start(q: RequestCase): readonly Action[] {
   const { e, w } = q;
   const { now } = w;
   const vm = vmOf(q);

@@ -2,7 +2,7 @@
 import { resolveStrategy } from "../settings/strategy.ts";
 import { warningsOf } from "./messages.ts";
 import { called } from "../evacuation/migration-cause.ts";
-import { hasBegun } from "../evacuation/not-started.ts";
+import { hasMigrationStarted } from "../evacuation/not-started.ts";
 import { requestersOf } from "../evacuation/requesters.ts";
 import { isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
@@ -53,7 +53,7 @@ export function movesText(migration: MigrationFacts): string {
   const does =
     migration.phase === "Running"
       ? "moves the VM"
-      : hasBegun(migration)
+      : hasMigrationStarted(migration)
         ? "is about to move the VM"
         : "is to move the VM";
   return `${called(migration)} ${does}`;

@@ -7,7 +7,7 @@ import type { NamespacedName, PodFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { decideEviction, doMigrationsDecide, type EvictionDecision, type EvictionFacts } from "./decide.ts";
 import type { Settings } from "../settings/settings.ts";
-import { migrationsOf, observeSubject } from "../kube/requests.ts";
+import { readMigrationsOf, observeSubject } from "../kube/requests.ts";
 
 export interface Review {
   readonly facts: EvictionFacts;
@@ -48,7 +48,7 @@ async function review({ key, readPod, request }: EvictionRequest, deps: ReviewDe
   const observing = observeSubject(key, pod, cluster).then(async (subject) => {
     const { vmi } = subject;
     const isNeeded = vmi !== undefined && doMigrationsDecide(vmi);
-    const migrations = isNeeded ? await migrationsOf([vmi], cluster) : [];
+    const migrations = isNeeded ? await readMigrationsOf([vmi], cluster) : [];
     // Live it is looked for beside the Evacuation's creation.
     const isBudgetRead = vmi !== undefined && cached !== undefined && areBudgetsWanted(await loading);
     const budgets = isBudgetRead ? await readBudget(vmi, cached) : [];

@@ -5,7 +5,7 @@ import { type Answer, type Facts, factsFrom, NotYetRead, type Question, textOf }
 /** Answers one question. Rejects with a ClusterError if the read fails. */
 export type Reads = (question: Question) => Promise<Answer>;
 
-export interface Decided<T> {
+export interface RuleAnswer<T> {
   readonly answer: T;
   /** The last run of the rule asked for facts that may be old. */
   readonly isCached: boolean;
@@ -27,7 +27,7 @@ export async function decide<T>(
   rule: (facts: Facts) => T,
   reads: Reads,
   beforehand: Beforehand = {},
-): Promise<Decided<T>> {
+): Promise<RuleAnswer<T>> {
   const answers = new Map<string, Answer | ClusterError>();
   for (const [question, answer] of beforehand.known ?? []) answers.set(textOf(question), answer);
   let [count, missing] = [0, beforehand.first ?? []];
@@ -61,8 +61,8 @@ export async function decideSafely<T>(
   sources: readonly Source<T>[],
   live: Reads,
   beforehand: Beforehand = {},
-): Promise<Decided<T>> {
-  let last: Decided<T> | undefined;
+): Promise<RuleAnswer<T>> {
+  let last: RuleAnswer<T> | undefined;
   for (const { reads, isSafe } of sources) {
     if (last !== undefined && !isSafe(last.answer)) continue;
     last = await decide(rule, reads, beforehand);

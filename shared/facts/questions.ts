@@ -13,7 +13,7 @@ export function kubeVirt(facts: Facts): FactsOf<"kubevirts"> | undefined {
 }
 
 export function evacuationsOf(key: NamespacedName, facts: Facts): readonly EvacuationFacts[] {
-  return isVmiKey(key) ? facts.readable("evacuations", select.evacuationsOf(key)).items : [];
+  return isVmiKey(key) ? facts.readable("evacuations", select.selectEvacuationsOf(key)).items : [];
 }
 
 export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
@@ -21,11 +21,11 @@ export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
 }
 
 export function evacuationsFrom(node: string, facts: Facts): readonly EvacuationFacts[] {
-  return facts.readable("evacuations", select.evacuationsFrom(node)).items;
+  return facts.readable("evacuations", select.selectEvacuationsFrom(node)).items;
 }
 
 export function vmisOn(node: string, facts: Facts): readonly VmiFacts[] {
-  return facts.readable("virtualmachineinstances", select.vmisOn(node)).items;
+  return facts.readable("virtualmachineinstances", select.selectVmisOn(node)).items;
 }
 
 /** VMIs that have been handed over to a target pod that runs. */
@@ -48,7 +48,7 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
   });
   const wanted = new Set(moving.map(keyOf));
   const lists = each(
-    select.migrationsOf(moving),
+    select.selectMigrationsOf(moving),
     (one) => facts.readable("virtualmachineinstancemigrations", one).items,
   );
   const isWanted = (m: MigrationFacts) => wanted.has(keyOf({ ...m, name: m.vmiName })) && !isFinal(m);
@@ -65,13 +65,15 @@ export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
 
 /** Migrations of a VMI, finished ones included. */
 export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly MigrationFacts[] {
-  const lists = select.migrationsOf([vmi]).map((one) => facts.readable("virtualmachineinstancemigrations", one).items);
+  const lists = select
+    .selectMigrationsOf([vmi])
+    .map((one) => facts.readable("virtualmachineinstancemigrations", one).items);
   return lists.flat().filter(({ namespace, vmiName }) => namespace === vmi.namespace && vmiName === vmi.name);
 }
 
 /** Pods that are labelled as created for a VMI: launcher pods, or a tenant's. */
 export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
-  return facts.readable("pods", select.podsOf(vmi)).items;
+  return facts.readable("pods", select.selectPodsOf(vmi)).items;
 }
 
 /** Leaves out what Lifeboat may not read. */

@@ -227,8 +227,8 @@ export function startDisruption(
   { settings, now }: Moment,
 ) {
   const pod = { name: launcher.name, uid: launcher.uid };
-  const beginning = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
-  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
+  const origin = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
+  const evacuation = newEvacuation(vmi, origin, { evacuations, now });
   const create: Action = { verb: "CreateEvacuation", evacuation, optional: true };
   return { name: evacuation.name, actions: [create, ...markActions(vmi, cause, settings, launcher)] };
 }

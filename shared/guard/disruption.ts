@@ -57,7 +57,7 @@ function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: Disrup
   const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;
   const isOther =
     vmi === undefined || unprotectedReason(pod, undefined, vmi) === "VmiGone" || vmi.deleting || isFinal(vmi);
-  return isWanted && isOther && isTold(pod) && !pod.deleting ? [{ verb: "DeletePod", pod } as const] : [];
+  return isWanted && isOther && isReasonGiven(pod) && !pod.deleting ? [{ verb: "DeletePod", pod } as const] : [];
 }
 
 /** Records Events for a pod that a disruption terminates while its VMI is not marked. This is best effort: the pod is about to get SIGTERM. */
@@ -110,7 +110,7 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
 /** The reason that its condition gives: who deletes for a taint. */
 const TAINT_MANAGER = GUARDED.NoExecuteTaint.reason;
 
-function isTold({ disruptionTarget }: PodFacts): boolean {
+function isReasonGiven({ disruptionTarget }: PodFacts): boolean {
   return disruptionTarget?.active === true && disruptionTarget.reason === TAINT_MANAGER;
 }
 
@@ -118,7 +118,7 @@ function isTold({ disruptionTarget }: PodFacts): boolean {
 function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Taint | undefined {
   return taints.find((taint) => {
     const seconds = toleratedSeconds(taint, pod);
-    return seconds < Infinity && (isTold(pod) || seconds === 0 || secondsSince(taint.timeAdded, now) >= seconds);
+    return seconds < Infinity && (isReasonGiven(pod) || seconds === 0 || secondsSince(taint.timeAdded, now) >= seconds);
   });
 }
 

@@ -8,7 +8,7 @@ import { COMPONENT_LABEL, VIRT_HANDLER_COMPONENT } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { DeletionTerms } from "./disruption-cause.ts";
 import type { Performing } from "../act/perform.ts";
-import { evacuationsOf, observeSubjectOf } from "../kube/requests.ts";
+import { readEvacuationsOf, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
   /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
@@ -34,9 +34,9 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   }
   const { nodeName } = r.pod;
   let failedRead: ClusterError | undefined;
-  const listing: typeof evacuationsOf = async (key) => {
+  const listing: typeof readEvacuationsOf = async (key) => {
     try {
-      return await evacuationsOf(key, besides?.() ?? cluster);
+      return await readEvacuationsOf(key, besides?.() ?? cluster);
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       failedRead = error;

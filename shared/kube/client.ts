@@ -11,7 +11,7 @@ import {
   parseAnswer,
   readAll,
   getObject,
-  unlessNotServed,
+  readUnlessNotServed,
   type WithSubresources,
 } from "./read.ts";
 import { type FactsOf, type Resource, SCHEMAS } from "./resources.ts";
@@ -118,7 +118,7 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<NoInfer<T> | undefined>;
   async function get(resource: Resource, key: NamespacedName, how: Reading<unknown> = {}) {
     const reading = getObject(send, { resource, key, schema: how.as ?? SCHEMAS[resource].facts, expect: how.expect });
-    return await (resource === "lifeboatconfigurations" ? unlessNotServed(send, resource, reading) : reading);
+    return await (resource === "lifeboatconfigurations" ? readUnlessNotServed(send, resource, reading) : reading);
   }
 
   function list<R extends Resource, T = FactsOf<R>>(

@@ -147,7 +147,7 @@ const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.obj
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
 /** Undefined also where a kind of ours is not installed: only discovery tells that 404 from a proxy's. */
-export async function unlessNotServed<T>(
+export async function readUnlessNotServed<T>(
   send: Send,
   resource: Resource,
   reading: Promise<T | undefined>,

@@ -12,20 +12,20 @@ export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
 /** KubeVirt allows one per cluster. One that does not parse is an error: its strategy protects VMs. */
-export async function kubeVirt(cluster: Client): Promise<KubeVirtFacts | undefined> {
+export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | undefined> {
   return (await cluster.list("kubevirts", { strict: true }))[0];
 }
 
-export async function evacuationsOf(key: NamespacedName, cluster: Client): Promise<readonly EvacuationFacts[]> {
+export async function readEvacuationsOf(key: NamespacedName, cluster: Client): Promise<readonly EvacuationFacts[]> {
   if (!isVmiKey(key)) return [];
-  return await cluster.list("evacuations", select.evacuationsOf(key));
+  return await cluster.list("evacuations", select.selectEvacuationsOf(key));
 }
 
-export function evacuationsFrom(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
-  return cluster.list("evacuations", select.evacuationsFrom(node));
+export function readEvacuationsFrom(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
+  return cluster.list("evacuations", select.selectEvacuationsFrom(node));
 }
 
-export function activeEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
+export function readActiveEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
   return cluster.list("evacuations", select.ACTIVE_EVACUATIONS);
 }
 
@@ -38,30 +38,30 @@ export async function unfinishedEvacuations(cluster: Client): Promise<readonly E
 }
 
 /** `onOdd` is called for each VMI that cannot be understood and is left out. */
-export function vmisOn(node: string, cluster: Client, onOdd?: () => void): Promise<readonly VmiFacts[]> {
-  return cluster.list("virtualmachineinstances", { ...select.vmisOn(node), ...(onOdd && { onOdd }) });
+export function readVmisOn(node: string, cluster: Client, onOdd?: () => void): Promise<readonly VmiFacts[]> {
+  return cluster.list("virtualmachineinstances", { ...select.selectVmisOn(node), ...(onOdd && { onOdd }) });
 }
 
 /** Lists VMIs that were handed over to a running target pod. The target's virt-handler removes the label in the end. */
-export async function migratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
+export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
   return (await cluster.list("virtualmachineinstances", select.MIGRATING_VMIS)).filter(
     ({ isMigrating }) => isMigrating,
   );
 }
 
 /** Some that have succeeded: KubeVirt keeps five of each VMI, so that there are too many to read. */
-export async function finishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
+export async function readFinishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
   const some = await cluster.list("virtualmachineinstancemigrations", select.SOME);
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
 /** Migrations of these VMIs, finished ones included. One request for a namespace, unless their names fill more than a URL. */
-export async function migrationsOf(
+export async function readMigrationsOf(
   vmis: readonly NamespacedName[],
   cluster: Client,
 ): Promise<readonly MigrationFacts[]> {
   const lists = await Promise.all(
-    select.migrationsOf(vmis).map((one) => cluster.list("virtualmachineinstancemigrations", one)),
+    select.selectMigrationsOf(vmis).map((one) => cluster.list("virtualmachineinstancemigrations", one)),
   );
   const wanted = new Set(vmis.map(keyOf));
   return lists.flat().filter(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));
@@ -74,7 +74,7 @@ export interface NamedVmi {
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-type Listing = typeof evacuationsOf;
+type Listing = typeof readEvacuationsOf;
 
 /** Reads the VMI and the Evacuations of a pod at the same time as the pod, by the pod's name. */
 export async function observeSubject(
@@ -115,7 +115,7 @@ export function vmiKeyOf(pod: PodFacts): readonly NamespacedName[] {
 export async function observeNamed(
   key: NamespacedName,
   cluster: Client,
-  listing: Listing = evacuationsOf,
+  listing: Listing = readEvacuationsOf,
 ): Promise<NamedVmi> {
   const [vmi, evacuations] = await Promise.all([cluster.get("virtualmachineinstances", key), listing(key, cluster)]);
   return { ...(vmi && { vmi }), evacuations };

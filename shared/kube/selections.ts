@@ -5,15 +5,15 @@ import * as names from "./names.ts";
 import { isVmiKey } from "./objects.ts";
 import type { Selection } from "./selection.ts";
 
-export const evacuationsOf = ({ namespace, name }: NamespacedName): Selection => {
+export const selectEvacuationsOf = ({ namespace, name }: NamespacedName): Selection => {
   return { namespace, fields: { "spec.virtualMachineInstance.name": name } };
 };
 
-export const evacuationsFrom = (node: string): Selection => ({ fields: { "status.sourceNode": node } });
+export const selectEvacuationsFrom = (node: string): Selection => ({ fields: { "status.sourceNode": node } });
 
 export const ACTIVE_EVACUATIONS: Selection = { unlike: { "status.phase": END_PHASES } };
 
-export const vmisOn = (node: string): Selection => ({ labels: { [names.NODE_NAME_LABEL]: node } });
+export const selectVmisOn = (node: string): Selection => ({ labels: { [names.NODE_NAME_LABEL]: node } });
 
 export const evacuationsFor = (nodeEvacuation: string): Selection => {
   return { fields: { "spec.nodeEvacuation.name": nodeEvacuation } };
@@ -21,14 +21,14 @@ export const evacuationsFor = (nodeEvacuation: string): Selection => {
 
 export const podsOn = (node: string): Selection => ({ fields: { "spec.nodeName": node } });
 
-export const launchersOn = (node: string): Selection => {
+export const selectLaunchersOn = (node: string): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT }, ...podsOn(node) };
 };
 
 /** VMIs that have been handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
 export const MIGRATING_VMIS: Selection = { labels: { [names.TARGET_NODE_LABEL]: true } };
 
-export const podsOf = ({ namespace, uid }: VmiFacts): Selection => {
+export const selectPodsOf = ({ namespace, uid }: VmiFacts): Selection => {
   return { namespace, labels: { [names.CREATED_BY_LABEL]: uid } };
 };
 
@@ -44,7 +44,7 @@ const LONGEST_NAMES = 4000;
 const COMMA = "%2C".length;
 
 /** Selects the migrations of these VMIs, finished ones included: a request for each namespace, unless the names fill more than a URL. */
-export function migrationsOf(vmis: readonly NamespacedName[]): readonly Selection[] {
+export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Selection[] {
   return [...Map.groupBy(vmis.filter(isVmiKey), ({ namespace }) => namespace)].flatMap(([namespace, own]) =>
     labelsOf(own.map(({ name }) => name)).map((labels) => ({ namespace, labels })),
   );

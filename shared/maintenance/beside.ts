@@ -6,7 +6,7 @@ import { isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
 import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
 import { placeAll } from "../preflight/place.ts";
 import { canMigrate, isLive } from "../settings/strategy.ts";
-import { hasStarted, isDue } from "./world.ts";
+import { hasStarted, isTimeReached } from "./world.ts";
 
 /** NodeEvacuations of other nodes that start before this one: of two that are due the older one starts first. The preflight itself reads those that have started. */
 export function aheadOf(
@@ -16,7 +16,8 @@ export function aheadOf(
 ): readonly NodeEvacuationFacts[] {
   const isOlder = (one: NodeEvacuationFacts) =>
     one.createdAt < ne.createdAt || (one.createdAt === ne.createdAt && one.uid < ne.uid);
-  const startsFirst = (one: NodeEvacuationFacts) => isDue(one, now) && isOlder(one) && one.spec.progress === "Running";
+  const startsFirst = (one: NodeEvacuationFacts) =>
+    isTimeReached(one, now) && isOlder(one) && one.spec.progress === "Running";
   return all.filter((one) => {
     const isOther = one.uid !== ne.uid && one.spec.nodeName !== ne.spec.nodeName;
     return isOther && !hasEnded(one) && !hasStarted(one) && one.spec.intent !== "Withdrawn" && startsFirst(one);

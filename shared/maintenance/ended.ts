@@ -4,7 +4,7 @@ import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { hasEnded, isOpen, type NodeCondition } from "../kube/node-evacuation.ts";
 import { settledSince } from "./outcomes.ts";
-import { nodeOf, ownEvacuations, rivalsOf } from "./questions.ts";
+import { nodeToDrain, ownEvacuations, rivalsOf } from "./questions.ts";
 import { returning } from "./returning.ts";
 import { vmOf } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf, wantedOf } from "./world.ts";
@@ -16,10 +16,10 @@ export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   const more = settledSince(w);
   const { message = "" } = ne.status;
   if (ne.status.phase !== "Evacuated") return leftOver(w, more);
-  const isBack = isOpen(ne) && nodeOf(w)?.unschedulable !== true;
+  const isBack = isOpen(ne) && nodeToDrain(w)?.unschedulable !== true;
   if (!isBack) return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
   // Once: VMs whose return has failed stay where they are.
-  const isTime = nodeOf(w) !== undefined && !ne.status.conditions.some(isReturned);
+  const isTime = nodeToDrain(w) !== undefined && !ne.status.conditions.some(isReturned);
   return {
     phase: "Evacuated",
     message,
@@ -65,7 +65,7 @@ function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
 
 /** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is being stopped, or is off, starts again. */
 export function withdrawals(w: NodeWorld): readonly Action[] {
-  const isThere = nodeOf(w) !== undefined;
+  const isThere = nodeToDrain(w) !== undefined;
   const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (isThere || isShutdown(e)));
   return withdrawn(ownEvacuations(w).filter(isLeft));
 }
@@ -82,13 +82,13 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
 
 /** Another party has uncordoned the node: a cordon that follows is not Lifeboat's. */
 export function disowned(w: NodeWorld): readonly Action[] {
-  const [node, by] = [nodeOf(w), ownerOf(w.ne)];
+  const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
 }
 
 /** Its own cordon, or that of one that has ended before it, unless another NodeEvacuation wants the node closed. */
 export function taken(w: NodeWorld): readonly Action[] {
-  const [node, rivals] = [nodeOf(w), rivalsOf(w)];
+  const [node, rivals] = [nodeToDrain(w), rivalsOf(w)];
   const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);
   return node === undefined || by === undefined || wantedOf(rivals, w.now).length > 0
     ? []

@@ -4,12 +4,12 @@ import { SCHEDULED_PODS } from "../facts/views.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { describeFailure, isOddObject } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
-import { launchersOn } from "../kube/selections.ts";
+import { selectLaunchersOn } from "../kube/selections.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { isLeft, isQuiet, isShutdownDue, overdue, podBlockers } from "./blockers.ts";
 import { restartObstacle } from "./forecast.ts";
 import { keptAmong } from "./kept.ts";
-import { nodeOf, ownEvacuations, podsLeft, preflightBeside, prioritiesOf, vmisOf } from "./questions.ts";
+import { nodeToDrain, ownEvacuations, podsLeft, preflightBeside, prioritiesOf, vmisOf } from "./questions.ts";
 import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
@@ -30,7 +30,7 @@ function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] 
   const kept = unlessFailed(
     () => {
       const [pods, budgets] = together(
-        () => w.facts.list(SCHEDULED_PODS, launchersOn(w.ne.spec.nodeName)),
+        () => w.facts.list(SCHEDULED_PODS, selectLaunchersOn(w.ne.spec.nodeName)),
         () => w.facts.list("poddisruptionbudgets"),
       );
       return keptAmong(views, pods, budgets);
@@ -62,7 +62,7 @@ function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
 
 /** VMs begin to leave only while the node is cordoned, and nobody has paused that. */
 export function isRunning(w: NodeWorld): boolean {
-  return w.ne.spec.progress === "Running" && nodeOf(w)?.unschedulable === true;
+  return w.ne.spec.progress === "Running" && nodeToDrain(w)?.unschedulable === true;
 }
 
 /** One restart at a time: the next when the VM before runs elsewhere. */

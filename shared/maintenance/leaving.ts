@@ -9,23 +9,23 @@ import { blockersOf, isCompleted, isLeft, isSettled } from "./blockers.ts";
 import { volumesLeft } from "./detaching.ts";
 import { areOthersNext, viewsOf } from "./held-back.ts";
 import { countsOf, endedText, outcomesOf } from "./outcomes.ts";
-import { checkThatAllIsSeen, nodeOf, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
+import { checkThatAllIsSeen, nodeToDrain, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
 import { turnsOf } from "./turns.ts";
 import { vmOf, type VmView } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
 export function leaving(seen: NodeWorld): NodeNext {
-  const { views, beginnings } = turnsOf(viewsOf(seen), seen);
+  const { views, starts: beginnings } = turnsOf(viewsOf(seen), seen);
   const outcomes = outcomesOf(views, seen);
   const w = { ...seen, ne: { ...seen.ne, status: { ...seen.ne.status, outcomes } } };
   const counts = countsOf(views, w);
   const pods = areOthersNext(views, w) ? podsLeft(w).filter((subject) => isLeft(subject, w)) : [];
   const isEmpty = counts.left + counts.moving + pods.length === 0;
-  if (isEmpty) return emptied(counts, w);
+  if (isEmpty) return whenEmpty(counts, w);
   const evicted = pods.filter((pod) => isEvicted(pod, views));
-  const begun = [...beginnings, ...undone(w)];
+  const started = [...beginnings, ...undone(w)];
   const blockers = blockersOf(views, pods, w);
-  const isProgress = begun.length > 0 || evicted.some(({ pod }) => blockers.every(({ uid }) => uid !== pod.uid));
+  const isProgress = started.length > 0 || evicted.some(({ pod }) => blockers.every(({ uid }) => uid !== pod.uid));
   const held = new Set(views.filter(({ isHeldBack }) => isHeldBack).map(({ vmi }) => vmi.uid));
   const stuck = blockers.filter(({ uid }) => uid === undefined || !held.has(uid));
   const isStuck = !isProgress && isSettled(views, counts, stuck, w);
@@ -38,13 +38,13 @@ export function leaving(seen: NodeWorld): NodeNext {
       outcomes,
       estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w),
     },
-    chains: [...begun.map((action) => [action]), ...evicted.map((pod) => evict(pod, w))],
+    chains: [...started.map((action) => [action]), ...evicted.map((pod) => evict(pod, w))],
     again: beginnings.length > 0,
   };
 }
 
 /** No VM and no pod is left. Detaching their volumes may take some more seconds. */
-function emptied(counts: VmCounts, w: NodeWorld): NodeNext {
+function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
   checkThatAllIsSeen(w);
   const volumes = volumesLeft(w);
   const more = {
@@ -66,7 +66,7 @@ function emptyText({ total }: VmCounts, w: NodeWorld): string {
 
 /** From now on the cordon is a person's, and nothing of Lifeboat's takes it back. */
 function handedOver(w: NodeWorld): readonly Action[] {
-  const [node, by] = [nodeOf(w), ownerOf(w.ne)];
+  const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 

@@ -10,13 +10,13 @@ import { isFinal, keyOf, named, vmiNameOf } from "../kube/objects.ts";
 import * as select from "../kube/selections.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import { boundBecause } from "../preflight/held.ts";
-import { podsOf, preflightOf } from "../preflight/of-node.ts";
+import { podsOfNode, preflightOf } from "../preflight/of-node.ts";
 import { type Subject, subjectsOf } from "../preflight/progress.ts";
 import { PREFLIGHT_PODS } from "../preflight/views.ts";
 import { aheadOf, flagsOf, placedFirst } from "./beside.ts";
 import { hasStarted, type NodeWorld } from "./world.ts";
 
-export function nodeOf({ ne, facts }: NodeWorld): NodeFacts | undefined {
+export function nodeToDrain({ ne, facts }: NodeWorld): NodeFacts | undefined {
   return facts.get("nodes", named(ne.spec.nodeName));
 }
 
@@ -38,13 +38,13 @@ export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFac
 
 /** VMs on the node that have not ended. */
 export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
-  const found = facts.readable("virtualmachineinstances", select.vmisOn(ne.spec.nodeName)).items;
+  const found = facts.readable("virtualmachineinstances", select.selectVmisOn(ne.spec.nodeName)).items;
   return found.filter((vmi) => !isFinal(vmi));
 }
 
 /** Fails if an object cannot be understood: it may be on the node all the same. */
 export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
-  facts.list("virtualmachineinstances", select.vmisOn(ne.spec.nodeName));
+  facts.list("virtualmachineinstances", select.selectVmisOn(ne.spec.nodeName));
   facts.list("evacuations", select.evacuationsFor(ne.name));
   facts.list(PREFLIGHT_PODS, select.podsOn(ne.spec.nodeName));
 }
@@ -53,7 +53,7 @@ export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
 export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld): ReadonlyMap<string, number> {
   const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
   if (ne.spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
-  const pods = facts.readable("pods", select.launchersOn(ne.spec.nodeName)).items;
+  const pods = facts.readable("pods", select.selectLaunchersOn(ne.spec.nodeName)).items;
   return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
 }
 
@@ -97,7 +97,7 @@ export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { n
 export function podsLeft(w: NodeWorld): readonly Subject[] {
   const { ne, facts } = w;
   const [pods, node] = together(
-    () => podsOf(ne.spec.nodeName, flagsOf(ne.spec), w),
+    () => podsOfNode(ne.spec.nodeName, flagsOf(ne.spec), w),
     () => facts.get(ROOMY_NODES, named(ne.spec.nodeName)),
   );
   const nowhere = { otherNodes: [], otherPods: [], migratingElsewhere: [], leavingElsewhere: [] };
@@ -112,7 +112,7 @@ export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);
   const [found, others] = together(
     () => preflightOf(w.ne.spec.nodeName, flagsOf(w.ne.spec), w),
-    () => each(ahead, (one) => ({ ...podsOf(one.spec.nodeName, flagsOf(one.spec), w), ne: one })),
+    () => each(ahead, (one) => ({ ...podsOfNode(one.spec.nodeName, flagsOf(one.spec), w), ne: one })),
   );
   return found && placedFirst(found, others);
 }

@@ -42,7 +42,7 @@ export interface Maintained {
 }
 
 /** Each round acts on what the one before has written, such as a cordon or its start. */
-const MOST_LOOKS = 4;
+const MOST_PASSES = 4;
 
 /** Never throws a ClusterError but where nothing could be listed: one node's trouble is no other's. */
 export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
@@ -65,27 +65,31 @@ async function reconcileOne(
   others: readonly NodeEvacuationFacts[],
   deps: Maintaining,
 ): Promise<Maintained> {
-  const looks: Look[] = [];
+  const passes: Examined[] = [];
   let [ne, all]: [NodeEvacuationFacts | undefined, readonly NodeEvacuationFacts[]] = [first, others];
-  for (let i = 0; i < MOST_LOOKS && ne !== undefined; i++) {
-    const look = await lookAt(ne, all, deps);
-    looks.push(look);
-    if (!look.isAgain) break;
+  for (let i = 0; i < MOST_PASSES && ne !== undefined; i++) {
+    const examined = await examine(ne, all, deps);
+    passes.push(examined);
+    if (!examined.isAgain) break;
     all = await listAll(deps.cluster);
     ne = all.find(({ uid }) => uid === first.uid);
   }
   return {
-    done: looks.flatMap(({ done }) => done),
-    failures: looks.reduce((sum, { failures }) => sum + failures, 0),
-    vmis: looks.flatMap(({ vmis }) => vmis),
-    isUnderWay: looks.at(-1)?.isUnderWay === true,
+    done: passes.flatMap(({ done }) => done),
+    failures: passes.reduce((sum, { failures }) => sum + failures, 0),
+    vmis: passes.flatMap(({ vmis }) => vmis),
+    isUnderWay: passes.at(-1)?.isUnderWay === true,
     isPart: first.owner !== undefined,
   };
 }
 
-type Look = Omit<Maintained, "isPart"> & { readonly isAgain: boolean };
+type Examined = Omit<Maintained, "isPart"> & { readonly isAgain: boolean };
 
-async function lookAt(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[], deps: Maintaining): Promise<Look> {
+async function examine(
+  ne: NodeEvacuationFacts,
+  all: readonly NodeEvacuationFacts[],
+  deps: Maintaining,
+): Promise<Examined> {
   const { cluster, settings, clock, onFailure, isThorough } = deps;
   const now = clock();
   try {
@@ -110,17 +114,17 @@ function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]
 
 const EVERY_NODE_EVACUATION: Question = { kind: "nodeevacuations", selection: {} };
 
-const NOTHING: Look = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
+const NOTHING: Examined = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
 
 /** Performs the actions of a step. A refused action does not stop the others, but its status is not written. */
-async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Look> {
+async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Examined> {
   const { chains = [], first = [] } = next;
-  const begun = await eachOf(chains, async (chain) => ({ chain, ...(await perform(chain, performingOf(deps))) }));
+  const acted = await eachOf(chains, async (chain) => ({ chain, ...(await perform(chain, performingOf(deps))) }));
   const before = await eachOf(first, (action) => perform([action], performingOf(deps)));
-  const results = [...begun.results, ...before.results];
+  const results = [...acted.results, ...before.results];
   const denied = deniedIn(results);
   const undone = denied === undefined ? before.results.find(({ outcome }) => outcome !== "Done") : undefined;
-  const said = denied ? lacking(ne, denied) : { ...next, more: withRefusals(ne, next, begun.results, deps.clock()) };
+  const said = denied ? lacking(ne, denied) : { ...next, more: withRefusals(ne, next, acted.results, deps.clock()) };
   const ended = undone ?? (await say(ne, said, deps));
   const performed = [...new Set([...results, ended])];
   const isDone = ended.outcome === "Done" && next.again === true;

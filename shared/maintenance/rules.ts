@@ -9,8 +9,8 @@ import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
 import { chainedText, expiredText, startText } from "./messages.ts";
 import { outcomesOf } from "./outcomes.ts";
-import { nodeOf, preflightBeside, rivalsOf } from "./questions.ts";
-import { actingOf, hasStarted, isDue, type NodeNext, type NodeRule, type NodeWorld, ownerOf } from "./world.ts";
+import { nodeToDrain, preflightBeside, rivalsOf } from "./questions.ts";
+import { actingOf, hasStarted, isTimeReached, type NodeNext, type NodeRule, type NodeWorld, ownerOf } from "./world.ts";
 
 // prettier-ignore
 export const NODE_RULES: readonly NodeRule[] = [
@@ -43,7 +43,7 @@ function cancelled(w: NodeWorld): NodeNext | undefined {
 
 /** Nothing waits for it any more: what was stopped for it starts elsewhere. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
-  if (nodeOf(w) !== undefined) return undefined;
+  if (nodeToDrain(w) !== undefined) return undefined;
   return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: withdrawals(w), again: true };
 }
 
@@ -63,8 +63,8 @@ function chained(w: NodeWorld): NodeNext | undefined {
 function scheduled(w: NodeWorld, why: string): NodeNext {
   const { ne } = w;
   // A forecast is expensive: between ticks the last one counts.
-  const isForetold = !w.isThorough && ne.status.verdict !== undefined;
-  const facts = isForetold ? undefined : preflightBeside(w);
+  const isForecastMade = !w.isThorough && ne.status.verdict !== undefined;
+  const facts = isForecastMade ? undefined : preflightBeside(w);
   if (facts === undefined)
     return { phase: "Scheduled", message: `${why}${ne.status.verdict === undefined ? "" : known(ne.status.verdict)}` };
   const { found, shutdowns } = forecastOf(facts, w);
@@ -81,7 +81,7 @@ function known(verdict: string): string {
 }
 
 function waitsForHour(w: NodeWorld): NodeNext | undefined {
-  if (hasStarted(w.ne) || isDue(w.ne, w.now)) return undefined;
+  if (hasStarted(w.ne) || isTimeReached(w.ne, w.now)) return undefined;
   return scheduled(w, startText(w.ne.spec));
 }
 
@@ -106,7 +106,7 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
 
 /** A node that another party has cordoned stays cordoned in the end. */
 function notCordoned(w: NodeWorld): NodeNext | undefined {
-  const [{ ne }, node] = [w, nodeOf(w)];
+  const [{ ne }, node] = [w, nodeToDrain(w)];
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
   // A cordon of one that has ended, or is gone, is taken over: the one that acts is this one. Else a function that ends it would open it.
@@ -141,7 +141,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
 }
 
 function uncordoned(w: NodeWorld): NodeNext | undefined {
-  const node = nodeOf(w);
+  const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
   const message = `another party has uncordoned the node, so nothing new starts: kubectl cordon ${node.name} continues it`;
   // Drops earlier reasons: the party that uncordoned the node may have changed them. Stopped VMs start.

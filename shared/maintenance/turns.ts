@@ -15,22 +15,22 @@ import type { NodeWorld } from "./world.ts";
 export interface Turns {
   /** With the VMs whose owners want them to stay, as far as these had their turn. */
   readonly views: readonly VmView[];
-  readonly beginnings: readonly Action[];
+  readonly starts: readonly Action[];
 }
 
 export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
-  if (!isRunning(w)) return { views, beginnings: [] };
+  if (!isRunning(w)) return { views, starts: [] };
   const [moves, ends] = together(
     () => movesOf(views, w),
     () => endsOf(views, w),
   );
-  return { views: moves.views, beginnings: [...moves.beginnings, ...ends] };
+  return { views: moves.views, starts: [...moves.starts, ...ends] };
 }
 
 /** A VM whose owner wants it to stay for now is passed over. */
 function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   const staying = new Map<VmView, VmView>();
-  const begun = takeInOrder(
+  const started = takeInOrder(
     views.filter(({ fate }) => fate === "Next"),
     placesFree(views, w),
     (view) => {
@@ -40,7 +40,7 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
       return undefined;
     },
   );
-  return { views: views.map((view) => staying.get(view) ?? view), beginnings: begun.flat() };
+  return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
 }
 
 /** A VM that a drain, a person or another function has asked to move has its place already. */

@@ -36,7 +36,7 @@ export function ownerOf({ name, uid }: NodeEvacuationFacts): string {
   return `${name}/${uid}`;
 }
 
-export function isDue({ spec }: NodeEvacuationFacts, now: Date): boolean {
+export function isTimeReached({ spec }: NodeEvacuationFacts, now: Date): boolean {
   return secondsUntil(spec.schedule.notBefore, now) === 0;
 }
 
@@ -53,7 +53,7 @@ export function isNewsOf(ne: NodeEvacuationFacts): boolean {
 
 export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readonly NodeEvacuationFacts[] {
   const open = all.filter((one) => !hasEnded(one) && one.spec.intent !== "Withdrawn");
-  return open.filter((one) => hasStarted(one) || isDue(one, now));
+  return open.filter((one) => hasStarted(one) || isTimeReached(one, now));
 }
 
 /** If several NodeEvacuations name the node, returns the one that acts: the one that started first, otherwise the oldest that is due. */

@@ -2,7 +2,7 @@
 import { isLauncher, keyOf } from "../kube/objects.ts";
 import { filledBy } from "../preflight/board.ts";
 import { type Given, judge } from "./judge.ts";
-import { emptied, type Placement, withNode } from "./placement.ts";
+import { withoutVmsOf, type Placement, withNode } from "./placement.ts";
 import { backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
@@ -36,16 +36,16 @@ function memoryOfVms(name: string, { podsOn }: Placement): number {
 }
 
 /** The number of checks for each node. Without a limit, the plan of a large cluster without room would take minutes. */
-const MOST_LOOKS = 4;
+const MOST_PASSES = 4;
 
 function withDeferrals(wanted: readonly string[], start: Placement, parallel: number, given: Given): Ordered {
   const order: string[] = [];
-  let [placement, left, looks, moves] = [start, wanted, wanted.length * MOST_LOOKS, 0];
+  let [placement, left, passes, moves] = [start, wanted, wanted.length * MOST_PASSES, 0];
   while (left.length > 0) {
     const wave: string[] = [];
     for (const name of left) {
-      if (wave.length >= parallel || looks <= 0) break;
-      looks -= 1;
+      if (wave.length >= parallel || passes <= 0) break;
+      passes -= 1;
       const next = emptiedAlone(name, placement, given);
       if (next === undefined) continue;
       placement = next.after;
@@ -66,7 +66,7 @@ function emptiedAlone(name: string, placement: Placement, given: Given) {
   const one = judge(name, cordoned, given);
   if (one === undefined || hasNoRoom(one.found)) return undefined;
   const moves = one.found.pods.filter(({ outcome }) => outcome === "Moves").length;
-  return { after: emptied(cordoned, one.judged), moves };
+  return { after: withoutVmsOf(cordoned, one.judged), moves };
 }
 
 const GIB = 1024 ** 3;

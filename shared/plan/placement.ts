@@ -50,7 +50,7 @@ type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
 /** Returns the placement after the drain: pods that stay on the node, and the others on other nodes. The node is still cordoned. */
-export function emptied(p: Placement, { facts, vms, verdicts, mayEnd }: Judged): Placement {
+export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Judged): Placement {
   const vmiOf = (pod: PreflightPod) => p.vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
   const nexts = facts.pods.map((pod): readonly [PreflightPod, Next] => {
     const verdict = verdicts.get(keyOf(pod));

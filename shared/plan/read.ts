@@ -2,7 +2,7 @@
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
-import { kubeVirt, noneUnlessServed } from "../kube/requests.ts";
+import { readKubeVirt, noneUnlessServed } from "../kube/requests.ts";
 import type { Resource } from "../kube/resources.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { PersistentVolume, ResourceQuota } from "../preflight/kinds.ts";
@@ -101,6 +101,6 @@ async function unlessForbidden<T>(
 
 /** While KubeVirt is being rolled out, its own migrations and restarts of its components come between. */
 async function readRollout(cluster: Client, unread: string[]): Promise<void> {
-  if ((await kubeVirt(cluster))?.isRollingOut === true)
+  if ((await readKubeVirt(cluster))?.isRollingOut === true)
     unread.push("how KubeVirt's rollout ends, which is in progress");
 }

@@ -2,7 +2,7 @@
 import type { Preflight } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
 import { type Given, judge, type NodeJudged } from "./judge.ts";
-import { emptied, type Placement, withNode, withPlaced } from "./placement.ts";
+import { withoutVmsOf, type Placement, withNode, withPlaced } from "./placement.ts";
 
 export interface Step extends NodeJudged {
   readonly node: string;
@@ -30,7 +30,7 @@ export function sequenceOf(
       const one = judge(node, placement, given);
       if (one === undefined) continue;
       steps.push({ ...one, node, wave: at });
-      placement = emptied(placement, one.judged);
+      placement = withoutVmsOf(placement, one.judged);
     }
     placement = backAgain(placement, wave, given);
   });

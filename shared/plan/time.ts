@@ -1,7 +1,7 @@
 /** How long each node takes, from 10 % to 90 %: as VMs of this cluster have moved, drawn many times. */
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
-import { inWords, type Seen, seenIn, sizeLine, span } from "../preflight/duration.ts";
+import { inWords, type FinishedMigration, seenIn, sizeLine, span } from "../preflight/duration.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PlanFacts, PlanOptions, Range } from "./facts.ts";
 import type { Step } from "./sequence.ts";
@@ -152,7 +152,7 @@ function paceOf(f: PlanFacts, { bandwidth }: Pick<PlanOptions, "bandwidth">) {
   return { seconds, basis };
 }
 
-function asBefore(seen: readonly Seen[]) {
+function asBefore(seen: readonly FinishedMigration[]) {
   const bySize = sizeLine(seen);
   const ratios = seen.map(({ memory, seconds }) => seconds / Math.max(1, bySize(memory)));
   const seconds = ({ guestMemory = 0 }: VmiFacts, dice: Dice) =>

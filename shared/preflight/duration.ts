@@ -10,7 +10,7 @@ type Timed = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
 const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
 /** A migration that has succeeded: guest memory, and how long it had a place in KubeVirt's queue. */
-export interface Seen {
+export interface FinishedMigration {
   readonly key: string;
   readonly memory: number;
   readonly seconds: number;
@@ -31,7 +31,7 @@ const NEWEST = 50;
 export function seenIn(
   moving: readonly VmiFacts[],
   { vmis, finished }: Pick<Timed, "vmis" | "finished">,
-): readonly Seen[] {
+): readonly FinishedMigration[] {
   const usual = mean(moving.map(memoryOf));
   const memory = new Map(vmis.map((vmi) => [keyOf(vmi), memoryOf(vmi)]));
   const oldestFirst = finished.toSorted((a, b) => a.createdAt - b.createdAt);
@@ -53,7 +53,7 @@ const RANGE = { least: 2 / 3, most: 4 / 3 };
 /** `kubectl drain` asks again every five seconds. */
 const POLL_SECONDS = 5;
 
-function asBefore(moving: readonly VmiFacts[], seen: readonly Seen[], atOnce: number) {
+function asBefore(moving: readonly VmiFacts[], seen: readonly FinishedMigration[], atOnce: number) {
   const bySize = sizeLine(seen);
   const own = new Map(seen.map(({ key, seconds }) => [key, seconds]));
   const likely =
@@ -73,9 +73,9 @@ function asBefore(moving: readonly VmiFacts[], seen: readonly Seen[], atOnce: nu
  * Seconds by memory: a line through what was seen. One size says nothing of its slope: then half of the time is to start the target pod and
  * to end the source, and half grows with the memory.
  */
-export function sizeLine(seen: readonly Seen[]): (memory: number) => number {
+export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) => number {
   const [memory, seconds] = [mean(seen.map((one) => one.memory)), mean(seen.map((one) => one.seconds))];
-  const sum = (of: (one: Seen) => number) => seen.reduce((total, one) => total + of(one), 0);
+  const sum = (of: (one: FinishedMigration) => number) => seen.reduce((total, one) => total + of(one), 0);
   const weight = memory ** 2;
   const assumed = (weight * seconds) / 2 / memory;
   const along = sum((one) => (one.memory - memory) * (one.seconds - seconds));

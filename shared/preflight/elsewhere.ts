@@ -74,7 +74,7 @@ function leavingOf(node: FitNode, isLeaving: (vmi: VmiFacts) => boolean, facts: 
   const labels = { [COMPONENT_LABEL]: [LAUNCHER_COMPONENT, HOTPLUG_COMPONENT] };
   const [pods, here] = together(
     () => facts.readable(PREFLIGHT_PODS, { labels, fields: { "spec.nodeName": node.name } }).items,
-    () => facts.readable("virtualmachineinstances", select.vmisOn(node.name)).items,
+    () => facts.readable("virtualmachineinstances", select.selectVmisOn(node.name)).items,
   );
   const vmis = here.filter((vmi) => !isFinal(vmi) && isLeaving(vmi));
   const names = new Set(vmis.map(keyOf));

@@ -29,7 +29,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
   const unlike = { "spec.nodeName": ["", name], "status.phase": ["Succeeded", "Failed"] };
   const [nodes, here, otherPods, migrating] = together(
     () => facts.readable(ROOMY_NODES).items,
-    () => podsOf(name, flags, deciding),
+    () => podsOfNode(name, flags, deciding),
     () => unlessUnread("pods of other nodes", () => facts.readable(NEIGHBOUR_PODS, { unlike })),
     () => ask.migratingVmis(facts),
   );
@@ -57,10 +57,10 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
   };
 }
 
-export function podsOf(name: string, flags: DrainFlags, { facts, settings, now }: Deciding): PodsOfNode {
+export function podsOfNode(name: string, flags: DrainFlags, { facts, settings, now }: Deciding): PodsOfNode {
   const [pods, here, evacuations, budgets] = together(
     () => listed("pods of the node", facts.readable(PREFLIGHT_PODS, select.podsOn(name))),
-    () => listed("VMIs of the node", facts.readable("virtualmachineinstances", select.vmisOn(name))),
+    () => listed("VMIs of the node", facts.readable("virtualmachineinstances", select.selectVmisOn(name))),
     () => evacuationsSeen(name, facts),
     () => unlessUnread("disruption budgets", () => facts.readable("poddisruptionbudgets")),
   );

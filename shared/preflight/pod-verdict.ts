@@ -16,7 +16,7 @@ import { quotaFinding } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { ofVmi } from "../evacuation/identity.ts";
 import { called } from "../evacuation/migration-cause.ts";
-import { hasBegun } from "../evacuation/not-started.ts";
+import { hasMigrationStarted } from "../evacuation/not-started.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy">;
 
@@ -197,7 +197,7 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
     reason,
     own === undefined
       ? "is migrated to another node"
-      : `its ${called(own)} ${hasBegun(own) ? "is in progress" : "has not started yet"}`,
+      : `its ${called(own)} ${hasMigrationStarted(own) ? "is in progress" : "has not started yet"}`,
   );
 }
 

@@ -3,7 +3,7 @@ import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.t
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
 import { isWorkloadUpdate } from "../evacuation/migration-cause.ts";
-import { hasBegun, isTrouble } from "../evacuation/not-started.ts";
+import { hasMigrationStarted, isTrouble } from "../evacuation/not-started.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
@@ -119,7 +119,7 @@ const QUEUED = "waits for KubeVirt to start its migration";
 function migrating(subject: Subject): Pick<ProgressRow, "mood" | "words"> | undefined {
   const { migration } = subject;
   if (migration === undefined) return undefined;
-  const waits = hasBegun(migration) ? undefined : waitingOf(migration, subject.evacuation);
+  const waits = hasMigrationStarted(migration) ? undefined : waitingOf(migration, subject.evacuation);
   if (waits !== undefined) return at("waiting", waits);
   const words = `${migration.phase === "Running" ? "moves" : "is about to move"}${toTarget(subject)}`;
   return at("moving", isWorkloadUpdate(migration) ? `${words} (WorkloadUpdate)` : words);
@@ -139,10 +139,10 @@ export function isInQueue({ words }: ProgressRow): boolean {
 }
 
 /**
- * `Emptying`: something asks all of its VMs to leave. `Emptied`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no
+ * `Draining`: something asks all of its VMs to leave. `Drained`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no
  * new pods, but nothing asks its VMs to leave. `InUse`: none of these. VMs may move in each of them.
  */
-export type NodeState = "Emptying" | "Emptied" | "Cordoned" | "InUse";
+export type NodeState = "Draining" | "Drained" | "Cordoned" | "InUse";
 
 export interface VmProgress {
   readonly subject: Subject;
@@ -191,9 +191,9 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
 }
 
 /** Causes that ask every VM of a node to leave, and leave the node open to new pods. */
-const EMPTYING: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
+const DRAIN_CAUSES: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
-const ASKING: ReadonlySet<Cause> = new Set([...EMPTYING, "ApiEviction", "NodeEvacuation"]);
+const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction", "NodeEvacuation"]);
 
 /** `here`: how many VMs are on the node that leave it in a drain. */
 export function nodeState(
@@ -202,12 +202,12 @@ export function nodeState(
   { active, gone }: Pick<Departures, "active" | "gone">,
 ): NodeState {
   if (!node.unschedulable && !carriesDrainTaint(node, settings)) {
-    return active.some(({ spec }) => EMPTYING.has(spec.cause)) ? "Emptying" : "InUse";
+    return active.some(({ spec }) => DRAIN_CAUSES.has(spec.cause)) ? "Draining" : "InUse";
   }
-  if (here === 0) return "Emptied";
+  if (here === 0) return "Drained";
   // The rest may be pinned: the drain asks again and again, and the cluster shows nothing of that.
-  const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING.has(cause));
-  return isAsked ? "Emptying" : "Cordoned";
+  const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING_CAUSES.has(cause));
+  return isAsked ? "Draining" : "Cordoned";
 }
 
 const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;

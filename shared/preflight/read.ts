@@ -4,7 +4,7 @@ import type { Facts } from "../facts/facts.ts";
 import { liveReads } from "../facts/reads.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import type { DrainFlags, PreflightFacts } from "./facts.ts";
-import { podsOf, preflightOf } from "./of-node.ts";
+import { podsOfNode, preflightOf } from "./of-node.ts";
 
 /** Undefined: there is no such node. */
 export async function readPreflight(
@@ -18,6 +18,6 @@ export async function readPreflight(
 
 /** The pods of the node alone. */
 export async function readPodsOf(name: string, flags: DrainFlags, { cluster, settings, now }: Observer) {
-  const rule = (facts: Facts) => podsOf(name, flags, { facts, settings, now });
+  const rule = (facts: Facts) => podsOfNode(name, flags, { facts, settings, now });
   return (await decide(rule, liveReads(cluster))).answer;
 }

@@ -38,9 +38,9 @@ export interface Result {
   /** An action has consequences, or another function was faster: another reconcile is worthwhile at once. */
   readonly again: boolean;
   /** Nodes that VMs leave because of pressure: when one of them has left, or cannot, the next one may. */
-  readonly pressed: readonly string[];
+  readonly pressured: readonly string[];
   /** Names of NodeEvacuations that VMs leave for: likewise. */
-  readonly emptied: readonly string[];
+  readonly nodeEvacuations: readonly string[];
   /** A VM moves, or a node is being drained: another reconcile in some seconds is worthwhile. */
   readonly isUnderWay: boolean;
 }
@@ -51,8 +51,8 @@ export const NOTHING: Result = {
   refused: 0,
   left: 0,
   again: false,
-  pressed: [],
-  emptied: [],
+  pressured: [],
+  nodeEvacuations: [],
   isUnderWay: false,
 };
 
@@ -65,8 +65,8 @@ export function sum(results: readonly Result[]): Result {
     refused: total(({ refused }) => refused),
     left: total(({ left }) => left),
     again: results.some(({ again }) => again),
-    pressed: [...new Set(results.flatMap(({ pressed }) => pressed))],
-    emptied: [...new Set(results.flatMap(({ emptied }) => emptied))],
+    pressured: [...new Set(results.flatMap(({ pressured: pressed }) => pressed))],
+    nodeEvacuations: [...new Set(results.flatMap(({ nodeEvacuations: emptied }) => emptied))],
     isUnderWay: results.some(({ isUnderWay }) => isUnderWay),
   };
 }

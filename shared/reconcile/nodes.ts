@@ -4,22 +4,22 @@ import { factsOfNodes } from "../facts/lists.ts";
 import { guard } from "../guard/feature.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { carriesDrainTaint } from "../kube/objects.ts";
-import { evacuationsFrom, vmisOn } from "../kube/requests.ts";
+import { readEvacuationsFrom, readVmisOn } from "../kube/requests.ts";
 import { pressure } from "../pressure/feature.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import { shield } from "../shield/feature.ts";
 import type { Plans } from "../kube/action.ts";
-import { type Asked, readNodes, readPressure } from "./pressure.ts";
-import { hasNoExecuteTaint, launchersOn, ofEach, ofThese } from "./taints.ts";
+import { type SignalsAsked, readNodes, readPressure } from "./pressure.ts";
+import { hasNoExecuteTaint, readLaunchersOn, ofEach, ofThese } from "./taints.ts";
 
-export interface Decided {
+export interface PlansOfNodes {
   readonly plans: Plans;
   /** The facts of the plans. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-export async function decideOnNodes(asked: Asked, observer: Observer): Promise<Decided> {
+export async function decideOnNodes(asked: SignalsAsked, observer: Observer): Promise<PlansOfNodes> {
   const { cluster, settings, now } = observer;
   const names = asked.requests.map((r) => (r.kind === "Node" ? r.name : undefined));
   const nodes = await readNodes(names, cluster);
@@ -29,13 +29,13 @@ export async function decideOnNodes(asked: Asked, observer: Observer): Promise<D
   const tainted = isGuarded ? nodes.filter(hasNoExecuteTaint) : [];
   const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
   const [there, leaving, launchers] = await Promise.all([
-    ofEach(left, ({ name }) => vmisOn(name, cluster)),
+    ofEach(left, ({ name }) => readVmisOn(name, cluster)),
     // Evacuations from nodes under pressure were just read. A removed taint ends the Evacuations that it started.
     ofEach(
       (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
-      ({ name }) => evacuationsFrom(name, cluster),
+      ({ name }) => readEvacuationsFrom(name, cluster),
     ),
-    ofEach(tainted, (node) => launchersOn(node, cluster)),
+    ofEach(tainted, (node) => readLaunchersOn(node, cluster)),
   ]);
   const vmis = onceEach([...asked.vmis, ...there]);
   const fromPressured = seen.pressured.flatMap((one) => one.evacuations);

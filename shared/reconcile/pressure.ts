@@ -12,14 +12,14 @@ import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { renderTarget } from "../preflight/next-pod.ts";
 import { preflightPodSchema } from "../preflight/preflight-pod.ts";
 import type { ReconcileRequest } from "./carry-out.ts";
-import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
+import { readEvacuationsFrom, LAUNCHER, readVmisOn } from "../kube/requests.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { pressure } from "../pressure/feature.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
 /** The input of a reconcile. */
-export interface Asked {
+export interface SignalsAsked {
   readonly requests: readonly ReconcileRequest[];
   /** Pods of the requested VMIs: the state of their pods and guests concerns node pressure too. */
   readonly pods: readonly PodFacts[];
@@ -27,7 +27,7 @@ export interface Asked {
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-interface Seen extends Asked {
+interface Seen extends SignalsAsked {
   readonly nodes: readonly NodeFacts[];
 }
 
@@ -90,8 +90,8 @@ type Population = Omit<Pressure["pressured"][number], "labels">;
 async function populationOf(node: NodeFacts, cluster: Client): Promise<Population> {
   const [pods, here, evacuations] = await Promise.all([
     cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": node.name }, as: preflightPodSchema() }),
-    vmisOn(node.name, cluster),
-    evacuationsFrom(node.name, cluster),
+    readVmisOn(node.name, cluster),
+    readEvacuationsFrom(node.name, cluster),
   ]);
   return { node, vmsOnNode: pairsOf(pods.filter(isLauncher), here), evacuations };
 }
@@ -119,7 +119,7 @@ async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonl
 }
 
 /** Pods that their kubelets end, ended ones included, with the reason that was reported. */
-function endingPods({ requests, pods }: Asked) {
+function endingPods({ requests, pods }: SignalsAsked) {
   return requests.flatMap((request) => {
     const pod = request.kind === "EndingPod" ? pods.find((one) => keyOf(one) === keyOf(request)) : undefined;
     return request.kind !== "EndingPod" || pod === undefined ? [] : [{ pod, reason: request.by }];

@@ -24,13 +24,13 @@ export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm
     results.push(rolled.result);
     if (turn > 0 && rolled.created.size === 0) break;
     const before = isConcerned;
-    const emptied = await emptyEach(
+    const maintained = await emptyEach(
       deps,
       { ...which, isConcerned: (ne, all) => rolled.created.has(ne.name) || before(ne, all) },
       reconcileVm,
     );
-    results.push(emptied.result);
-    if (!emptied.isPartChanged) break;
+    results.push(maintained.result);
+    if (!maintained.isPartChanged) break;
     [isRolling, isConcerned] = [true, () => false];
   }
   return sum(results);
@@ -53,11 +53,11 @@ async function emptyEach(deps: Deps, which: Which, reconcileVm: ReconcileVm) {
   const { found = [], result } = await attempt("listing NodeEvacuations", deps, work);
   const keys = new Map(found.flatMap(({ vmis }) => vmis).map((key) => [keyOf(key), key]));
   const { results, left } = await eachOf([...keys.values()], reconcileVm, isTime(deps));
-  const looks = found.map(({ done, failures, isUnderWay }) =>
+  const passes = found.map(({ done, failures, isUnderWay }) =>
     sum([...done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } })), { ...NOTHING, failures, isUnderWay }]),
   );
   return {
     isPartChanged: found.some(({ isPart, done }) => isPart && done.includes("WriteNodeStatus")),
-    result: sum([{ ...result, refused: result.failures }, ...looks, ...results, { ...NOTHING, left }]),
+    result: sum([{ ...result, refused: result.failures }, ...passes, ...results, { ...NOTHING, left }]),
   };
 }

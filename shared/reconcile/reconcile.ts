@@ -9,13 +9,13 @@ import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import { attempt, carryOut, type Deps, isTime, NOTHING, type ReconcileRequest, type Result, sum } from "./carry-out.ts";
 import { decideOnNodes } from "./nodes.ts";
-import type { Asked } from "./pressure.ts";
+import type { SignalsAsked } from "./pressure.ts";
 import { scan } from "./scan.ts";
 import { decideOnShield } from "./shield.ts";
 import { decideAgain, decideFirst, type Known } from "./sources.ts";
 import { reconcileTaints } from "./taints.ts";
 import { reconcileMaintenance, type Which } from "./reconcile-maintenance.ts";
-import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, vmisOn } from "../kube/requests.ts";
+import { readActiveEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, readVmisOn } from "../kube/requests.ts";
 import { keyOf } from "../kube/objects.ts";
 
 /** The time for one VM in a reconcile of many: a few VMs whose requests get no answer must not use up a tick. */
@@ -30,25 +30,29 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
       // In the second round, the caller's facts and the watches are outdated.
       const { evacuations, plans } = await (i === 0 ? decideFirst(key, known, deps) : decideAgain(key, known, deps));
       const done = await carryOut(plans, deps);
-      results.push({ ...done, pressed: pressedBy(evacuations), emptied: emptiedBy(evacuations, done) });
+      results.push({
+        ...done,
+        pressured: pressuredBy(evacuations),
+        nodeEvacuations: nodeEvacuationsOf(evacuations, done),
+      });
       if (!done.again) break;
     }
   });
   return sum([...results, result]);
 }
 
-function pressedBy(evacuations: readonly EvacuationFacts[]): readonly string[] {
+function pressuredBy(evacuations: readonly EvacuationFacts[]): readonly string[] {
   const active = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
 /** A place may be free. */
-function emptiedBy(evacuations: readonly EvacuationFacts[], { done }: Result): readonly string[] {
+function nodeEvacuationsOf(evacuations: readonly EvacuationFacts[], { done }: Result): readonly string[] {
   if (done["WriteStatus"] === undefined) return [];
   return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
 }
 
-function pressedNodes({ pressed }: Result): readonly ReconcileRequest[] {
+function pressuredNodes({ pressured: pressed }: Result): readonly ReconcileRequest[] {
   return pressed.map((name) => ({ kind: "Node", name }));
 }
 
@@ -63,10 +67,10 @@ async function reconcileOneOfMany(key: NamespacedName, deps: Deps, known: Known)
 export async function reconcileActive(deps: Deps): Promise<Result> {
   const active = await unfinishedEvacuations(deps.cluster);
   const ofVmis = await reconcileVmisOf(active, deps);
-  const requests = pressedNodes(ofVmis);
+  const requests = pressuredNodes(ofVmis);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
-  const emptied = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true, isRolling: true });
-  const others = [emptied, underWay(active), await reconcileTaints(deps, requeue), await reconcileShield(deps)];
+  const maintained = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true, isRolling: true });
+  const others = [maintained, underWay(active), await reconcileTaints(deps, requeue), await reconcileShield(deps)];
   return sum([ofVmis, ofNodes, ...others]);
 }
 
@@ -81,10 +85,12 @@ function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly No
 export async function reconcileUnderWay(deps: Deps): Promise<Result> {
   const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
   const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");
-  const looks = [...nodes].map(([node, leaving]) =>
-    attempt(`listing VMIs of node ${node}`, deps, async () => dueOf(leaving, await vmisOn(node, deps.cluster), deps)),
+  const ofNodes = [...nodes].map(([node, leaving]) =>
+    attempt(`listing VMIs of node ${node}`, deps, async () =>
+      dueOf(leaving, await readVmisOn(node, deps.cluster), deps),
+    ),
   );
-  const found = await Promise.all(looks);
+  const found = await Promise.all(ofNodes);
   const ofVmis = await reconcileVmisOf(
     found.flatMap((one) => one.found ?? []),
     deps,
@@ -147,9 +153,9 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   const { results, left } = await eachOf(keys, reconcile, isTime(deps));
   const ofVmis = sum([...reads.map(({ result }) => result), ...results, { ...NOTHING, left }]);
   const concerned = requests.filter((r) => r.kind === "Node" || r.kind === "EndingPod");
-  const ofNodes = [...concerned, ...pressedNodes(ofVmis)];
-  const emptied = await emptyConcerned(requests, ofVmis, deps);
-  if (ofNodes.length === 0) return sum([ofVmis, emptied]);
+  const ofNodes = [...concerned, ...pressuredNodes(ofVmis)];
+  const maintained = await emptyConcerned(requests, ofVmis, deps);
+  if (ofNodes.length === 0) return sum([ofVmis, maintained]);
   const seen = await Promise.all(
     keys.map((key) => attempt(`reading VMI ${keyOf(key)}`, deps, () => observeNamed(key, cluster))),
   );
@@ -161,12 +167,16 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
     evacuations: subjects.flatMap(({ evacuations }) => evacuations),
   };
   const { found, result } = await attempt("reconciling nodes", deps, () => reconcileNodes(around, deps));
-  const all = [ofVmis, emptied, ...seen.map((one) => one.result), found ?? NOTHING, result];
+  const all = [ofVmis, maintained, ...seen.map((one) => one.result), found ?? NOTHING, result];
   return sum([...all, await reconcileShield(deps)]);
 }
 
 /** Reconciles NodeEvacuations that events name, whose nodes or VMs have changed, or that wait for one of these. */
-async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }: Result, deps: Deps): Promise<Result> {
+async function emptyConcerned(
+  requests: readonly ReconcileRequest[],
+  { nodeEvacuations: emptied }: Result,
+  deps: Deps,
+): Promise<Result> {
   const namesOf = (kind: ReconcileRequest["kind"]) => requests.filter((r) => r.kind === kind).map(({ name }) => name);
   const [names, nodes] = [new Set([...namesOf("NodeEvacuation"), ...emptied]), new Set(namesOf("Node"))];
   const rolling = new Set(namesOf("RollingMaintenance"));
@@ -179,7 +189,7 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
 }
 
 /** Pressure and taints; what they start is reconciled at once. */
-async function reconcileNodes(around: Asked, deps: Deps): Promise<Result> {
+async function reconcileNodes(around: SignalsAsked, deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const decided = await decideOnNodes(around, observerOf(deps));
   const started = await carryOut(decided.plans, deps);
@@ -212,12 +222,12 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   const unfinished = evacuations.filter(isUnfinished);
   const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
   const isConcerned = concernedBy(evacuations, nodes);
-  const emptied = await empty(deps, { isConcerned, isThorough: true, isRolling });
+  const maintained = await empty(deps, { isConcerned, isThorough: true, isRolling });
   return sum([
     ...scanned,
     ofVmis,
     await requeue({ evacuations }, sum(scanned), deps),
-    emptied,
+    maintained,
     await reconcileShield(deps),
   ]);
 }
@@ -225,7 +235,7 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
 async function reconcileShield(deps: Deps): Promise<Result> {
   if (!deps.settings.isShieldOn) return NOTHING;
   const work = async () => {
-    return await carryOut(await decideOnShield(await activeEvacuations(deps.cluster), observerOf(deps)), deps);
+    return await carryOut(await decideOnShield(await readActiveEvacuations(deps.cluster), observerOf(deps)), deps);
   };
   const { found, result } = await attempt("looking after the shield", deps, work);
   return found ?? result;

@@ -1,7 +1,7 @@
 /** The full scan reads each list once, and decides on everything in them. */
 import { deschedulerSupport } from "../annotations/feature.ts";
 import { planBudgets } from "../budget/budget.ts";
-import { planBeginnings, planHistory } from "../evacuation/plan.ts";
+import { planNewEvacuations, planHistory } from "../evacuation/plan.ts";
 import { factsOfNodes } from "../facts/lists.ts";
 import { guard } from "../guard/feature.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -58,7 +58,7 @@ export async function scan(observer: Observer): Promise<Scanned> {
     { name: pressure.name, ...pressure.plan({ ...seen, ...around }) },
     { name: deschedulerSupport.name, ...deschedulerSupport.plan({ ...seen, launchers }) },
     { name: "budget", ...planBudgets({ ...seen, vmis: budgeted, migrations: [], budgets, complete }) },
-    { name: "beginnings", ...planBeginnings(seen) },
+    { name: "beginnings", ...planNewEvacuations(seen) },
     { name: "history", ...planHistory({ ...seen, openNodeEvacuations }) },
     { name: "history of maintenance", ...planMaintenanceHistory({ ...seen, nodeEvacuations, rolling }) },
   ];

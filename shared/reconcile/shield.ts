@@ -6,9 +6,9 @@ import type { VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
 import { shield } from "../shield/feature.ts";
-import { isLookDue, type RefusedShutdown, type Shielded } from "../shield/shield.ts";
+import { isCheckDue, type RefusedShutdown, type Shielded } from "../shield/shield.ts";
 import { eachOf } from "../act/each-of.ts";
-import { migrationsOf } from "../kube/requests.ts";
+import { readMigrationsOf } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
 /** Reads a few VMs at a time, and each VM's trouble is its own. */
@@ -19,7 +19,7 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
   const read = await eachOf(names, (name) => cluster.get("nodes", named(name)));
   const nodes = new Map(read.results.map((node) => [node?.name, node]));
   const { results: shielded } = await eachOf(vmis, async (vmi): Promise<Shielded> => {
-    const more = isLookDue(vmi, observer) ? await refusalOf(vmi, observer) : { migrations: [] };
+    const more = isCheckDue(vmi, observer) ? await refusalOf(vmi, observer) : { migrations: [] };
     return { vmi, node: nodes.get(vmi.nodeName), ...more };
   });
   return [{ name: shield.name, ...shield.plan({ settings, now, vmis: [], evacuations, pressured: [], shielded }) }];
@@ -28,7 +28,7 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
 /** One namespace's trouble is no other's: there the VM is allowed to end in time. */
 async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
-    const [refusal, migrations] = await Promise.all([readRefusal(vmi, cluster), migrationsOf([vmi], cluster)]);
+    const [refusal, migrations] = await Promise.all([readRefusal(vmi, cluster), readMigrationsOf([vmi], cluster)]);
     return { refusal, migrations };
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;

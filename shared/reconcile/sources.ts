@@ -83,11 +83,11 @@ function isMarkBehind({ evacuations }: VmiDecision, now: Date): boolean {
 }
 
 function evacuationsAnswer(key: NamespacedName, value: readonly EvacuationFacts[]) {
-  return [{ kind: "evacuations", selection: select.evacuationsOf(key) }, { value }] as const;
+  return [{ kind: "evacuations", selection: select.selectEvacuationsOf(key) }, { value }] as const;
 }
 
 function answersOf(key: NamespacedName, { vmi, evacuations, migrations }: Reviewed) {
-  const ofMigrations = select.migrationsOf([key]).map((selection) => {
+  const ofMigrations = select.selectMigrationsOf([key]).map((selection) => {
     return [{ kind: "virtualmachineinstancemigrations", selection }, { value: migrations }] as const;
   });
   return [

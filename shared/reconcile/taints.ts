@@ -9,13 +9,13 @@ import { type Client, named } from "../kube/client.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { HOLD_TAINTS } from "../kube/names.ts";
 import { keyOf, vmiNameOf } from "../kube/objects.ts";
-import { evacuationsFrom } from "../kube/requests.ts";
-import { launchersOn as selectLaunchersOn } from "../kube/selections.ts";
+import { readEvacuationsFrom } from "../kube/requests.ts";
+import { selectLaunchersOn } from "../kube/selections.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Deciding } from "../settings/time.ts";
 import { attempt, carryOut, type Deps, NOTHING, type Result, sum } from "./carry-out.ts";
-import type { Decided } from "./nodes.ts";
+import type { PlansOfNodes } from "./nodes.ts";
 
 /** Whether the policy is there is asked only where its gate is off: Lifeboat then deletes what it holds. */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
@@ -34,7 +34,7 @@ export function hasNoExecuteTaint({ taints }: NodeFacts): boolean {
   return taints.some(({ effect }) => effect === "NoExecute");
 }
 
-export function launchersOn({ name }: NodeFacts, cluster: Client): Promise<readonly PodFacts[]> {
+export function readLaunchersOn({ name }: NodeFacts, cluster: Client): Promise<readonly PodFacts[]> {
   return cluster.list("pods", selectLaunchersOn(name));
 }
 
@@ -42,8 +42,8 @@ export function launchersOn({ name }: NodeFacts, cluster: Client): Promise<reado
 export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
   const tainted = nodes.filter(hasNoExecuteTaint);
   const [launchers, evacuations] = await Promise.all([
-    ofEach(tainted, (node) => launchersOn(node, cluster)),
-    ofEach(tainted, ({ name }) => evacuationsFrom(name, cluster)),
+    ofEach(tainted, (node) => readLaunchersOn(node, cluster)),
+    ofEach(tainted, ({ name }) => readEvacuationsFrom(name, cluster)),
   ]);
   return { launchers, evacuations };
 }
@@ -61,7 +61,7 @@ export async function ofEach<T>(
   return (await Promise.all(nodes.map(list))).flat();
 }
 
-function decideOnTaints({ facts, settings, now }: Deciding): Decided {
+function decideOnTaints({ facts, settings, now }: Deciding): PlansOfNodes {
   const nodes = facts.readable("nodes").items.filter(hasNoExecuteTaint);
   const found = each(nodes, ({ name }) =>
     together(
@@ -80,11 +80,11 @@ function decideOnTaints({ facts, settings, now }: Deciding): Decided {
   return { plans: [{ name: guard.name, ...guard.plan(world) }], evacuations };
 }
 
-function isNothingToDo({ plans }: Decided): boolean {
+function isNothingToDo({ plans }: PlansOfNodes): boolean {
   return plans.every(({ chains }) => chains.length === 0);
 }
 
-type Requeue = (before: Decided, started: Result, deps: Deps) => Promise<Result>;
+type Requeue = (before: PlansOfNodes, started: Result, deps: Deps) => Promise<Result>;
 
 /**
  * Reconciles tainted nodes, including taints from before a gate was enabled. If nodes and pods are watched, nothing is read unless the watches

@@ -9,7 +9,7 @@ import { areEvictionsCovered, isGateOn } from "./guarded.ts";
 import { CONFIGURATION, GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isShieldWanted, type Settings } from "./settings.ts";
 import { type ConfigurationSpec, mergeSettings, parseConfiguration } from "./configuration.ts";
-import { kubeVirt } from "../kube/requests.ts";
+import { readKubeVirt } from "../kube/requests.ts";
 
 /** With what a cluster is observed. */
 export interface Observer {
@@ -62,7 +62,7 @@ async function readOrLast(cluster: Client, last: LoadedSettings | undefined): Pr
 }
 
 async function read(cluster: Client): Promise<LoadedSettings> {
-  const [kubevirt, configuration] = await Promise.all([kubeVirt(cluster), readConfiguration(cluster)]);
+  const [kubevirt, configuration] = await Promise.all([readKubeVirt(cluster), readConfiguration(cluster)]);
   const merged = mergeSettings(kubevirt, configuration);
   const [evictionsCovered, isShieldOn] = await Promise.all([
     readCover(merged, cluster),

@@ -72,7 +72,7 @@ function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
 }
 
 /** Whether it is time to look for refusals. */
-export function isLookDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
+export function isCheckDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
   const until = untilOf(vmi);
   return vmi.shield !== OVER && (until <= now.getTime() || until > longest(vmi, settings, now) + 1000);
 }
@@ -109,7 +109,7 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   const { vmi, node, refusal, migrations } = one;
   const { settings, now, evacuations } = w;
   if (!isShieldable(vmi, settings) || !isInDanger(vmi, node, evacuations)) return [[takeOff(vmi)]];
-  if (!isLookDue(vmi, w)) return [];
+  if (!isCheckDue(vmi, w)) return [];
   const hold = holdSeconds(vmi, settings) * 1000;
   const since = refusedSince(vmi, refusal, hold);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];

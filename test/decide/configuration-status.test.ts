@@ -29,7 +29,7 @@ const life = (notAfter: Date) => ({
 const DAY = 86_400;
 const lacking = ["list pods", "patch kubevirt.io/virtualmachineinstances"];
 
-function told(findings: Partial<ConfigurationFindings>, observed = NEW, now = NOW) {
+function reported(findings: Partial<ConfigurationFindings>, observed = NEW, now = NOW) {
   const [action] = reportConditions(observed, { ...GOOD, ...findings }, now);
   return action?.verb === "WriteConditions" ? action : undefined;
 }
@@ -51,33 +51,33 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["it has ended",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks ended at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate where you made it"],
   ["the token has ended",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
 ])("%s", (_, findings, type, expected) => {
-  const found = told(findings)?.conditions.find((one) => one.type === type);
+  const found = reported(findings)?.conditions.find((one) => one.type === type);
   expect(`${found?.status} ${found?.reason}: ${found?.message}`).toBe(expected);
 });
 
 test("a condition keeps the time of its last transition", () => {
-  const first = told({});
-  const later = told({ lacking }, { ...NEW, conditions: first?.conditions ?? [] }, at(60));
+  const first = reported({});
+  const later = reported({ lacking }, { ...NEW, conditions: first?.conditions ?? [] }, at(60));
   const times = later?.conditions.map(({ type, lastTransitionTime }) => [type, Date.parse(lastTransitionTime)]);
   expect(times).toContainEqual(["Valid", NOW.getTime()]);
   expect(times).toContainEqual(["Permitted", at(60).getTime()]);
 });
 
 test("what is said already is not written again, unless of another generation", () => {
-  const said = { ...NEW, conditions: told({})?.conditions ?? [] };
-  expect(told({}, said, at(600))).toBeUndefined();
-  expect(told({}, { ...said, generation: 4 }, at(600))).toMatchObject({ generation: 4, resourceVersion: "7" });
+  const said = { ...NEW, conditions: reported({})?.conditions ?? [] };
+  expect(reported({}, said, at(600))).toBeUndefined();
+  expect(reported({}, { ...said, generation: 4 }, at(600))).toMatchObject({ generation: 4, resourceVersion: "7" });
 });
 
 test("that it was called stays so, whichever function scans next", () => {
-  const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
-  expect(told({ called: false }, said, at(600))).toBeUndefined();
+  const said = { ...NEW, conditions: reported({ called: true })?.conditions ?? [] };
+  expect(reported({ called: false }, said, at(600))).toBeUndefined();
 });
 
 test("once the webhook has been wrong, it has to be called once more", () => {
-  const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
-  const wrong = { ...NEW, conditions: told(WRONG, said)?.conditions ?? [] };
-  expect(told({}, wrong)?.conditions).toContainEqual(
+  const said = { ...NEW, conditions: reported({ called: true })?.conditions ?? [] };
+  const wrong = { ...NEW, conditions: reported(WRONG, said)?.conditions ?? [] };
+  expect(reported({}, wrong)?.conditions).toContainEqual(
     expect.objectContaining({ type: "WebhookCalled", status: "Unknown", reason: "NotObserved" }),
   );
 });
@@ -88,7 +88,7 @@ function undecided(observed: ConfigurationObserved, seconds: number): Configurat
 }
 
 test("an eviction that was answered without the facts is told until a full scan ten minutes later", () => {
-  const good = { ...NEW, conditions: told({})?.conditions ?? [] };
+  const good = { ...NEW, conditions: reported({})?.conditions ?? [] };
   const bad = undecided(good, 0);
   expect([isUndecided(undefined), isUndecided(good), isUndecided(bad)]).toEqual([false, false, true]);
   expect(bad.conditions).toHaveLength(good.conditions.length);
@@ -96,8 +96,8 @@ test("an eviction that was answered without the facts is told until a full scan 
   // Within a minute it is not written again; later its time is that of the last one.
   expect(undecided(bad, 59)).toBe(bad);
   const again = undecided(bad, 300);
-  expect(told({}, bad, at(599))).toBeUndefined();
-  expect(told({}, again, at(600))).toBeUndefined();
-  const cleared = told({}, again, at(900))?.conditions.find(({ type }) => type === "ReviewsDecided");
+  expect(reported({}, bad, at(599))).toBeUndefined();
+  expect(reported({}, again, at(600))).toBeUndefined();
+  const cleared = reported({}, again, at(900))?.conditions.find(({ type }) => type === "ReviewsDecided");
   expect(cleared).toMatchObject({ status: "True", reason: "Decided" });
 });

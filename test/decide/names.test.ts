@@ -20,28 +20,6 @@ const SHARED_NAMES: Readonly<Record<string, string>> = {
   shield: "the feature, and the change that sets its label",
 };
 
-/** Names that have two meanings and should have one: none is added. */
-const STILL_TWICE: ReadonlySet<string> = new Set([
-  "Asked",
-  "Decided",
-  "Question",
-  "Seen",
-  "activeEvacuations",
-  "evacuationsFrom",
-  "evacuationsOf",
-  "finishedMigrations",
-  "isDue",
-  "kubeVirt",
-  "launchersOn",
-  "migratingVmis",
-  "migrationsOf",
-  "nodeOf",
-  "podsOf",
-  "timesOf",
-  "unlessNotServed",
-  "vmisOn",
-]);
-
 const places = FILES.flatMap((file) => {
   const names = new Set([...readFileSync(`${ROOT}${file}`, "utf8").matchAll(EXPORTED)].map(([, name = ""]) => name));
   return [...names].map((name) => ({ name, file }));
@@ -49,11 +27,10 @@ const places = FILES.flatMap((file) => {
 const several = new Map([...Map.groupBy(places, ({ name }) => name)].filter(([, where]) => where.length > 1));
 
 test("no two files export the same name", () => {
-  const found = [...several].filter(([name]) => !(name in SHARED_NAMES) && !STILL_TWICE.has(name));
+  const found = [...several].filter(([name]) => !(name in SHARED_NAMES));
   expect(found.map(([name, where]) => `${name}: ${where.map(({ file }) => file).join(", ")}`)).toEqual([]);
 });
 
 test("a name that has one meaning again is no exception any more", () => {
-  const exceptions = [...Object.keys(SHARED_NAMES), ...STILL_TWICE];
-  expect(exceptions.filter((name) => !several.has(name))).toEqual([]);
+  expect(Object.keys(SHARED_NAMES).filter((name) => !several.has(name))).toEqual([]);
 });

@@ -84,8 +84,8 @@ test("a device's taint: its manager comes back until the VM has moved; Lifeboat 
   const manager = taintDeviceOf({ client: stage.client.as(user, groups), clock: systemClock, pod: await vm.pod() });
   try {
     await expectMoved(vm, "DeviceTaint");
-    await expect.poll(vm.story).toContain("Normal DeletionRefused");
-    expect(await vm.story()).not.toContain("Warning DeadlineKept");
+    await expect.poll(vm.events).toContain("Normal DeletionRefused");
+    expect(await vm.events()).not.toContain("Warning DeadlineKept");
   } finally {
     await manager.stop();
   }
@@ -100,19 +100,19 @@ test("a taint that goes while its VM is to move: the VM stays, unmarked, past th
   await taint("spared", []);
   // Its deadline comes later.
   await taint("other", [MAINTENANCE]);
-  await expect.poll(other.story).toContain("Normal DeletionRefused");
+  await expect.poll(other.events).toContain("Normal DeletionRefused");
   const { namespace, name } = otherPod.metadata;
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
   const refused = await stage.client.as(TAINT_MANAGER).raw({ method: "DELETE", path });
   expect([refused.code, messageOf(refused.body)]).toEqual([403, expect.stringContaining("lifeboat-hold-taints")]);
-  const told = async () => {
+  const reported = async () => {
     await stage.tick();
-    return await other.story();
+    return await other.events();
   };
-  await expect.poll(told).toContain("Warning DeadlineKept");
+  await expect.poll(reported).toContain("Warning DeadlineKept");
   expect([await isDeleted(otherPod), await isDeleted(pod)]).toEqual([true, false]);
   expect((await spared.untilUnmarked()).status).toMatchObject({ phase: "Running", nodeName: "spared" });
-  expect(await spared.story()).toContain("Normal EvacuationCancelled");
+  expect(await spared.events()).toContain("Normal EvacuationCancelled");
 });
 
 test("memory pressure: the VM leaves while the kubelet still has patience", async () => {
@@ -199,7 +199,7 @@ test("the end of a node: Karpenter's forced deletion waits until the VM has move
   const termination = terminateNode({ client, clock: systemClock, node: "ending", endsAt });
   try {
     await expectMoved(vm, "NodeTermination");
-    await expect.poll(vm.story).toContain("Normal DeletionRefused");
+    await expect.poll(vm.events).toContain("Normal DeletionRefused");
   } finally {
     await termination.stop();
   }

@@ -59,10 +59,10 @@ const willSucceed = ({ verdict }: Foretold) => verdict === "WillSucceed" || verd
 
 /** Seconds; undefined if it did not end. */
 async function drained(node: string, signal: AbortSignal): Promise<number | undefined> {
-  const begun = performance.now();
+  const started = performance.now();
   const quick = { onLine: () => undefined, retryMs: IS_REAL ? 5000 : 500, pollMs: 100 };
   const isEmpty = await drainNode({ client: stage.client, node, signal, ...quick }).catch(() => false);
-  return isEmpty ? (performance.now() - begun) / 1000 : undefined;
+  return isEmpty ? (performance.now() - started) / 1000 : undefined;
 }
 
 interface Seen {

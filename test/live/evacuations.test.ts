@@ -37,8 +37,8 @@ test("a cancelled one leaves no mark, no pending migration and no Warning", asyn
   await expect.poll(vm.phases).toEqual(["Withdrawn"]);
   await vm.untilUnmarked();
   await expect.poll(async () => (await vm.migrations()).filter((m) => m.status?.phase !== "Failed")).toEqual([]);
-  await expect.poll(vm.story).toContain("Normal EvacuationCancelled");
-  expect((await vm.story()).filter((sentence) => sentence.startsWith("Warning"))).toEqual([]);
+  await expect.poll(vm.events).toContain("Normal EvacuationCancelled");
+  expect((await vm.events()).filter((sentence) => sentence.startsWith("Warning"))).toEqual([]);
   const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
   expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
 });

@@ -87,14 +87,14 @@ test.each(CELLS)("strategy %s, can migrate %s: the first eviction is %s, a repea
   await stage.client.delete(virtualMachineInstances, { namespace: NAMESPACE, name });
 });
 
-test("from the eviction to the end: mark, budget, migration, story; nothing is left", async () => {
+test("from the eviction to the end: mark, budget, migration, Events; nothing is left", async () => {
   const vm = await createVm(stage, "whole");
   expect(await vm.evict()).toMatchObject({ code: 429, message: `${DENIED}${TRIGGERED} "vms/whole"` });
   expect((await vm.untilMoved()).metadata.uid).toBe(vm.uid);
   await expect.poll(vm.phases).toEqual(["Moved"]);
   expect(await vm.migrations()).toMatchObject([{ status: { phase: "Succeeded" } }]);
   expect(await budgetSizeOf(vm.uid)).toBe(2);
-  await expect.poll(vm.story).toEqual(expect.arrayContaining(["Normal EvacuationTriggered", "Normal Evacuated"]));
+  await expect.poll(vm.events).toEqual(expect.arrayContaining(["Normal EvacuationTriggered", "Normal Evacuated"]));
 });
 
 test("while Lifeboat is down, the budgets stop a drain; back again, Lifeboat migrates, two at a time", async () => {
@@ -186,7 +186,7 @@ test("given a migration that always fails, its evacuation is abandoned, and the 
   expect(ended?.status).toMatchObject({ attempts: 2, message: expect.stringContaining("Live migration failed") });
   expect(await vm.migrations()).toHaveLength(2);
   expect((await vm.untilUnmarked()).status?.phase).toBe("Running");
-  const warnings = async () => (await vm.story()).filter((told) => told.startsWith("Warning"));
+  const warnings = async () => (await vm.events()).filter((reported) => reported.startsWith("Warning"));
   const failed = "Warning MigrationFailed";
   await expect.poll(warnings).toEqual([failed, failed, "Warning EvacuationAbandoned"]);
 });

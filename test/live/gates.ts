@@ -102,10 +102,10 @@ function webhookOf(uid: string, site: Site): object {
   };
 }
 
-const LOOKS = 20;
+const TRIES = 20;
 
 async function gatedPod(client: KubeClient, namespace: string, uid: string): Promise<GatedPod | undefined> {
-  for (let look = 0; look < LOOKS; look++) {
+  for (let tries = 0; tries < TRIES; tries++) {
     const { items } = await client.list(pods, namespace, { labelSelector: `${CREATED_BY}=${uid},${JOB}` });
     const gated = items.find((pod) => (Gated.safeParse(pod).data?.spec.schedulingGates ?? []).length > 0);
     if (gated !== undefined) return { open: async () => await open(client, { namespace, name: gated.metadata.name }) };

@@ -21,11 +21,11 @@ export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: 
     let pauseMs = TICK_MS;
     while (!stopped.signal.aborted) {
       await delay(pauseMs);
-      const begun = performance.now();
+      const started = performance.now();
       // A Worker that is down misses its minutes.
       if (!stopped.signal.aborted) await tick().catch(() => undefined);
       // Half of the time is for what they are about.
-      pauseMs = Math.max(TICK_MS, performance.now() - begun);
+      pauseMs = Math.max(TICK_MS, performance.now() - started);
     }
   };
   const ended = passing ? pass() : Promise.resolve();

@@ -48,8 +48,8 @@ async function untilOver(scene: Scene): Promise<void> {
 /** VMs of which an Event says that they go: by the guard, or by Lifeboat itself where the requester has not come back yet. */
 async function allowed({ stage }: Scene): Promise<ReadonlySet<string | undefined>> {
   const { items } = await stage.client.list(events, NAMESPACE);
-  const told = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
-  return new Set(told.map(({ involvedObject }) => involvedObject.name));
+  const reported = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
+  return new Set(reported.map(({ involvedObject }) => involvedObject.name));
 }
 
 /** VMs that have no pod any more that stays on the node. */

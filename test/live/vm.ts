@@ -27,7 +27,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
     evacuations: () => evacuationsOf(client, name),
     phases: () => phasesOf(client, name),
     migrations: () => migrationsOf(client, name),
-    story: () => storyOf(client, name, uid),
+    events: () => eventsOf(client, name, uid),
   };
 }
 
@@ -169,16 +169,16 @@ export async function startQueued<T extends object>(
 
 /** Watches migrations from now on; tells the most that had left KubeVirt's queue at the same time. */
 export function watchMigrations(client: KubeClient): { most: () => number; stop: () => void } {
-  const begun = new Set<string>();
+  const started = new Set<string>();
   let most = 0;
   const stopped = new AbortController();
   const watching = (async () => {
     for await (const { type, object } of client.watch(kubevirt.migrations, {}, stopped.signal)) {
       const { phase = "" } = object.status ?? {};
       if (type === "DELETED" || ["", "Pending", "Succeeded", "Failed"].includes(phase))
-        begun.delete(object.metadata.uid);
-      else begun.add(object.metadata.uid);
-      most = Math.max(most, begun.size);
+        started.delete(object.metadata.uid);
+      else started.add(object.metadata.uid);
+      most = Math.max(most, started.size);
     }
   })();
   watching.catch(() => undefined);
@@ -186,7 +186,7 @@ export function watchMigrations(client: KubeClient): { most: () => number; stop:
 }
 
 /** Lifeboat's sentences about a VMI, oldest first; of all of that name, or of one. */
-async function storyOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
+async function eventsOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);
   return items
     .filter((event) => event.source?.component === "lifeboat" && event.involvedObject.name === vmi)

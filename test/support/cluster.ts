@@ -162,7 +162,7 @@ export class FakeCluster {
   }
 
   /** Returns the recorded Events. */
-  get story(): readonly RecordedEvent[] {
+  get recordedEvents(): readonly RecordedEvent[] {
     return this.api.objects("events").map((event) => ({
       name: textOf(at(event, "metadata", "name")),
       about: at(event, "involvedObject") ?? {},

@@ -57,14 +57,14 @@ type AroundVmi = Pick<Around, "nodes" | "migrations" | "budgets" | "pods" | "eve
 function factsAround(vmi: VmiFacts, { nodes, migrations, budgets, pods, events }: AroundVmi): FactMap {
   const names = [vmi.nodeName, vmi.evacuationNodeName].filter((name) => name !== undefined);
   const key = keyOf({ namespace: vmi.namespace, name: budgetName(vmi) });
-  const ofMigrations = select.migrationsOf([vmi]).map((selection) => {
+  const ofMigrations = select.selectMigrationsOf([vmi]).map((selection) => {
     return [textOf({ kind: "virtualmachineinstancemigrations", selection }), migrations];
   });
   return {
     ...Object.fromEntries(names.map((name) => [`nodes ${name}`, nodes.find((node) => node.name === name)])),
     ...Object.fromEntries(ofMigrations),
     [`poddisruptionbudgets ${key}`]: budgets.find((one) => keyOf(one) === key),
-    [textOf({ kind: "pods", selection: select.podsOf(vmi) })]: pods,
+    [textOf({ kind: "pods", selection: select.selectPodsOf(vmi) })]: pods,
     ...(events && eventsAbout(vmi, pods, events)),
   };
 }

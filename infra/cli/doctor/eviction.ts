@@ -24,8 +24,8 @@ export async function evictionAnswered(reads: DoctorReads): Promise<Finding> {
   const what = `a dry-run eviction of pod ${pod}`;
   const { causes, fix } = await explanationOf(message, reads);
   if (words !== undefined) {
-    const look = (await isInCluster(reads)) ? LOGS : "npx wrangler tail";
-    if (saysUndecided(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, look);
+    const logsCommand = (await isInCluster(reads)) ? LOGS : "npx wrangler tail";
+    if (saysUndecided(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, logsCommand);
     if (!words.startsWith(OTHER_ENDPOINT)) return ok(`${what} is answered by Lifeboat`);
     return failed(`${what}: another endpoint of Lifeboat is asked`, words, fix);
   }

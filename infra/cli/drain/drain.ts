@@ -11,7 +11,7 @@ import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf,
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import type { Host } from "../host.ts";
-import { timeLines, timeOf, type Times, TIMES, timesOf } from "../time.ts";
+import { timeLines, timeOf, type Times, TIMES, timesOfOptions } from "../time.ts";
 import { jsonOf } from "../plan/data.ts";
 import { rehearse } from "../plan/plan.ts";
 import { printPlan } from "../plan/table.ts";
@@ -61,7 +61,7 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
       ends(async (named, options) => {
         if (named.length === 0 && options.selector === undefined)
           throw new UsageError("expected names of nodes, or --selector");
-        const times = timesOf(options, host.now());
+        const times = timesOfOptions(options, host.now());
         const spec = specOf(options, times);
         const connection = options.dryRun ? connect() : connectToChange();
         const nodes = await nodesOf(named, options.selector, connection);
@@ -84,7 +84,7 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   const plans = plansOf(nodes, spec, host.now(), all);
   const several = nodes.length > 1 ? await joinedOf(nodes, { connection, host }) : undefined;
   const wanted = wantedOf(plans, options, several !== undefined);
-  const found = await foretold(wanted, options, all, { connection, host });
+  const found = await forecastOf(wanted, options, all, { connection, host });
   if (options.dryRun) return worstExit(found);
   for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
   const refused = await refusalOf(found, options, host);
@@ -172,7 +172,7 @@ function factsOf(manifest: NewObject): NodeEvacuationFacts {
   return SCHEMAS.nodeevacuations.facts.parse({ ...manifest, metadata });
 }
 
-async function foretold(
+async function forecastOf(
   plans: readonly Plan[],
   options: Options,
   all: readonly NodeEvacuationFacts[],

@@ -9,7 +9,7 @@ import {
 } from "../../../shared/kube/node-evacuation.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
-import { hasStarted, isDue } from "../../../shared/maintenance/world.ts";
+import { hasStarted, isTimeReached } from "../../../shared/maintenance/world.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
@@ -46,11 +46,11 @@ export const TAKEN_UP_SECONDS = 90;
 export async function follow(asked: readonly NodeEvacuationFacts[], following: Following): Promise<ExitCode> {
   const { host } = following;
   const began = host.now().getTime();
-  const look = steadily(() => read(asked, following), following);
+  const readSteadily = steadily(() => read(asked, following), following);
   const say = createNews(host);
   let seen: readonly Followed[] = asked.map((ne) => ({ ne, evacuations: [] }));
   for (;;) {
-    seen = (await look()) ?? seen;
+    seen = (await readSteadily()) ?? seen;
     const seconds = (host.now().getTime() - began) / 1000;
     say([...seen.flatMap(linesOf), ...(isSilent(seen, seconds) && !isForLater(seen, following) ? [WAITING] : [])]);
     const ended = codeOf(seen, seconds, following);
@@ -65,7 +65,7 @@ function isSilent([first]: readonly Followed[], seconds: number): boolean {
 }
 
 function isForLater(seen: readonly Followed[], { host }: Following): boolean {
-  return seen.every(({ ne }) => !isDue(ne, host.now()));
+  return seen.every(({ ne }) => !isTimeReached(ne, host.now()));
 }
 
 /** Undefined: there is more to follow. */
@@ -91,7 +91,7 @@ function endOf(seen: readonly Followed[], seconds: number, following: Following)
   if (all.some(({ status }) => status.phase === "Blocked") && waitForBlocked !== true) return EXIT.no;
   const open = all.filter((ne) => !hasEnded(ne));
   const waiting = isSilent(seen, seconds) ? ["Scheduled", undefined] : ["Scheduled"];
-  const isLater = (ne: NodeEvacuationFacts) => waiting.includes(ne.status.phase) && !isDue(ne, host.now());
+  const isLater = (ne: NodeEvacuationFacts) => waiting.includes(ne.status.phase) && !isTimeReached(ne, host.now());
   return open.length === 0 || (at !== undefined && open.every(isLater)) ? EXIT.done : undefined;
 }
 
@@ -118,11 +118,11 @@ function unlessForbidden(error: unknown): readonly EvacuationFacts[] {
 }
 
 /** Also over a time in which the API server does not answer. Undefined: it did not. */
-export function steadily<T>(look: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
+export function steadily<T>(readSteadily: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
   let isSilent = false;
   return async () => {
     try {
-      const found = await look();
+      const found = await readSteadily();
       if (isSilent) host.stderr.write("the API server answers again\n");
       isSilent = false;
       return found;
@@ -169,6 +169,6 @@ function fixOf({ whoCanFix }: NodeBlocker): string {
 }
 
 function progressOf({ phase, verdict, message = "" }: NodeEvacuationStatus): string {
-  const foretold = phase === "Scheduled" && verdict !== undefined ? ` (${verdict})` : "";
-  return `${phase}${foretold}: ${message}`;
+  const forecast = phase === "Scheduled" && verdict !== undefined ? ` (${verdict})` : "";
+  return `${phase}${forecast}: ${message}`;
 }

@@ -3,7 +3,7 @@ import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.t
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { startText } from "../../../shared/maintenance/messages.ts";
-import { isDue } from "../../../shared/maintenance/world.ts";
+import { isTimeReached } from "../../../shared/maintenance/world.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import { paintFor, printable, printData, printTable } from "../print.ts";
@@ -69,7 +69,7 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 function reportOf({ ne, evacuations }: Followed, now: Date): NodeReport {
   const {
     phase = "Scheduled",
-    message = isDue(ne, now) ? "Lifeboat has not read it yet" : startText(ne.spec),
+    message = isTimeReached(ne, now) ? "Lifeboat has not read it yet" : startText(ne.spec),
     startTime,
     completionTime,
     virtualMachines,
@@ -119,8 +119,8 @@ function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly 
   const open = seen.filter(({ ne }) => !hasEnded(ne)).map(({ ne }) => ne.spec.nodeName);
   const [first] = open;
   if (first === undefined) {
-    const emptied = code === EXIT.done ? seen.map(({ ne }) => ne.spec.nodeName) : [];
-    return emptied.map((node) => [`kubectl uncordon ${node}`, "takes the node back"]);
+    const evacuated = code === EXIT.done ? seen.map(({ ne }) => ne.spec.nodeName) : [];
+    return evacuated.map((node) => [`kubectl uncordon ${node}`, "takes the node back"]);
   }
   return [
     [`lifeboat drain ${open.join(" ")}`, "follows what continues"],

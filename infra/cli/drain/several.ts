@@ -55,11 +55,11 @@ interface Whole {
 export async function followSeveral(asked: RollingMaintenanceFacts, following: Following): Promise<ExitCode> {
   const { host } = following;
   const began = host.now().getTime();
-  const look = steadily(() => readWhole(asked, following), following);
+  const readSteadily = steadily(() => readWhole(asked, following), following);
   const say = createNews(host);
   let whole: Whole = { rm: asked, parts: [] };
   for (;;) {
-    whole = (await look()) ?? whole;
+    whole = (await readSteadily()) ?? whole;
     const seconds = (host.now().getTime() - began) / 1000;
     say([...whole.parts.flatMap(linesOf), ...wholeLines(whole, seconds)]);
     const ended = codeOf(whole, seconds, following);

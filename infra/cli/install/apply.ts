@@ -115,7 +115,7 @@ function contentOf(body: unknown): unknown {
   return { ...rest, metadata: meta };
 }
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 interface Waiting {
   readonly host: Host;
@@ -132,7 +132,7 @@ export async function until<T>(
   while (host.now().getTime() <= last && !host.interrupted.aborted) {
     const found = await look();
     if (found !== undefined) return found;
-    await host.wait(LOOK_MS);
+    await host.wait(POLL_MS);
   }
   throw new Failed(`${typeof what === "string" ? what : what()}, after ${seconds} s`);
 }

@@ -48,17 +48,17 @@ export interface Trouble {
   readonly fix: string;
 }
 
-interface Looking {
+interface Checking {
   readonly send: () => Send;
   readonly host: Host;
   readonly seconds: number;
 }
 
-export async function untilAvailable(deployments: readonly Manifest[], looking: Looking): Promise<void> {
+export async function untilAvailable(deployments: readonly Manifest[], looking: Checking): Promise<void> {
   for (const deployment of deployments) await untilReady(deployment, looking);
 }
 
-async function untilReady(manifest: Manifest, { send, host, seconds }: Looking): Promise<void> {
+async function untilReady(manifest: Manifest, { send, host, seconds }: Checking): Promise<void> {
   const said = new Set<string>();
   let last: readonly Trouble[] = [];
   const unavailable = () =>

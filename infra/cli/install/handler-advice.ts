@@ -2,7 +2,7 @@
 
 import { named } from "../../../shared/kube/client.ts";
 import { CONFIGURATION } from "../../../shared/kube/names.ts";
-import { kubeVirt } from "../../../shared/kube/requests.ts";
+import { readKubeVirt } from "../../../shared/kube/requests.ts";
 import { mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
 import { isGateOn } from "../../../shared/settings/guarded.ts";
 import { HANDLER_TOLERATION } from "../../../shared/settings/holds.ts";
@@ -26,7 +26,7 @@ function handlerChange(kubevirtNamespace: string): string {
 export async function adviseOnHandler(connection: Connection, host: Host): Promise<void> {
   const cluster = connection.cluster();
   const found = await cluster.get("lifeboatconfigurations", named(CONFIGURATION), { expect: [403] });
-  const kubevirt = await kubeVirt(cluster);
+  const kubevirt = await readKubeVirt(cluster);
   if (kubevirt === undefined) return;
   const settings = mergeSettings(kubevirt, parseConfiguration(found?.spec ?? {}).value);
   if (!isGateOn("NoExecuteTaint", settings) || settings.handlerToleratesNoExecute) return;

@@ -88,7 +88,7 @@ export async function linesUnderWay({ cluster }: Connection): Promise<readonly s
   return all.map(({ name, about }) => `${name} (${about})`);
 }
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
 /** Waits as long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
@@ -119,6 +119,6 @@ async function withdrawStage({ lists, otherwise }: Stage, until: number, { conne
       host.stderr.write(`‼ After ${WITHDRAWN_SECONDS} s ${otherwise}:\n${lines.join("")}`);
       return;
     }
-    await host.wait(LOOK_MS);
+    await host.wait(POLL_MS);
   }
 }

@@ -41,7 +41,7 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
   await writeFile(join(root, ACCOUNT, "ca.crt"), api.caPem);
   const { hostname, port: apiPort } = new URL(api.url);
   const env = { POD_NAME: `measured-${process.pid}`, POD_ROOT: root, HTTPS_PORT: "0", PORT: "0" };
-  const begun = performance.now();
+  const started = performance.now();
   const child = spawn(process.execPath, [...imageArguments()], {
     cwd: IMAGE_FOLDER,
     env: { ...env, KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: apiPort },
@@ -49,7 +49,7 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
   });
   const end = once(child, "exit");
   const port = await portIn(createInterface(child.stdout));
-  const startMs = performance.now() - begun;
+  const startMs = performance.now() - started;
   // Its log is not read any more.
   child.stdout.resume();
   const { data = {} } = (await api.client.get(secrets, SERVER)) ?? {};

@@ -4,7 +4,7 @@ import { createVirtualMachine, isAlreadyExists } from "../../sandbox/index.ts";
 import { type NodeEvacuation, nodeEvacuations } from "../stage/evacuations.ts";
 import type { Run } from "./fault.ts";
 
-const LOOK_MS = 300;
+const POLL_MS = 300;
 
 export async function createPinned({ client, namespace, nodeOf }: Run, name: string, place: string): Promise<void> {
   const vm = {
@@ -29,7 +29,7 @@ export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEv
     while (!over.signal.aborted) {
       const active = await activeOf().catch(() => []);
       for (const one of active) await letMinutePass(run, one).catch(() => undefined);
-      await delay(LOOK_MS, undefined, { signal: over.signal }).catch(() => undefined);
+      await delay(POLL_MS, undefined, { signal: over.signal }).catch(() => undefined);
     }
   };
   void pass();

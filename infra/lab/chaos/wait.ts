@@ -4,7 +4,7 @@ import { isNotFound } from "../../sandbox/index.ts";
 
 const AGAIN_MS = 100;
 const TRIES = 100;
-const LOOK_EVERY_MS = 20;
+const POLL_MS = 20;
 
 /** Repeats what fails, unless the object is gone. */
 export async function persist<T>(work: () => Promise<T>): Promise<T> {
@@ -24,8 +24,8 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
   for (let looks = 0; !condition(); looks++) {
-    if (looks * LOOK_EVERY_MS >= ms) return false;
-    await delay(LOOK_EVERY_MS);
+    if (looks * POLL_MS >= ms) return false;
+    await delay(POLL_MS);
   }
   return true;
 }

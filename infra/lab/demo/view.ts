@@ -5,7 +5,7 @@ import type { World } from "../stage/world.ts";
 import type { Pair } from "./clusters.ts";
 import { type Mood, type Place, type Row, vmsOn } from "./rows.ts";
 
-export interface Look {
+export interface View {
   readonly width: number;
   readonly colour: boolean;
 }
@@ -34,7 +34,7 @@ export function cut(line: string, width: number): string {
   return trimmed.length <= width ? trimmed : `${trimmed.slice(0, width - 1)}…`;
 }
 
-export function painter({ colour }: Look): (style: Style, text: string) => string {
+export function painter({ colour }: View): (style: Style, text: string) => string {
   return (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text);
 }
 
@@ -48,7 +48,7 @@ export interface Frame {
   readonly about: string;
 }
 
-export function renderFrame({ seconds, rows, worlds, said, about }: Frame, look: Look): readonly string[] {
+export function renderFrame({ seconds, rows, worlds, said, about }: Frame, look: View): readonly string[] {
   const paint = painter(look);
   const name = Math.min(Math.max(4, ...rows.map((row) => row.name.length)), Math.floor(look.width / 3));
   const width = Math.max(6, Math.min(PLACE_WIDTH, Math.floor((look.width - name - 6) / 2)));
@@ -131,7 +131,7 @@ function rendered(head: string, outcome: Outcome): string {
   return `${head}: ${parts.join(", ")}`;
 }
 
-export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string, look: Look): readonly string[] {
+export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string, look: View): readonly string[] {
   const paint = painter(look);
   const isHarmed = without.lost.length > 0;
   return [

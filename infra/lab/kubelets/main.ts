@@ -18,7 +18,7 @@ const CROWD_SIZE = 20;
 const CROWD_GIB = 4;
 /** Guests that shut down take a minute. */
 const SHUTDOWN_SECONDS = 60;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const DAY = { memory: "400Gi", cpu: "64", pods: "110", "devices.kubevirt.io/kvm": "1k" };
 const SPARE = { ...DAY, memory: "4Ti", cpu: "640" };
 
@@ -110,7 +110,7 @@ async function fateOf(sandbox: SimulatedSandbox, name: string, node: string): Pr
     if (phase === "Succeeded") return "shuts down";
     if (phase === "Failed") return "killed";
     if (nodeName !== node && migrationState?.completed === true) return "moves";
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }
 
@@ -118,7 +118,7 @@ async function leavingAfterwards(sandbox: SimulatedSandbox, kubelets: Kubelets):
   if (kubelets.softSeconds === undefined) return "–";
   const gone = async () => (await vmisOf(sandbox)).filter(isOutOfCrowd).length;
   sandbox.stats.setAvailable(CROWD, "memory.available", "20Gi");
-  while ((await gone()) === 0) await delay(LOOK_MS);
+  while ((await gone()) === 0) await delay(POLL_MS);
   sandbox.stats.setAvailable(CROWD, "memory.available");
   const first = await gone();
   await delay((kubelets.transitionSeconds * 1000) / kubelets.speed + 10_000);

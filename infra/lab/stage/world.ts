@@ -49,7 +49,7 @@ export interface NodeView {
 }
 
 /** An Event's message about an object. */
-export interface Told {
+export interface SeenEvent {
   /** The object's UID. */
   readonly uid: string;
   readonly reason: string;
@@ -62,7 +62,7 @@ export interface World {
   readonly migrations: ReadonlyMap<string, MigrationView>;
   readonly pods: ReadonlyMap<string, PodView>;
   readonly nodes: ReadonlyMap<string, NodeView>;
-  readonly events: ReadonlyMap<string, Told>;
+  readonly events: ReadonlyMap<string, SeenEvent>;
 }
 
 export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
@@ -122,6 +122,6 @@ export function viewOfNode({ metadata, spec, status }: Node): NodeView {
   };
 }
 
-export function viewOfEvent({ involvedObject, reason = "", message = "" }: Event): Told {
+export function viewOfEvent({ involvedObject, reason = "", message = "" }: Event): SeenEvent {
   return { uid: involvedObject.uid ?? "", reason, message };
 }

@@ -104,14 +104,14 @@ export function startKubelets(options: KubeletOptions): Actor {
   bound.onChange((pod, previous) => {
     if (pod === undefined && previous !== undefined) runtime.remove(previous.metadata.uid);
   });
-  const lookAt = (uid: string) => bound.byIndex("uid", uid).forEach((pod) => controller.enqueue(keyOf(pod)));
-  runtime.onExit(lookAt);
-  runtime.onReadiness(lookAt);
-  const lookAtAllOn = (node: string) => bound.byIndex("node", node).forEach((pod) => controller.enqueue(keyOf(pod)));
+  const enqueueUid = (uid: string) => bound.byIndex("uid", uid).forEach((pod) => controller.enqueue(keyOf(pod)));
+  runtime.onExit(enqueueUid);
+  runtime.onReadiness(enqueueUid);
+  const enqueueAllOn = (node: string) => bound.byIndex("node", node).forEach((pod) => controller.enqueue(keyOf(pod)));
   machines.onChange((node, previous) => {
-    if (node !== undefined && previous === undefined) lookAtAllOn(node.metadata.name);
+    if (node !== undefined && previous === undefined) enqueueAllOn(node.metadata.name);
   });
-  outages.onStart(lookAtAllOn);
+  outages.onStart(enqueueAllOn);
   return actorOf([controller], [bound, machines]);
 }
 

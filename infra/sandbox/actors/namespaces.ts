@@ -9,7 +9,7 @@ import { unlessNotFound } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
 /** When to look again at content that takes its time to terminate, such as pods with a grace period. */
-const LOOK_AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
 export interface NamespaceControllerOptions extends ActorOptions {
   /** kube-controller-manager's own account; all its controllers read through it. */
@@ -24,7 +24,7 @@ export function startNamespaceController(options: NamespaceControllerOptions): A
     const namespace = known.get(name);
     if (namespace?.metadata.deletionTimestamp === undefined || !isHeld(namespace)) return undefined;
     const left = await empty(name);
-    if (left > 0) return { requeueAfterMs: LOOK_AGAIN_MS };
+    if (left > 0) return { requeueAfterMs: RETRY_MS };
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
     const finalized = { ...namespace, spec: { ...namespace.spec, finalizers } };
     await client.update(namespaces, finalized, { subresource: "finalize" }).catch(unlessNotFound);

@@ -8,16 +8,16 @@ import type { NodeControllerOptions } from "./node-caches.ts";
 import { taintsFor } from "./node-taints.ts";
 import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 /** 50 s, counted in looks: a jump of the clock, as after a laptop's sleep or in a test, does not make a node silent. */
-const SILENT_LOOKS = 10;
+const SILENT_CHECKS = 10;
 const LEASES = "kube-node-lease";
 const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 interface Heartbeat {
   readonly renewed: string | undefined;
-  readonly looks: number;
-  readonly nextLook: number;
+  readonly checks: number;
+  readonly nextCheck: number;
 }
 
 export function startNodeLifecycle(options: NodeControllerOptions): Actor {
@@ -32,8 +32,8 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
       heard.delete(name);
       return undefined;
     }
-    const { looks, nextLook } = listen(name);
-    if (looks >= SILENT_LOOKS) await declareSilent(node);
+    const { checks: looks, nextCheck: nextLook } = listen(name);
+    if (looks >= SILENT_CHECKS) await declareSilent(node);
     await taint(node);
     return { requeueAfterMs: nextLook - clock.now().getTime() };
   };
@@ -43,9 +43,9 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
     const now = clock.now().getTime();
     const renewed = caches.leases.get(`${LEASES}/${name}`)?.spec?.renewTime;
     const before = heard.get(name);
-    if (before !== undefined && before.renewed === renewed && now < before.nextLook) return before;
-    const looks = before?.renewed === renewed ? (before?.looks ?? 0) + 1 : 0;
-    const heartbeat = { renewed, looks, nextLook: now + LOOK_MS };
+    if (before !== undefined && before.renewed === renewed && now < before.nextCheck) return before;
+    const checks = before?.renewed === renewed ? (before?.checks ?? 0) + 1 : 0;
+    const heartbeat = { renewed, checks, nextCheck: now + POLL_MS };
     heard.set(name, heartbeat);
     return heartbeat;
   };

@@ -17,7 +17,7 @@ export interface NodeTermination extends ActorOptions {
 }
 
 const TAINT = { key: "karpenter.sh/disrupted", effect: "NoSchedule" };
-const BETWEEN_LOOKS_MS = 1_000;
+const POLL_MS = 1_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 10_000;
 /** Less would remove the pod from the API server while it still runs. */
@@ -103,7 +103,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
       try {
         await drain();
         failures = 0;
-        await pause(clock, BETWEEN_LOOKS_MS, signal);
+        await pause(clock, POLL_MS, signal);
       } catch (error) {
         report(error);
         await pause(clock, backoffMs(failures++), signal);

@@ -149,8 +149,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
 
   const controller = startController({ name: "eviction-manager", reconcile, ...options });
   controller.watch(known, (node) => [keyOf(node)]);
-  const lookEverywhere = () => [...known.list()].forEach((node) => controller.enqueue(keyOf(node)));
-  stats.onChange(lookEverywhere);
+  const enqueueAll = () => [...known.list()].forEach((node) => controller.enqueue(keyOf(node)));
+  stats.onChange(enqueueAll);
   outages.onStart((node) => controller.enqueue(node));
   runtime.onExit((uid) => bound.byIndex("uid", uid).forEach(({ spec }) => controller.enqueue(spec?.nodeName ?? "")));
   return actorOf([controller], [known, bound]);

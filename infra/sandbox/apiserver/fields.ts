@@ -134,8 +134,8 @@ function remove(value: unknown, fields: FieldSet, place: Place): unknown {
   for (const [element, part] of parts) {
     const at = below(place, element);
     const left = fields.has(at.key) ? undefined : remove(part, fields, at);
-    const emptied = left !== part && isEmpty(left);
-    if (left === undefined || emptied) parts.delete(element);
+    const isEmptyNow = left !== part && isEmpty(left);
+    if (left === undefined || isEmptyNow) parts.delete(element);
     else parts.set(element, left);
   }
   const left = assemble(parts, Array.isArray(value));

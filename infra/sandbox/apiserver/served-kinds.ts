@@ -49,8 +49,8 @@ function empty(state: ServerState, stored: StoredObject): void {
     if (objects.size === 0) continue;
     const bell = new Bell();
     const stop = objects.log.subscribe(bell);
-    const emptied = bell.heard().then(stop);
-    return inBackground(emptied.then(() => settleDefinitions(state)));
+    const drained = bell.heard().then(stop);
+    return inBackground(drained.then(() => settleDefinitions(state)));
   }
   collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS).remove(stored, definition);
 }

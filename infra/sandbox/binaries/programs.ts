@@ -41,7 +41,7 @@ export interface Programs {
 }
 
 const START_TIMEOUT_MS = 90_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 const RESTART_MS = 1_000;
 const LAST_WORDS = 5;
 /** They live for a minute or two: memory is cheaper than the time of a collection. */
@@ -85,7 +85,7 @@ export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
         return fail([why, ...(await lastWordsOf(join(logs, `${name}.log`)))].join("\n"));
       });
       try {
-        await Promise.race([lookUntil(isSo, over.signal), tooLate, ...deaths]);
+        await Promise.race([pollUntil(isSo, over.signal), tooLate, ...deaths]);
       } finally {
         over.abort();
       }
@@ -159,10 +159,10 @@ class Supervised implements RunningProgram {
   }
 }
 
-async function lookUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+async function pollUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if (await isSo().catch(() => false)) return;
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }
 

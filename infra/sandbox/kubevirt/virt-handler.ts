@@ -165,32 +165,32 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     handlers.set(node, handler);
     return handler;
   };
-  const lookAt = (vmi: Vmi) => handlerOn(vmi.status?.nodeName).enqueue(keyOf(vmi));
-  const lookAtPod = (podUid: string) => vmis.byIndex("pod", podUid).forEach(lookAt);
+  const enqueueVmi = (vmi: Vmi) => handlerOn(vmi.status?.nodeName).enqueue(keyOf(vmi));
+  const enqueueVmiOfPod = (podUid: string) => vmis.byIndex("pod", podUid).forEach(enqueueVmi);
   const migrations = startController({ name: "guest-migration", reconcile: move, workers: 8, ...options });
   const heartbeats = startController({ name: "heartbeat", reconcile: heartbeat, ...options });
-  vmis.onChange((vmi, previous) => [vmi ?? previous].forEach((one) => one && lookAt(one)));
-  [...vmis.list()].forEach(lookAt);
+  vmis.onChange((vmi, previous) => [vmi ?? previous].forEach((one) => one && enqueueVmi(one)));
+  [...vmis.list()].forEach(enqueueVmi);
   migrations.watch(vmis, (vmi) => [keyOf(vmi)]);
   heartbeats.watch(knownNodes, (node) => [keyOf(node)]);
-  const lookAtNode = (node: string) => {
+  const enqueueVmisOn = (node: string) => {
     heartbeats.enqueue(node);
     for (const vmi of vmis.list()) {
       const { nodeName, migrationState } = vmi.status ?? {};
-      if (nodeName === node) lookAt(vmi);
+      if (nodeName === node) enqueueVmi(vmi);
       if (nodeName === node || migrationState?.targetNode === node) migrations.enqueue(keyOf(vmi));
     }
   };
-  outages.onStart(lookAtNode);
-  presence?.onChange(lookAtNode);
-  runtime.onSignal(lookAtPod);
+  outages.onStart(enqueueVmisOn);
+  presence?.onChange(enqueueVmisOn);
+  runtime.onSignal(enqueueVmiOfPod);
   const waits: (() => void)[] = [];
   runtime.onStart((pod) => {
     const isTarget = pod.metadata.annotations?.[kubevirt.ANNOTATION.migrationJobName] !== undefined;
     if (isTarget) waits.push(clock.setTimer(NO_GUEST_MS, () => void giveUpTarget(pod).catch(() => undefined)));
   });
   runtime.onExit((podUid) => {
-    lookAtPod(podUid);
+    enqueueVmiOfPod(podUid);
     for (const vmi of vmis.byIndex("pod", podUid)) migrations.enqueue(keyOf(vmi));
   });
   const guests: Actor = {

@@ -126,8 +126,8 @@ async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Pro
   }
   if (backingOffEvacuation(vmi, evacuations, { now, podUID: uid }) !== undefined) return "BackingOff";
   if (isOutOfTime(r)) return "OutOfTime";
-  const beginning = { cause: "Descheduler", requestedBy: requesterOf(nominated), pod: { name, uid } } as const;
-  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
+  const origin = { cause: "Descheduler", requestedBy: requesterOf(nominated), pod: { name, uid } } as const;
+  const evacuation = newEvacuation(vmi, origin, { evacuations, now });
   return RESULT_OF_CREATION[await r.requests.act({ verb: "CreateEvacuation", evacuation })];
 }
 

@@ -177,7 +177,7 @@ export const RepeatedEvent = kind(
 );
 
 /** An Event as one that says why a pod does not start. Its newest time is that of its last repetition. */
-export const Seen = kind(
+export const SeenEventSchema = kind(
   () => ({
     involvedObject: z.object({ uid: z.string() }),
     reason: Text,

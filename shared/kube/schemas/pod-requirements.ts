@@ -26,7 +26,7 @@ export const NodeAffinity = z.lazy(() =>
 );
 
 /** The requirements of a pod on its node. Pods with the same requirements share one object. */
-export const Asked = z.lazy(() =>
+export const PodRequirements = z.lazy(() =>
   z.pipe(
     z.object({ nodeSelector: TextsOrNone, nodeAffinity: NodeAffinity }),
     z.transform(({ nodeSelector, nodeAffinity }) => {

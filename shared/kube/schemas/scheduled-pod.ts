@@ -5,7 +5,7 @@ import * as names from "../names.ts";
 import { checkSize, checkTexts, LARGEST_FACTS, lengthOf } from "./bounds.ts";
 import { Conditions, knownOf, listOf, ObjectName, ObjectNamespace, Owner, part, Text, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
-import { AntiAffinity, Asked, Computed, resourcesOf, Spread, Tolerations } from "./pod-requirements.ts";
+import { AntiAffinity, PodRequirements, Computed, resourcesOf, Spread, Tolerations } from "./pod-requirements.ts";
 
 const KNOWN_ANNOTATIONS = [
   names.DOMAIN_ANNOTATION,
@@ -107,7 +107,7 @@ type Memory = ReturnType<typeof newMemory>;
 function newMemory() {
   return {
     computed: remembered(Computed, ["spec"]),
-    placement: remembered(Asked, ["spec"]),
+    placement: remembered(PodRequirements, ["spec"]),
     antiAffinity: remembered(AntiAffinity, ["spec", "affinity", "podAntiAffinity", REQUIRED]),
     spread: remembered(Spread, ["spec", "topologySpreadConstraints"]),
     tolerations: remembered(Tolerations, ["spec", "tolerations"]),

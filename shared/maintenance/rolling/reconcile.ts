@@ -27,40 +27,40 @@ export interface Rolled {
 }
 
 /** A start, a claim and a creation follow each other; several nodes may start at a time. */
-const MOST_LOOKS = 12;
+const MOST_PASSES = 12;
 
 /** Never throws a ClusterError but where nothing could be listed. */
 export async function reconcileRollingMaintenances(deps: Rolling): Promise<Rolled> {
   const reads = liveReads(deps.cluster);
   const { answer: all } = await decide((facts) => facts.list("rollingmaintenances"), reads);
-  const looks: Look[] = [];
+  const passes: Examined[] = [];
   if (all.length > 0) {
     const { answer: nodeEvacuations } = await decide((facts) => facts.list("nodeevacuations"), reads);
     const open = all.filter((one) => isRollingOpen(one, nodeEvacuations));
-    for (const rm of open) looks.push(...(await reconcileOne(rm, deps)));
+    for (const rm of open) passes.push(...(await reconcileOne(rm, deps)));
   }
   return {
-    done: looks.flatMap(({ done }) => done),
-    failures: looks.reduce((sum, { failures }) => sum + failures, 0),
-    created: looks.flatMap(({ created }) => created),
+    done: passes.flatMap(({ done }) => done),
+    failures: passes.reduce((sum, { failures }) => sum + failures, 0),
+    created: passes.flatMap(({ created }) => created),
   };
 }
 
-async function reconcileOne(rm: RollingMaintenanceFacts, deps: Rolling): Promise<readonly Look[]> {
-  const looks: Look[] = [];
-  for (let i = 0; i < MOST_LOOKS; i++) {
-    const look = await lookAt(rm, deps);
-    looks.push(look);
-    if (!look.isAgain) break;
+async function reconcileOne(rm: RollingMaintenanceFacts, deps: Rolling): Promise<readonly Examined[]> {
+  const passes: Examined[] = [];
+  for (let i = 0; i < MOST_PASSES; i++) {
+    const examined = await examine(rm, deps);
+    passes.push(examined);
+    if (!examined.isAgain) break;
   }
-  return looks;
+  return passes;
 }
 
-type Look = Rolled & { readonly isAgain: boolean };
+type Examined = Rolled & { readonly isAgain: boolean };
 
-const NOTHING: Look = { done: [], failures: 0, created: [], isAgain: false };
+const NOTHING: Examined = { done: [], failures: 0, created: [], isAgain: false };
 
-async function lookAt({ name, uid }: RollingMaintenanceFacts, deps: Rolling): Promise<Look> {
+async function examine({ name, uid }: RollingMaintenanceFacts, deps: Rolling): Promise<Examined> {
   const { cluster, settings, clock, onFailure } = deps;
   const now = clock();
   try {
@@ -73,7 +73,7 @@ async function lookAt({ name, uid }: RollingMaintenanceFacts, deps: Rolling): Pr
   }
 }
 
-async function act(rm: RollingMaintenanceFacts, next: RollingNext, deps: Rolling): Promise<Look> {
+async function act(rm: RollingMaintenanceFacts, next: RollingNext, deps: Rolling): Promise<Examined> {
   const before: Performed[] = [];
   for (const action of next.first ?? []) before.push(await perform([action], performingOf(deps)));
   const denied = before.find(({ failure }) => failure !== undefined)?.failure;

@@ -39,10 +39,10 @@ export interface RollingNext {
 /** `Nothing`: there is nothing to do, nor to say. */
 export type RollingRule = (w: RollingWorld) => RollingNext | "Nothing" | undefined;
 
-const BEING_EMPTIED: readonly RowPhase[] = ["Starting", "Scheduled", "Evacuating", "Paused", "Blocked"];
+const BEING_DRAINED: readonly RowPhase[] = ["Starting", "Scheduled", "Evacuating", "Paused", "Blocked"];
 const FAILED: readonly RowPhase[] = ["Refused", "Expired", "Withdrawn", "Gone"];
 
-export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_EMPTIED.includes(phase);
+export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_DRAINED.includes(phase);
 /** It ended otherwise than Evacuated. */
 export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";

@@ -36,7 +36,7 @@ export interface State {
   readonly versions: readonly unknown[];
 }
 
-export async function look({ client }: Pick<Sandbox, "client">): Promise<State> {
+export async function readState({ client }: Pick<Sandbox, "client">): Promise<State> {
   const secret = await client.get(secrets, SERVER);
   const data = secret?.data ?? {};
   const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
@@ -68,9 +68,9 @@ export async function installIn({ client }: Pick<Sandbox, "client">, how: Instal
   const home: Inside = { in: "Cluster", image: "lifeboat", certManager };
   const apply = (to: Inside) => applyAsCommand(client, planned(to));
   const waits: State[] = [];
-  const { host } = machineOf({ begun: now });
+  const { host } = machineOf({ started: now });
   const wait = async (milliseconds: number) => {
-    waits.push(await look({ client }));
+    waits.push(await readState({ client }));
     await host.wait(milliseconds);
     await meanwhile?.();
   };
@@ -79,5 +79,5 @@ export async function installIn({ client }: Pick<Sandbox, "client">, how: Instal
   const given = await giveIdentity(home, giving);
   await apply(given.home);
   await settle(given, giving);
-  return { waits, end: await look({ client }) };
+  return { waits, end: await readState({ client }) };
 }

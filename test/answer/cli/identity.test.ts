@@ -13,7 +13,7 @@ import { trustIn } from "../../../infra/server/certificate.ts";
 import { HOST } from "../../../infra/server/names.ts";
 import { partsOfUrl } from "../../../shared/settings/webhooks.ts";
 import { startInstalled } from "../../support/installed/in-cluster.ts";
-import { type Installing, installIn, look as lookAt, OPTIONAL, WEBHOOKS } from "./identity-stage.ts";
+import { type Installing, installIn, readState as readStateOf, OPTIONAL, WEBHOOKS } from "./identity-stage.ts";
 
 const DAY = 86_400_000;
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const write = (data: Readonly<Record<string, string | null>>) =>
   sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data } });
-const look = () => lookAt(sandbox);
+const readState = () => readStateOf(sandbox);
 const install = (how: Installing = {}) => installIn(sandbox, how);
 const interrupt = () => Promise.reject(new Error("interrupted"));
 
@@ -71,7 +71,7 @@ const CHANGED = [
 test.each(CHANGED)("given %s, the next one restores them, and keeps certificate and tokens", async (_, change) => {
   const { end: before } = await install();
   await change();
-  expect(await look()).not.toMatchObject({ paths: before.paths, caBundles: before.caBundles });
+  expect(await readState()).not.toMatchObject({ paths: before.paths, caBundles: before.caBundles });
   const { end } = await install();
   expect({ ...end, versions: [] }).toEqual({ ...before, versions: [] });
 });
@@ -141,7 +141,7 @@ test("an installation of 0.3, whose server has written path and caBundle and was
       await sandbox.client.raw({ method: "PATCH", path, body, contentType, query: { fieldManager: "node" } }),
     ).toMatchObject({ code: 200 });
   }
-  const before = await look();
+  const before = await readState();
   const { waits, end } = await install();
   expect(waits.map(({ caBundles }) => caBundles.map(trusted))).toEqual([
     [3, 3],
@@ -174,7 +174,7 @@ test("a placeholder in the path is never taken for a token; a token with a slash
 
 test("two at once make one certificate", async () => {
   await Promise.all([install(), install()]);
-  const { certificate, webhookToken, paths, caBundles } = await look();
+  const { certificate, webhookToken, paths, caBundles } = await readState();
   expect(caBundles.map((one) => trustIn(one, certificate).trusted)).toEqual([true, true]);
   expect(paths.map((path) => path.split("/").at(-1))).toEqual([webhookToken, webhookToken]);
 });
@@ -183,7 +183,7 @@ test("one that is interrupted while it renews is finished by the next", async ()
   const now = new Date(Date.now() + 3300 * DAY);
   const { end: before } = await install();
   await expect(install({ now, meanwhile: interrupt })).rejects.toThrow("interrupted");
-  expect((await look()).caBundles.map(trusted)).toEqual([2, 2]);
+  expect((await readState()).caBundles.map(trusted)).toEqual([2, 2]);
   const { end } = await install({ now });
   expect(end.caBundles.map(trusted)).toEqual([1, 1]);
   expect(end.certificate).not.toBe(before.certificate);
@@ -193,10 +193,10 @@ test("a certificate that a person brings is kept, with its authority, without sa
   const [authority, other] = [await createAuthority("ours"), await createAuthority("another's")];
   const { certPem, keyPem } = await authority.issue([HOST]);
   await write({ "tls.crt": base64(certPem), "tls.key": base64(keyPem) });
-  const start = await look();
+  const start = await readState();
   await expect(install()).rejects.toThrow("say --ca-bundle FILE, with its authority");
   await expect(install({ ca: other.caPem })).rejects.toThrow("the file does not trust the certificate in Secret");
-  expect(await look()).toEqual(start);
+  expect(await readState()).toEqual(start);
   const misnamed = await authority.issue(["lifeboat.example.com"]);
   await write({ "tls.crt": base64(misnamed.certPem), "tls.key": base64(misnamed.keyPem) });
   await expect(install({ ca: authority.caPem })).rejects.toThrow("is not for lifeboat-server.lifeboat-system.svc");

@@ -1,6 +1,6 @@
 /** Times that a person types for `--at` and `--until`, and how they are written in full before anything is asked. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { fullTime, timeLines, timeOf, timesOf } from "../../../infra/cli/time.ts";
+import { fullTime, timeLines, timeOf, timesOfOptions } from "../../../infra/cli/time.ts";
 
 beforeEach(() => void vi.stubEnv("TZ", "Europe/Berlin"));
 afterEach(() => void vi.unstubAllEnvs());
@@ -34,10 +34,12 @@ test.each(["24:00", "22:60", "22", "22:00:00", "10pm", "2026-12-05", "2026-12-05
 });
 
 test("an end is the next such hour after the beginning, and both are written in full", () => {
-  const times = timesOf({ at: timeOf("22:00"), until: timeOf("20:00") }, NOW);
+  const times = timesOfOptions({ at: timeOf("22:00"), until: timeOf("20:00") }, NOW);
   expect(timeLines(times, NOW)).toEqual([
     "starts Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h30m",
     "is given up Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h",
   ]);
-  expect(() => timesOf({ at: timeOf("2h"), until: timeOf("1h") }, NOW)).toThrow("--until: expected a time after");
+  expect(() => timesOfOptions({ at: timeOf("2h"), until: timeOf("1h") }, NOW)).toThrow(
+    "--until: expected a time after",
+  );
 });

@@ -26,7 +26,7 @@ const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
 const world = () => {
   const { vmis, evacuations, migrations, pods, budgets } = fake;
   const objects = [vmis.list(), evacuations.list(), migrations.list(), pods.list(), budgets.list()];
-  return structuredClone([...objects, fake.story]);
+  return structuredClone([...objects, fake.recordedEvents]);
 };
 
 async function evict(review: unknown = evictionOf(POD), before?: (request: string) => unknown) {
@@ -47,7 +47,7 @@ test("a first eviction writes an Evacuation beside KubeVirt's mark, and tells of
   const guest = { name: POD_NAME, uid: POD_UID };
   const spec = { cause: "ApiEviction", requestedBy: "drainer", intent: "Evacuate", pod: guest };
   expect(fake.evacuations.list()).toMatchObject([{ name, spec }]);
-  expect(fake.story.map(({ reason }) => reason)).toEqual(["EvacuationTriggered"]);
+  expect(fake.recordedEvents.map(({ reason }) => reason)).toEqual(["EvacuationTriggered"]);
 });
 
 const SHUT = vmi({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned });

@@ -90,11 +90,11 @@ test("given a VM that is not understood, its budget stays", async () => {
 });
 
 test("given a VM that begins after the scan has read the VMs, its budget stays", async () => {
-  const begun = vmi({ name: "late", uid: "late-uid" });
+  const started = vmi({ name: "late", uid: "late-uid" });
   fake.vmis.put(vmi());
   const begin = () => {
-    fake.vmis.put(begun);
-    fake.budgets.put(budget({ name: budgetName(begun), uid: "late-budget", owners: [owner({ uid: begun.uid })] }));
+    fake.vmis.put(started);
+    fake.budgets.put(budget({ name: budgetName(started), uid: "late-budget", owners: [owner({ uid: started.uid })] }));
   };
   await scan(once(/^list poddisruptionbudgets/, begin));
   expect(fake.budgets.list().map(({ uid }) => uid)).toContain("late-budget");

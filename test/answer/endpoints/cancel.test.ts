@@ -28,7 +28,7 @@ test("withdraws every Evacuation of the VM, clears the mark, deletes the pending
   const [older] = fake.evacuations.list(({ name }) => name === evacuation().name);
   expect(older).toMatchObject({ ...withdrawn, status: { ...withdrawn.status, nextAttemptTime: time(20) } });
   expect(fake.evacuations.list().map(({ spec }) => spec.intent)).toEqual(["Withdrawn", "Withdrawn"]);
-  expect(fake.story.map(({ reason }) => reason)).toContain("EvacuationCancelled");
+  expect(fake.recordedEvents.map(({ reason }) => reason)).toContain("EvacuationCancelled");
   expect(await cancel()).toMatchObject({ result: "NotEvacuating" });
 });
 

@@ -69,7 +69,7 @@ test("the first time: the evacuation is begun, carried on and told of, and the a
   await app?.settle();
   expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Pending" } }]);
   expect(markOf()).toBe("node01");
-  expect(fake.story.map(({ reason }) => reason)).toContain("DeletionRefused");
+  expect(fake.recordedEvents.map(({ reason }) => reason)).toContain("DeletionRefused");
   const rulings = app?.log.filter(({ endpoint }) => endpoint !== undefined);
   expect(rulings).toMatchObject([{ verdict: "Refuse", retryAfterSeconds: 10 }]);
 });

@@ -56,7 +56,7 @@ test.each<readonly [string, PolicyFile | undefined, string, string]>([
   const error = { field: expect.stringContaining(field), message: expect.stringContaining(message) };
   expect([code, body]).toMatchObject([503, { error: { reason: "InvalidConfiguration", ...error } }]);
   expect(alive()).toEqual(ALL);
-  expect(fake.story.map(({ reason }) => reason)).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
+  expect(fake.recordedEvents.map(({ reason }) => reason)).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
 });
 
 test("given a policy with a plugin that Lifeboat does not have: the others act, and an Event names it", async () => {
@@ -69,7 +69,7 @@ test("given a policy with a plugin that Lifeboat does not have: the others act, 
     reason: "InvalidConfiguration",
     message: expect.stringContaining("policy.yaml.profiles.1.pluginConfig.1.name: not supported"),
   };
-  expect(fake.story).toContainEqual(expect.objectContaining(said));
+  expect(fake.recordedEvents).toContainEqual(expect.objectContaining(said));
 });
 
 describe("a cycle", () => {

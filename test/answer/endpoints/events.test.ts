@@ -32,14 +32,14 @@ test.each<[string, number, why: string, object, Answers]>([
   ["a VMI, and a proxy answers with a page", 503, "the next answer may be the VMI",  WEB,      { "get virtualmachineinstances": html(200) }],
   ["a VMI, and the API server fails",        503, "the relay sends it again",        WEB,      { "get virtualmachineinstances": status(500, "InternalError") }],
   ["a VMI that may not be read",             503, "until the permission is there",   WEB,      { "get virtualmachineinstances": status(403, "Forbidden") }],
-])("a delivery about %s: %i, %s", async (...[, expected, , told, answers]) => {
+])("a delivery about %s: %i, %s", async (...[, expected, , reported, answers]) => {
   const { url } = clusterWith({ "get lifeboatconfigurations": configured({ disruptionBudgets: "Never" }), ...answers });
   const app = openApp({ CLUSTERS: { prod: entry(url, { relaySecret }) } });
-  expect(await deliver(told, app)).toBe(expected);
+  expect(await deliver(reported, app)).toBe(expected);
 });
 
-async function deliver(told: object, app: App): Promise<number> {
-  const body = JSON.stringify([told]);
+async function deliver(reported: object, app: App): Promise<number> {
+  const body = JSON.stringify([reported]);
   const headers = { "content-type": BATCH_CONTENT_TYPE, ...sign(body, NOW) };
   const { code } = await app.request("/clusters/prod/events", { method: "POST", headers, body });
   await app.settle();

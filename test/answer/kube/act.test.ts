@@ -10,7 +10,7 @@ import { NAMESPACE, startSandboxCluster } from "../../support/installed/worker.t
 import { IN_PROGRESS, ONLY } from "../../support/launchers.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { connectToOneVm, connectTo, present } from "../../support/client.ts";
-import { LAUNCHER, migrationsOf } from "../../../shared/kube/requests.ts";
+import { LAUNCHER, readMigrationsOf } from "../../../shared/kube/requests.ts";
 import { act as performAction } from "../../../shared/act/perform.ts";
 
 const world = await startSandboxCluster(["optional/descheduler-support/descheduler-support.yaml"]);
@@ -27,7 +27,7 @@ async function theirs(vmiName: string, labels: Readonly<Record<string, string>> 
 }
 
 async function migrationOf(name: string): Promise<MigrationFacts> {
-  return present((await migrationsOf([{ namespace: NAMESPACE, name }], cluster))[0]);
+  return present((await readMigrationsOf([{ namespace: NAMESPACE, name }], cluster))[0]);
 }
 
 const find = (name: string) => world.client.get(kubevirt.migrations, { namespace: NAMESPACE, name });
@@ -35,7 +35,7 @@ const find = (name: string) => world.client.get(kubevirt.migrations, { namespace
 const labelled = (name: string) => ({ "kubevirt.io/vmi-name": name });
 
 describe("on migrations", () => {
-  const TOLD = { "lifeboat.dev/cause": "ApiEviction", "lifeboat.dev/evacuation": "web-1" };
+  const ANNOTATED = { "lifeboat.dev/cause": "ApiEviction", "lifeboat.dev/evacuation": "web-1" };
 
   test("Create, and again: one, of the lowest priority, that KubeVirt does not count as its own", async () => {
     const vmi = vmiFixture({ namespace: NAMESPACE, name: "created" });
@@ -43,7 +43,7 @@ describe("on migrations", () => {
     expect([await act(create), await act(create)]).toEqual(["Done", "Done"]);
     const { metadata, spec } = present(await find("lifeboat-created"));
     expect(metadata.labels).toMatchObject({ "app.kubernetes.io/managed-by": "lifeboat" });
-    expect(metadata.annotations).toEqual(TOLD);
+    expect(metadata.annotations).toEqual(ANNOTATED);
     expect(spec).toEqual({ vmiName: "created" });
   });
 
@@ -51,9 +51,9 @@ describe("on migrations", () => {
     const migration = await theirs("annotated", labelled("annotated"));
     const annotate = { verb: "AnnotateMigration", migration, cause: "ApiEviction", evacuation: "web-1" } as const;
     expect(await act({ ...annotate, migration: { ...migration, uid: "another" } })).toBe("Conflict");
-    expect(present(await find("of-annotated")).metadata.annotations ?? {}).not.toMatchObject(TOLD);
+    expect(present(await find("of-annotated")).metadata.annotations ?? {}).not.toMatchObject(ANNOTATED);
     expect([await act(annotate), await act(annotate)]).toEqual(["Done", "Done"]);
-    expect(present(await find("of-annotated")).metadata.annotations).toMatchObject(TOLD);
+    expect(present(await find("of-annotated")).metadata.annotations).toMatchObject(ANNOTATED);
     expect((await migrationOf("annotated")).cause).toBe("ApiEviction");
   });
 
@@ -80,9 +80,9 @@ describe("on migrations", () => {
   ])("List of a VMI: %s", async (_, name, labels, isFound) => {
     const metadata = { namespace: NAMESPACE, name: `list-${name.slice(0, 20)}`, labels };
     await world.client.create(kubevirt.migrations, { metadata, spec: { vmiName: name } });
-    const found = await migrationsOf([{ namespace: NAMESPACE, name }], cluster);
+    const found = await readMigrationsOf([{ namespace: NAMESPACE, name }], cluster);
     expect(found.map(({ vmiName }) => vmiName)).toEqual(isFound ? [name] : []);
-    expect(await migrationsOf([{ namespace: NAMESPACE, name: "other" }], cluster)).toEqual([]);
+    expect(await readMigrationsOf([{ namespace: NAMESPACE, name: "other" }], cluster)).toEqual([]);
   });
 
   // prettier-ignore
@@ -110,11 +110,11 @@ test("Event: told once for each occasion, however long the name", async () => {
   } as const;
   for (const occasion of ["1", "2", "1"]) expect(await act({ ...event, occasion })).toBe("Done");
   const { items } = await world.client.list(core.events, NAMESPACE);
-  const told = items.filter(({ involvedObject }) => involvedObject.name === name);
-  expect(told).toHaveLength(2);
+  const reported = items.filter(({ involvedObject }) => involvedObject.name === name);
+  expect(reported).toHaveLength(2);
   const firstTimestamp = NOW.toISOString().replace(".000", "");
-  expect(told[0]).toMatchObject({ type: "Warning", reason: "MigrationFailed", firstTimestamp, count: 1 });
-  expect(told[0]?.message).toHaveLength(1024);
+  expect(reported[0]).toMatchObject({ type: "Warning", reason: "MigrationFailed", firstTimestamp, count: 1 });
+  expect(reported[0]?.message).toHaveLength(1024);
 });
 
 async function launcherOf(name: string): Promise<LauncherFacts> {

@@ -7,9 +7,9 @@ import { NAMESPACE, startSandboxCluster } from "../../support/installed/worker.t
 import { MARK_SEEN, newborn, NOW, time } from "../../support/fixtures.ts";
 import { connectTo, present } from "../../support/client.ts";
 import {
-  activeEvacuations,
-  evacuationsFrom,
-  evacuationsOf,
+  readActiveEvacuations,
+  readEvacuationsFrom,
+  readEvacuationsOf,
   unfinishedEvacuations,
 } from "../../../shared/kube/requests.ts";
 import { createEvacuation } from "../../../shared/act/create.ts";
@@ -34,7 +34,7 @@ function planned(name: string, spec: Partial<EvacuationSpec> = {}): NewEvacuatio
   return { namespace: NAMESPACE, name, spec: { ...newborn().spec, ...spec } };
 }
 
-async function begun(name: string, spec: Partial<EvacuationSpec> = {}): Promise<EvacuationFacts> {
+async function started(name: string, spec: Partial<EvacuationSpec> = {}): Promise<EvacuationFacts> {
   const created = await createEvacuation(planned(name, spec), cluster);
   if (created === "Conflict") throw new Error(`${name} is there already`);
   return created;
@@ -45,7 +45,7 @@ async function write(evacuation: EvacuationFacts, status: Partial<EvacuationStat
   return await act({ verb: "WriteStatus", evacuation, status: whole }, acting);
 }
 
-async function look(name: string): Promise<EvacuationFacts> {
+async function readEvacuation(name: string): Promise<EvacuationFacts> {
   return present((await cluster.list("evacuations")).find((one) => one.name === name));
 }
 
@@ -53,9 +53,9 @@ describe("create", () => {
   test("says what is asked for and nothing of how it goes", async () => {
     const inherited = { attempts: 2, notBefore: time(40) };
     const spec = { cause: "Preemption", deadline: time(120), inherited } as const;
-    const created = await begun("whole", spec);
+    const created = await started("whole", spec);
     expect(created).toMatchObject({ ...planned("whole", spec), status: { attempts: 0, conditions: [] } });
-    expect(await look("whole")).toEqual(created);
+    expect(await readEvacuation("whole")).toEqual(created);
     const object = await stored("whole");
     expect(object?.metadata.labels).toEqual({ "app.kubernetes.io/managed-by": "lifeboat" });
     expect(object?.metadata).not.toHaveProperty("ownerReferences");
@@ -70,32 +70,32 @@ describe("create", () => {
     ["a-person-named-none",  { pod: undefined },               undefined,              {},                               false],
     ["moved",                {},                               { phase: "Moved" },     {},                               false],
   ])("where there is one of that name: %s", async (...[name, first, status, second, isJoined]) => {
-    const there = await begun(name, first);
+    const there = await started(name, first);
     if (status !== undefined) expect(await write(there, status)).toBe("Done");
     const found = await createEvacuation(planned(name, second), cluster);
-    expect(found).toEqual(isJoined ? await look(name) : "Conflict");
+    expect(found).toEqual(isJoined ? await readEvacuation(name) : "Conflict");
     expect(await act({ verb: "CreateEvacuation", evacuation: planned(name, second) }, acting)).toBe(
       isJoined ? "Done" : "Conflict",
     );
   });
 
   test("a name that one of another VM has taken keeps nobody waiting", async () => {
-    await begun("taken-1", { vmiName: "nobodys" });
-    const found = await begun("taken-1");
+    await started("taken-1", { vmiName: "nobodys" });
+    const found = await started("taken-1");
     expect([found.spec.vmiName, found.name]).toEqual([newborn().spec.vmiName, expect.stringMatching(/^taken-1-\w+$/)]);
   });
 
   test("where a mark began it: the first request that joins it says who asked; a later one is kept beside", async () => {
-    const found = await begun("found-marked", { requestedBy: "KubeVirt" });
+    const found = await started("found-marked", { requestedBy: "KubeVirt" });
     const named = await createEvacuation(planned("found-marked", { requestedBy: "jane" }), cluster);
     expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
     const joe = planned("found-marked", { requestedBy: "joe" });
     const both = { uid: found.uid, spec: { requestedBy: "jane" }, status: { requesters: ["joe"] } };
     expect(await createEvacuation(joe, cluster)).toMatchObject(both);
-    const before = await look("found-marked");
+    const before = await readEvacuation("found-marked");
     expect(before).toMatchObject(both);
     expect(await createEvacuation(joe, cluster)).toEqual(before);
-    expect(await look("found-marked")).toEqual(before);
+    expect(await readEvacuation("found-marked")).toEqual(before);
   });
 });
 
@@ -118,32 +118,32 @@ describe("write", () => {
       conditions: [MARK_SEEN],
     };
     const ended: EvacuationStatus = { ...status, phase: "Abandoned", completionTime: time(0) };
-    expect(await write(await begun("over"), ended)).toBe("Done");
-    expect((await look("over")).status).toEqual(ended);
-    expect(await write(await look("over"), status)).toBe("Conflict");
+    expect(await write(await started("over"), ended)).toBe("Done");
+    expect((await readEvacuation("over")).status).toEqual(ended);
+    expect(await write(await readEvacuation("over"), status)).toBe("Conflict");
   });
 
   test("nothing over what was written since, nor to one that is gone", async () => {
-    const seen = await begun("raced");
+    const seen = await started("raced");
     expect(await write(seen, { phase: "Pending" })).toBe("Done");
     expect(await write(seen, { phase: "Migrating" })).toBe("Conflict");
-    expect((await look("raced")).status.phase).toBe("Pending");
+    expect((await readEvacuation("raced")).status.phase).toBe("Pending");
     expect(await write({ ...seen, name: "nobodys" }, { phase: "Pending" })).toBe("Conflict");
   });
 });
 
 test("withdraw: asked for once or twice, while it goes on or has ended; not of one that is gone", async () => {
-  const evacuation = await begun("cancelled");
+  const evacuation = await started("cancelled");
   expect([await withdrawEvacuation(evacuation, cluster), await withdrawEvacuation(evacuation, cluster)]).toEqual([
     "Done",
     "Done",
   ]);
-  expect((await look("cancelled")).spec).toEqual({ ...evacuation.spec, intent: "Withdrawn" });
+  expect((await readEvacuation("cancelled")).spec).toEqual({ ...evacuation.spec, intent: "Withdrawn" });
   expect(await withdrawEvacuation({ ...evacuation, name: "nobodys" }, cluster)).toBe("Conflict");
 });
 
 test("delete: that one only, and again; also one that has not ended", async () => {
-  const evacuation = await begun("history");
+  const evacuation = await started("history");
   const remove = (uid: string) => act({ verb: "DeleteEvacuation", evacuation: { ...evacuation, uid } }, acting);
   const { uid } = evacuation;
   expect([await remove("another"), await remove(uid), await remove(uid)]).toEqual(["Conflict", "Done", "Done"]);
@@ -176,10 +176,10 @@ describe("list", () => {
   // prettier-ignore
   test.each<[string, () => Promise<readonly EvacuationFacts[]>, readonly string[]]>([
     ["all there are",                              () => cluster.list("evacuations"),         ALL],
-    ["those that have not ended, new ones too",    () => activeEvacuations(cluster),          ALL.filter((name) => !ENDED.includes(name))],
+    ["those that have not ended, new ones too",    () => readActiveEvacuations(cluster),          ALL.filter((name) => !ENDED.includes(name))],
     ["… and those that have something to take back", () => unfinishedEvacuations(cluster),    ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
-    ["of a VMI, ended ones too",                   () => evacuationsOf({ namespace: "lists", name: "a" }, cluster), ["a-moved", "a-new", "a-pending"]],
-    ["of a node, ended ones too",                  () => evacuationsFrom("node11", cluster), ["a-moved", "a-pending", "elsewhere"]],
+    ["of a VMI, ended ones too",                   () => readEvacuationsOf({ namespace: "lists", name: "a" }, cluster), ["a-moved", "a-new", "a-pending"]],
+    ["of a node, ended ones too",                  () => readEvacuationsFrom("node11", cluster), ["a-moved", "a-pending", "elsewhere"]],
   ])("%s", async (_, listing, names) => {
     const found = (await listing()).filter(({ namespace }) => namespace !== NAMESPACE);
     expect(found.map(({ name }) => name).toSorted()).toEqual(names);

@@ -11,7 +11,7 @@ import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import { list } from "../../support/cluster/one-vm.ts";
 import { MARK_SEEN, NOW, time, vmi } from "../../support/fixtures.ts";
 import { connectToOneVm } from "../../support/client.ts";
-import { activeEvacuations } from "../../../shared/kube/requests.ts";
+import { readActiveEvacuations } from "../../../shared/kube/requests.ts";
 
 const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };
 const SPEC = { virtualMachineInstance: { name: "web" }, cause: "Operator", intent: "Evacuate" };
@@ -67,7 +67,7 @@ describe("an Evacuation", () => {
       const odd: string[] = [];
       const items = [{ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }];
       const { cluster } = connectToOneVm({ "list evacuations": list(...items) }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
-      expect((await activeEvacuations(cluster)).map(({ name }) => name)).toEqual(["next"]);
+      expect((await readActiveEvacuations(cluster)).map(({ name }) => name)).toEqual(["next"]);
       expect(odd).toEqual([expect.stringMatching(new RegExp(`^evacuations: .+: ${field}`))]);
     });
   });

@@ -6,7 +6,7 @@ import { at, time, vmi } from "../../support/fixtures.ts";
 import { connectToOneVm } from "../../support/client.ts";
 
 const OURS = "node hook PreVMStop from plugin lifeboat-shield failed: failed to dial plugin lifeboat-shield";
-const told = (first?: string, last = first, message = OURS) => ({
+const reported = (first?: string, last = first, message = OURS) => ({
   message,
   firstTimestamp: first,
   lastTimestamp: last,
@@ -16,13 +16,13 @@ const span = (first: number, last: number) => ({ first: at(first).getTime(), las
 // prettier-ignore
 test.each<[string, unknown, unknown]>([
   ["none",                          [],                                                         undefined      ],
-  ["one",                           [told(time(-9))],                                           span(-9, -9)   ],
-  ["one that was repeated",         [told(time(-9), time(-1))],                                 span(-9, -1)   ],
-  ["several",                       [told(time(-9), time(-5)), told(time(-7), time(-2))],       span(-9, -2)   ],
-  ["another plugin's",              [told(time(-9), time(-1), "plugin other failed")],          undefined      ],
-  ["one of another failure",        [told(time(-9), time(-1), "connection refused")],           undefined      ],
-  ["without a time",                [told()],                                                   "Unknown"      ],
-  ["what is no Event, beside one",  [{ message: 7 }, told(time(-9))],                           span(-9, -9)   ],
+  ["one",                           [reported(time(-9))],                                           span(-9, -9)   ],
+  ["one that was repeated",         [reported(time(-9), time(-1))],                                 span(-9, -1)   ],
+  ["several",                       [reported(time(-9), time(-5)), reported(time(-7), time(-2))],       span(-9, -2)   ],
+  ["another plugin's",              [reported(time(-9), time(-1), "plugin other failed")],          undefined      ],
+  ["one of another failure",        [reported(time(-9), time(-1), "connection refused")],           undefined      ],
+  ["without a time",                [reported()],                                                   "Unknown"      ],
+  ["what is no Event, beside one",  [{ message: 7 }, reported(time(-9))],                           span(-9, -9)   ],
 ])("%s", async (_, items, expected) => {
   const { cluster, requests } = connectToOneVm({ "list events": json({ kind: "EventList", items }) }, () => undefined);
   expect(await readRefusal(vmi({ uid: "u" }), cluster)).toEqual(expected);

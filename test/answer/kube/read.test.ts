@@ -4,7 +4,7 @@ import type { Client } from "../../../shared/kube/client.ts";
 import { VMI_OBJECT, type Answers, list } from "../../support/cluster/one-vm.ts";
 import { type Behaviour, json, status, type HttpRequest } from "../../support/answers.ts";
 import { connectToOneVm } from "../../support/client.ts";
-import { evacuationsOf, migrationsOf } from "../../../shared/kube/requests.ts";
+import { readEvacuationsOf, readMigrationsOf } from "../../../shared/kube/requests.ts";
 
 let odd: string[] = [];
 let requests: readonly HttpRequest[] = [];
@@ -109,8 +109,8 @@ test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n",
       { namespace: "apps", name },
       { namespace: name, name: "web" },
     ]) {
-      expect(await evacuationsOf(key, cluster)).toEqual([]);
-      expect(await migrationsOf([key], cluster)).toEqual([]);
+      expect(await readEvacuationsOf(key, cluster)).toEqual([]);
+      expect(await readMigrationsOf([key], cluster)).toEqual([]);
     }
     expect(requests).toEqual([]);
   },

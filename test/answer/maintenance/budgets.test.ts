@@ -4,7 +4,7 @@ import { keptByBudgets } from "../../../shared/budget/refusal.ts";
 import { budget } from "../../support/fixtures.ts";
 import { verdictOf } from "../../support/maintenance/kernel.ts";
 import { foreignBudget, launcher } from "../../support/preflight/fixtures.ts";
-import { looks, phases, RESTART, stage, type Stage, statusOf, STOP, until } from "./finishing.ts";
+import { ticks, phases, RESTART, stage, type Stage, statusOf, STOP, until } from "./finishing.ts";
 
 const LABELS = { ...launcher("db").labels, app: "db" };
 
@@ -26,7 +26,7 @@ test.each([
 ])("a %s waits for the budget of the VM's owner, and says so before and meanwhile", async (what, spec) => {
   const on = guarded(spec);
   allow(on, 0);
-  await looks(on, 12);
+  await ticks(on, 12);
   expect([on.asked, phases(on)]).toEqual([[], []]);
   expect(verdictOf(on.fake)).toBe("WillBlock");
   expect(statusOf(on)).toMatchObject({
@@ -52,7 +52,7 @@ test("a restart that was refused once is not asked for again while the budget al
   await until(on, () => on.asked.length > 0);
   code = 202;
   allow(on, 0);
-  await looks(on, 12);
+  await ticks(on, 12);
   expect(on.asked).toEqual(["restart"]);
   expect(on.fake.evacuations.list()[0]?.status.message).toContain("PodDisruptionBudget owners allows no disruption");
   allow(on, 1);
@@ -64,7 +64,7 @@ test("a budget that becomes used up after the decision counts just before the re
   const on = guarded(RESTART, undefined, (stageOf) => isTaken && allow(stageOf, 0));
   allow(on, 1);
   await until(on, () => phases(on).length > 0);
-  await looks(on, 3);
+  await ticks(on, 3);
   expect([on.asked, phases(on)]).toEqual([[], ["Restarting"]]);
   isTaken = false;
   allow(on, 1);

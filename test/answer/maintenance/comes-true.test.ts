@@ -26,7 +26,7 @@ interface Asked {
   readonly whenBlocked: (typeof WHEN_BLOCKED)[number];
 }
 
-const LOOKS = 16;
+const PASSES = 16;
 
 /** Names of VMs whose guests have ended. */
 async function carriedOut({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
@@ -40,7 +40,7 @@ async function carriedOut({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
     ended.add(asked.name);
     return new Response("{}", { status: 202 });
   });
-  for (let look = 0; look < LOOKS && !(NODE_END_PHASES as readonly string[]).includes(phaseOf(fake)); look++) {
+  for (let pass = 0; pass < PASSES && !(NODE_END_PHASES as readonly string[]).includes(phaseOf(fake)); pass++) {
     await app.reconcile();
     await app.settle();
     kubevirt(fake, restarts, ({ evictionStrategy }) => evictionStrategy !== "External");

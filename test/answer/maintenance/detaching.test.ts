@@ -7,7 +7,7 @@ import { NODE } from "../../support/fixtures.ts";
 import { at } from "../../support/json.ts";
 import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher } from "../../support/preflight/fixtures.ts";
-import { KERNEL, looks, type Stage, statusOf } from "./finishing.ts";
+import { KERNEL, ticks, type Stage, statusOf } from "./finishing.ts";
 
 const WEB = { name: "web", vmi: {}, runStrategy: "Always" };
 const ATTACHMENT = { name: "csi-1" };
@@ -22,7 +22,7 @@ function attached(answer: (label: string) => unknown = () => undefined): Stage {
 /** Up to when no VM and no pod is left. */
 async function leave(on: Stage): Promise<void> {
   for (let i = 0; i < 20 && on.fake.vmis.list(({ nodeName }) => nodeName === NODE).length > 0; i++) {
-    await looks(on, 1);
+    await ticks(on, 1);
     kubevirt(on.fake);
   }
   on.fake.pods.delete(launcher("web"));
@@ -34,14 +34,14 @@ test("the node is drained when the volume is detached; nothing asks for volumes 
   const on = attached();
   await leave(on);
   expect(readsOf(on.fake)).toBe(0);
-  await looks(on, 2);
+  await ticks(on, 2);
   expect(statusOf(on)).toMatchObject({
     phase: "Evacuating",
     message: "no VM is left; volumes that are not detached yet: 1",
     conditions: expect.arrayContaining([expect.objectContaining({ type: "Drained", status: "False" })]),
   });
   on.fake.api.remove("volumeattachments", ATTACHMENT);
-  await looks(on, 2);
+  await ticks(on, 2);
   expect(statusOf(on)).toMatchObject({
     phase: "Evacuated",
     message: expect.not.stringContaining("volumes"),
@@ -53,9 +53,9 @@ test("the node is drained when the volume is detached; nothing asks for volumes 
 test("a volume that is never detached holds it for five minutes", async () => {
   const on = attached();
   await leave(on);
-  await looks(on, 5, 60);
+  await ticks(on, 5, 60);
   expect(phaseOf(on.fake)).toBe("Evacuating");
-  await looks(on, 2, 60);
+  await ticks(on, 2, 60);
   expect(statusOf(on)).toMatchObject({ phase: "Evacuated", message: expect.stringMatching(/volumeattachments\): 1$/) });
 });
 
@@ -64,7 +64,7 @@ test.each([403, 404])("without an answer but %i the maintenance ends, and says w
     label.includes("volumeattachments") ? new Response("{}", { status: code }) : undefined;
   const on = attached(refuse);
   await leave(on);
-  await looks(on, 2);
+  await ticks(on, 2);
   expect(statusOf(on)).toMatchObject({
     phase: "Evacuated",
     message: expect.stringContaining(`is not known: the API server`),

@@ -15,7 +15,7 @@ import {
   cordon,
   follow,
   isRunning,
-  looks,
+  ticks,
   pause,
   phases,
   returnedOf,
@@ -43,13 +43,13 @@ test.each<readonly [string, (on: Stage) => unknown]>([
     const on = stage(STOP, undefined, () => isThere);
     await until(on, () => on.asked.length > 0);
     change(on);
-    await looks(on, 12);
+    await ticks(on, 12);
     expect(phases(on)).toEqual(["Stopping"]);
     isThere = true;
     follow(on.fake);
     expect(isRunning(on)).toBe(false);
     if (phaseOf(on.fake) !== "Withdrawn" && phaseOf(on.fake) !== "Expired") withdraw(on);
-    await looks(on, 3);
+    await ticks(on, 3);
     expect(on.asked).toEqual(["stop", "start"]);
     expect(isRunning(on)).toBe(true);
   },
@@ -60,10 +60,10 @@ test("a start that fails is tried again; Returned waits for it", async () => {
   const on = stage(STOP, (what) => (what === "start" && isAway ? 500 : 202));
   await until(on, () => phaseOf(on.fake) === "Evacuated");
   uncordon(on);
-  await looks(on, 3, 61);
+  await ticks(on, 3, 61);
   expect([returnedOf(on).slice(0, 5), isRunning(on)]).toEqual(["False", false]);
   isAway = false;
-  await looks(on, 2, 61);
+  await ticks(on, 2, 61);
   expect([returnedOf(on), isRunning(on)]).toEqual(["True ", true]);
 });
 
@@ -72,12 +72,12 @@ test("a start that KubeVirt refuses is named, has an Event, and is tried again",
   const on = stage(STOP, (what) => (what === "start" ? code : 202));
   await until(on, () => phaseOf(on.fake) === "Evacuated");
   uncordon(on);
-  await looks(on, 3, 61);
+  await ticks(on, 3, 61);
   expect(returnedOf(on)).toContain("not started again yet: apps/db: KubeVirt refuses to start the VM");
-  const refusals = on.fake.story.filter(({ reason }) => reason === "StartRefused");
+  const refusals = on.fake.recordedEvents.filter(({ reason }) => reason === "StartRefused");
   expect(refusals.map(({ about }) => [at(about, "kind"), at(about, "name")])).toEqual([["VirtualMachine", "db"]]);
   code = 202;
-  await looks(on, 2, 61);
+  await ticks(on, 2, 61);
   expect([returnedOf(on), isRunning(on)]).toEqual(["True ", true]);
 });
 
@@ -85,11 +85,11 @@ test("a VM that its owner has started and stopped since stays off", async () => 
   const on = stage(STOP);
   await until(on, () => phaseOf(on.fake) === "Evacuated");
   runOn(on.fake, "node02");
-  await looks(on, 1);
+  await ticks(on, 1);
   on.fake.vmis.delete(DB);
-  await looks(on, 1);
+  await ticks(on, 1);
   uncordon(on);
-  await looks(on, 3, 61);
+  await ticks(on, 3, 61);
   expect([on.asked, isRunning(on), returnedOf(on)]).toEqual([["stop"], false, "True "]);
 });
 
@@ -102,11 +102,11 @@ test.each([
   await until(on, () => on.asked.length > 0);
   code = 202;
   change(on);
-  await looks(on, 15);
+  await ticks(on, 15);
   expect(on.asked).toEqual(["restart"]);
   if (what === "is paused") on.fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Running" } });
   else cordon(on);
-  await looks(on, 3);
+  await ticks(on, 3);
   expect(on.asked).toEqual(["restart", "restart"]);
 });
 
@@ -117,22 +117,22 @@ test("when another party uncordons the node in the middle, a VM that was stopped
   await until(on, () => on.fake.evacuations.list(isHeldOff).length === 1);
   expect(isRunning(on)).toBe(false);
   uncordon(on);
-  await looks(on, 3);
+  await ticks(on, 3);
   expect([phaseOf(on.fake), isRunning(on), on.asked]).toEqual(["Paused", true, ["stop", "start"]]);
 });
 
 test("a VM that its owner has restarted while the node was uncordoned has its minute again", async () => {
   const on = stage(RESTART);
-  await looks(on, 3);
+  await ticks(on, 3);
   uncordon(on);
-  await looks(on, 1, 61);
+  await ticks(on, 1, 61);
   turnOff(on.fake);
   runOn(on.fake, NODE);
   on.fake.pods.put(launcher("db", { uid: "again" }));
   cordon(on);
-  await looks(on, 4);
+  await ticks(on, 4);
   expect(on.asked).toEqual([]);
-  await looks(on, 3, 61);
+  await ticks(on, 3, 61);
   expect(on.asked).toContain("restart");
 });
 
@@ -148,14 +148,14 @@ test("a VM that was restarted and does not run again is named after five minutes
     return new Response("{}", { status: 202 });
   });
   const on = { fake, app, asked };
-  await looks(on, 8, 61);
+  await ticks(on, 8, 61);
   expect(statusOf(on)).toMatchObject({
     phase: "Blocked",
     blockers: [{ name: "a", reason: "NotRunningAgain" }, { name: "b" }],
   });
   expect(asked).toEqual(["a"]);
   withdraw(on);
-  await looks(on, 2);
+  await ticks(on, 2);
   expect([phaseOf(fake), phases(on), fake.nodes.get({ name: NODE })?.unschedulable]).toEqual([
     "Withdrawn",
     ["Withdrawn"],
@@ -170,7 +170,7 @@ test("when the time is over in the middle of a restart, the node is open again, 
     status: { stateChangeRequests: [{ action: "Stop" }, { action: "Start" }] },
   });
   on.fake.api.merge("nodeevacuations", KERNEL, { spec: { schedule: { notAfter: "2026-03-01T12:00:01Z" } } });
-  await looks(on, 9);
+  await ticks(on, 9);
   expect([phaseOf(on.fake), phases(on), on.fake.nodes.get({ name: NODE })?.unschedulable]).toEqual([
     "Expired",
     ["Restarting"],
@@ -179,6 +179,6 @@ test("when the time is over in the middle of a restart, the node is open again, 
   turnOff(on.fake);
   runOn(on.fake, NODE);
   on.fake.api.merge("virtualmachines", DB, { status: { stateChangeRequests: [] } });
-  await looks(on, 3);
+  await ticks(on, 3);
   expect([on.asked, phases(on)]).toEqual([["restart"], ["Restarted"]]);
 });

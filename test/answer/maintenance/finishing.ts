@@ -69,7 +69,7 @@ export const pause = ({ fake }: Stage) => fake.api.merge("nodeevacuations", KERN
 export const uncordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE));
 export const cordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE, { unschedulable: true }));
 
-export async function looks({ fake, app }: Stage, times: number, seconds = SOON): Promise<void> {
+export async function ticks({ fake, app }: Stage, times: number, seconds = SOON): Promise<void> {
   for (let i = 0; i < times; i++) {
     await app.reconcile();
     await app.settle();
@@ -79,7 +79,7 @@ export async function looks({ fake, app }: Stage, times: number, seconds = SOON)
 }
 
 export async function until(on: Stage, is: () => boolean): Promise<void> {
-  for (let i = 0; i < 20 && !is(); i++) await looks(on, 1);
+  for (let i = 0; i < 20 && !is(); i++) await ticks(on, 1);
   expect(is()).toBe(true);
 }
 

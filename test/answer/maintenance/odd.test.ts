@@ -6,7 +6,7 @@ import type { FakeCluster } from "../../support/cluster.ts";
 import { NODE, PINNED, pod } from "../../support/fixtures.ts";
 import { at, textOf } from "../../support/json.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
-import { look } from "./looks.ts";
+import { reconcileEvery } from "./reconcile-every.ts";
 
 const message = (fake: FakeCluster) =>
   textOf(at(fake.api.object("nodeevacuations", { name: "kernel" }), "status", "message"));
@@ -16,11 +16,11 @@ test("a node with a pod that cannot be understood is not empty, and the status s
   const { spec, ...odd } = podObject(pod({ namespace: "apps", name: "huge", uid: "huge" }));
   fake.api.put("pods", { ...odd, spec: { ...Object(spec), nodeName: NODE, tolerations: "odd" } });
   const app = openApp(fake);
-  await look(fake, app, 3);
+  await reconcileEvery(fake, app, 3);
   expect(phaseOf(fake)).toBe("Blocked");
   expect(message(fake)).toContain("apps/huge");
   fake.pods.delete({ namespace: "apps", name: "huge" });
-  await look(fake, app, 2);
+  await reconcileEvery(fake, app, 2);
   expect(phaseOf(fake)).toBe("Evacuated");
 });
 
@@ -32,7 +32,7 @@ test("while a budget cannot be understood, no guest ends: it may be the VM's", a
   const metadata = { namespace: "tenant", name: "odd", uid: "odd", resourceVersion: "1" };
   fake.api.put("poddisruptionbudgets", { metadata, spec: { selector: 7 }, status: {} });
   const app = openApp(fake);
-  await look(fake, app, 4);
+  await reconcileEvery(fake, app, 4);
   expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", undefined]]);
   expect(phaseOf(fake)).toBe("Blocked");
   expect(message(fake)).toContain("tenant/odd");

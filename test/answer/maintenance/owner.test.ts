@@ -5,7 +5,7 @@ import { openApp } from "../../support/app.ts";
 import { PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher } from "../../support/preflight/fixtures.ts";
-import { look } from "./looks.ts";
+import { reconcileEvery } from "./reconcile-every.ts";
 
 const DB = { namespace: "apps", name: "db" };
 const KERNEL = { name: "kernel" };
@@ -21,7 +21,7 @@ test.each(["stops", "deletes"])("who %s a VM that is being restarted is not wait
     else fake.api.remove("virtualmachines", DB);
     return new Response("{}", { status: 202 });
   });
-  await look(fake, app, 8);
+  await reconcileEvery(fake, app, 8);
   const ends = fake.evacuations.list().map(({ spec, status }) => `${spec.vmiName} ${status.phase}`);
   expect([phaseOf(fake), ...ends.toSorted()]).toEqual(["Evacuated", "db Withdrawn", "web Moved"]);
 });
@@ -37,7 +37,7 @@ test.each<[string, (fake: FakeCluster) => unknown]>([
     if (request?.subresource === "restart") asked.push(label);
     if (label === "patch evacuations/status" && phaseOf(fake) === "Evacuating") end(fake);
   });
-  await look(fake, app, 4);
+  await reconcileEvery(fake, app, 4);
   expect(phaseOf(fake)).not.toBe("Evacuating");
   expect(asked).toEqual([]);
 });
@@ -50,13 +50,13 @@ test("of a node full of VMs that cannot be restarted, one that can is", async ()
     ...twenty("Halted"),
     { name: "web", vmi: PINNED, runStrategy: "Always" },
   ]);
-  await look(fake, openApp(fake), 3);
+  await reconcileEvery(fake, openApp(fake), 3);
   expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", "Restart"]]);
 });
 
 test("of a node full of VMs that stay, one that its eviction ends goes", async () => {
   const none = { name: "web", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
   const fake = created({ forceShutdowns: true }, [...twenty("Always"), none]);
-  await look(fake, openApp(fake));
+  await reconcileEvery(fake, openApp(fake));
   expect(fake.evictions).toContain(launcher("web").name);
 });

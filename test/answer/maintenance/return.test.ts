@@ -4,13 +4,13 @@ import { openApp } from "../../support/app.ts";
 import { NODE } from "../../support/fixtures.ts";
 import { created } from "../../support/maintenance/kernel.ts";
 import { node as roomy } from "../../support/preflight/fixtures.ts";
-import { look } from "./looks.ts";
+import { reconcileEvery } from "./reconcile-every.ts";
 
 test("given a node of another hostname, when it is uncordoned, its VM returns to it", async () => {
   const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
   const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
   const app = openApp(fake);
-  await look(fake, app, 6);
+  await reconcileEvery(fake, app, 6);
   const labels = { "kubernetes.io/hostname": "host-1" };
   fake.nodes.put(roomy(NODE, { labels }));
   await app.reconcile();
@@ -32,7 +32,7 @@ test.each<readonly [what: string, here: object, there: object, returns: number]>
   const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
   const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
   const app = openApp(fake);
-  await look(fake, app, 6);
+  await reconcileEvery(fake, app, 6);
   fake.nodes.put(roomy(NODE, here), roomy("node02", there));
   await app.reconcile();
   expect(fake.api.objects("virtualmachineinstancemigrations")).toHaveLength(returns);

@@ -23,7 +23,7 @@ interface Stage {
   most: number;
 }
 
-async function looks(stage: Stage, times: number, isTakenBack = true): Promise<void> {
+async function ticks(stage: Stage, times: number, isTakenBack = true): Promise<void> {
   for (let i = 0; i < times; i++) {
     await Promise.all(stage.apps.map((app) => app.reconcile()));
     for (const app of stage.apps) await app.settle();
@@ -43,7 +43,7 @@ const LONG = 20;
 
 test.each([1, 3])("with %i processes, each node is emptied once, one after another", async (processes) => {
   const stage = stageOf({}, processes);
-  await looks(stage, LONG);
+  await ticks(stage, LONG);
   expect(rollingOf(stage.fake).status).toMatchObject({
     phase: "Completed",
     message: "nodes evacuated: 3 of 3",
@@ -61,30 +61,30 @@ test.each([1, 3])("with %i processes, each node is emptied once, one after anoth
 
 test("two nodes at a time, if two may be out of service", async () => {
   const stage = stageOf({ maxUnavailable: 2 }, 2);
-  await looks(stage, LONG);
+  await ticks(stage, LONG);
   expect([rollingOf(stage.fake).status.phase, stage.most]).toEqual(["Completed", 2]);
 });
 
 test("the next node waits until the one before is back", async () => {
   const stage = stageOf();
-  await looks(stage, 8, false);
+  await ticks(stage, 8, false);
   expect(phasesOf(stage.fake)).toEqual(["Evacuated", "Pending", "Pending"]);
   expect(rollingOf(stage.fake).status.message).toContain("waits until node-1 is schedulable and Ready again");
 });
 
 test("a pause of the whole keeps the node that is being emptied, too, from going on; a resume continues", async () => {
   const stage = stageOf();
-  const look = async () => {
+  const readPhases = async () => {
     await stage.apps[0]?.reconcile();
     stage.apps[0]?.pass(9);
   };
-  await look();
+  await readPhases();
   change(stage.fake, { progress: "Paused" });
-  await look();
+  await readPhases();
   // The NodeEvacuation itself is not changed.
   const said = evacuationsOf(stage.fake).map(({ spec, status }) => [spec.progress, status.phase]);
   expect(said).toEqual([["Running", "Paused"]]);
-  await looks(stage, 4);
+  await ticks(stage, 4);
   expect([rollingOf(stage.fake).status.phase, ...phasesOf(stage.fake)]).toEqual([
     "Paused",
     "Returned",
@@ -92,7 +92,7 @@ test("a pause of the whole keeps the node that is being emptied, too, from going
     "Pending",
   ]);
   change(stage.fake, { progress: "Running" });
-  await looks(stage, LONG);
+  await ticks(stage, LONG);
   expect(rollingOf(stage.fake).status.phase).toBe("Completed");
 });
 
@@ -102,7 +102,7 @@ test("withdrawn, its node is given back, and no other one starts", async () => {
   await stage.apps[0]?.reconcile();
   expect(cordoned(stage.fake)).toEqual(["node-1"]);
   change(stage.fake, { intent: "Withdrawn" });
-  await looks(stage, 3);
+  await ticks(stage, 3);
   expect([rollingOf(stage.fake).status.phase, ...phasesOf(stage.fake)]).toEqual([
     "Withdrawn",
     "Withdrawn",
@@ -114,11 +114,11 @@ test("withdrawn, its node is given back, and no other one starts", async () => {
 
 test("what happens has Events on the object and on the node", async () => {
   const stage = stageOf();
-  await looks(stage, LONG);
-  const told = stage.fake.story.map(
+  await ticks(stage, LONG);
+  const reported = stage.fake.recordedEvents.map(
     ({ about, reason }) => `${textOf(at(about, "kind"))} ${textOf(at(about, "name"))} ${reason}`,
   );
-  expect(told).toEqual(
+  expect(reported).toEqual(
     expect.arrayContaining([
       "RollingMaintenance weekend MaintenanceStarted",
       "Node node-1 MaintenanceStarted",
@@ -149,7 +149,7 @@ async function runDying(n: number, death: Death): Promise<{ readonly writes: num
   });
   const stage: Stage = { fake, apps: [app], most: 0 };
   for (let i = 0; i < LONG && rollingOf(fake).status.phase !== "Completed"; i++) {
-    await looks(stage, 1);
+    await ticks(stage, 1);
     isReborn = isDead;
   }
   return { writes, stage };

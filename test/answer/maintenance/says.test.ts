@@ -5,11 +5,11 @@ import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/re
 import { openApp } from "../../support/app.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher, plainPod } from "../../support/preflight/fixtures.ts";
-import { KERNEL, RESTART, looks, pause, runOn, stage, statusOf, until } from "./finishing.ts";
+import { KERNEL, RESTART, ticks, pause, runOn, stage, statusOf, until } from "./finishing.ts";
 
 test("what a person resumes continues at the next look of a tick, where nothing watches", async () => {
   const on = stage(RESTART);
-  await looks(on, 2);
+  await ticks(on, 2);
   pause(on);
   const reconcile = (work: typeof reconcileActive) => reconcileWithin(on.app.target, 10, work);
   expect([(await reconcile(reconcileActive)).isUnderWay, phaseOf(on.fake)]).toEqual([true, "Paused"]);
@@ -44,9 +44,9 @@ test.each([
   fake.pods.put(cart);
   fake.evictionAnswers.set("cart", { code, message });
   const on = { fake, app: openApp(fake), asked: [] };
-  await looks(on, 2);
+  await ticks(on, 2);
   expect(statusOf(on)).toMatchObject({ phase: "Evacuating", blockers: [{ name: "cart", reason: "EvictionRefused" }] });
-  await looks(on, 8);
+  await ticks(on, 8);
   expect(phaseOf(fake)).toBe("Blocked");
   fake.evictionAnswers.clear();
   await until(on, () => phaseOf(fake) === "Evacuated");

@@ -5,7 +5,7 @@ import { openApp } from "../../support/app.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher, node as roomy } from "../../support/preflight/fixtures.ts";
-import { look } from "./looks.ts";
+import { reconcileEvery } from "./reconcile-every.ts";
 
 const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };
 /** Seconds between two looks while a stop is in progress. */
@@ -20,9 +20,9 @@ function turnOff(fake: FakeCluster, name = "db"): void {
 
 /** Looks until a stop is asked for, then withdraws the NodeEvacuation and looks again. */
 async function withdrawnOnceAsked(fake: FakeCluster, app: ReturnType<typeof openApp>, asked: readonly unknown[]) {
-  for (let i = 0; i < 12 && asked.length === 0; i++) await look(fake, app, 1, SOON);
+  for (let i = 0; i < 12 && asked.length === 0; i++) await reconcileEvery(fake, app, 1, SOON);
   fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
-  await look(fake, app, 1, SOON);
+  await reconcileEvery(fake, app, 1, SOON);
 }
 
 test.each(["later", "while it is being withdrawn"])(
@@ -42,7 +42,7 @@ test.each(["later", "while it is being withdrawn"])(
     await withdrawnOnceAsked(fake, app, asked);
     expect(phaseOf(fake)).toBe("Withdrawn");
     if (when === "later") turnOff(fake);
-    await look(fake, app, 1, SOON);
+    await reconcileEvery(fake, app, 1, SOON);
     expect(asked).toEqual(["stop", "start"]);
   },
 );
@@ -60,7 +60,7 @@ test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
       return new Response("{}", { status: request.subresource === "start" && request.name === "a" ? 500 : 202 });
     });
     const isWithdrawn = how === "is withdrawn";
-    await look(fake, app, isWithdrawn ? 2 : 8);
+    await reconcileEvery(fake, app, isWithdrawn ? 2 : 8);
     fake.api.merge("virtualmachines", { namespace: "apps", name: "b" }, { spec: { runStrategy: "Manual" } });
     if (isWithdrawn) fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
     else fake.nodes.put(roomy(NODE));
@@ -86,9 +86,9 @@ test("a start is asked for only when the stop is over: KubeVirt would forget it"
   await withdrawnOnceAsked(fake, app, asked);
   fake.pods.delete(launcher("db"));
   fake.vmis.delete(DB);
-  await look(fake, app, 1, SOON);
+  await reconcileEvery(fake, app, 1, SOON);
   expect(asked).toEqual(["stop"]);
   fake.api.merge("virtualmachines", DB, { status: { stateChangeRequests: [] } });
-  await look(fake, app, 1, SOON);
+  await reconcileEvery(fake, app, 1, SOON);
   expect(asked).toEqual(["stop", "start"]);
 });

@@ -17,7 +17,7 @@ const bindings: Resource = {
 
 /** Group, resource, verb. */
 type Rights = readonly string[];
-const LOOK: Rights = [
+const MAY_VIEW: Rights = [
   "lifeboat.dev evacuations list",
   "lifeboat.dev nodeevacuations list",
   " nodes list",
@@ -76,12 +76,12 @@ function visitor(token = lifeboats) {
 
 describe("a service account's token", () => {
   test("of one who may list what the pages show", async () => {
-    const answer = await visitor().post("/signin", { token: await tokenOf(NAMESPACE, await account(LOOK)) });
+    const answer = await visitor().post("/signin", { token: await tokenOf(NAMESPACE, await account(MAY_VIEW)) });
     expect(answer.code).toBe(303);
   });
 
-  test.each(LOOK)("of one who may list all that but %s", async (missing) => {
-    const name = await account(LOOK.filter((right) => right !== missing));
+  test.each(MAY_VIEW)("of one who may list all that but %s", async (missing) => {
+    const name = await account(MAY_VIEW.filter((right) => right !== missing));
     const answer = await visitor().post("/signin", { token: await tokenOf(NAMESPACE, name) });
     expect(answer.code).toBe(403);
     expect(words(answer.text)).toContain(`system:serviceaccount:default:${name}`);
@@ -98,8 +98,8 @@ describe("a service account's token", () => {
 
   // prettier-ignore
   test.each<readonly [string, () => Promise<string>]>([
-    ["for another audience",                     async () => tokenOf(NAMESPACE, await account(LOOK), { audiences: ["vault"] })],
-    ["changed",                                  async () => withAnotherSignature(await tokenOf(NAMESPACE, await account(LOOK)))],
+    ["for another audience",                     async () => tokenOf(NAMESPACE, await account(MAY_VIEW), { audiences: ["vault"] })],
+    ["changed",                                  async () => withAnotherSignature(await tokenOf(NAMESPACE, await account(MAY_VIEW)))],
     ["of no account",                            async () => "a.b.c"],
   ])("%s does not open", async (_, token) => {
     expect((await visitor().post("/signin", { token: await token() })).code).toBe(401);

@@ -18,7 +18,7 @@ const PAGES = {
 type View = keyof typeof PAGES;
 
 /** Beside a quiet cluster: of one alone there is no page of a fleet. */
-async function look(view: View, scene: Scene): Promise<string> {
+async function textOf(view: View, scene: Scene): Promise<string> {
   const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() });
   const answer = await there.get(PAGES[view]);
   expect(answer.code).toBe(200);
@@ -117,7 +117,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
 ];
 
 test.each(SAID)("%s: %s", async (view, _, scene, says) => {
-  expect(words(await look(view, scene))).toContain(says);
+  expect(words(await textOf(view, scene))).toContain(says);
 });
 
 // prettier-ignore
@@ -136,13 +136,13 @@ const HIDDEN: readonly (readonly [view: View, what: string, scene: Scene, hidden
 test("a node that is being emptied has one progress bar on each page", async () => {
   const scene = { ...DRAIN, nodeEvacuation: RUNNING };
   for (const view of ["cluster", "node"] as const) {
-    const bars = [...(await look(view, scene)).matchAll(/<progress /g)];
+    const bars = [...(await textOf(view, scene)).matchAll(/<progress /g)];
     expect([view, bars.length]).toEqual([view, 1]);
   }
 });
 
 test("a bar says its times in words, and the row of a node that waits has a plan alone", async () => {
-  const svgs = [...(await look("rolling", { rolling: WEEKEND })).matchAll(/<svg[^]*?<\/svg>/g)].map(([svg]) => svg);
+  const svgs = [...(await textOf("rolling", { rolling: WEEKEND })).matchAll(/<svg[^]*?<\/svg>/g)].map(([svg]) => svg);
   expect(svgs.map((svg) => [svg.includes('class="planned"'), svg.includes('class="actual"')])).toEqual([
     [true, true],
     [true, true],
@@ -151,7 +151,7 @@ test("a bar says its times in words, and the row of a node that waits has a plan
 });
 
 test.each(HIDDEN)("%s: nothing is said of %s", async (view, _, scene, hidden) => {
-  expect(words(await look(view, scene))).not.toContain(hidden);
+  expect(words(await textOf(view, scene))).not.toContain(hidden);
 });
 
 // prettier-ignore
@@ -184,7 +184,7 @@ const commandsOf = (main: string) =>
 test.each(COMMANDS)(
   "%s: the commands to copy while %s; the page itself has no form for any of it",
   async (view, _, scene, commands) => {
-    const main = await look(view, scene);
+    const main = await textOf(view, scene);
     expect(commandsOf(main)).toEqual(commands);
     expect(main).not.toContain("<form");
   },

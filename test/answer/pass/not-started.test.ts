@@ -34,7 +34,7 @@ test("given a policy that refuses a migration, the Evacuation and its Event say 
   await app.reconcile();
   await app.settle();
   expect(messageOf(fake)).toContain(`the migration was refused when it was created: ${RULING}`);
-  expect(fake.story.find(({ reason }) => reason === "MigrationRefused")?.message).toContain(RULING);
+  expect(fake.recordedEvents.find(({ reason }) => reason === "MigrationRefused")?.message).toContain(RULING);
 });
 
 // prettier-ignore

@@ -130,8 +130,8 @@ test.each([
   fake.pods.put(ending);
   fake.nodes.put(node({ pressures: ["DiskPressure"] }));
   const requests = [{ kind: "EndingPod", namespace: ending.namespace, name: ending.name, by: "Killing" }] as const;
-  const told = { requests, pods: [ending], vmis: [vmi()], evacuations: [], nodes: [] };
-  const { signals, pressured } = await readPressure(told, observer(fake));
+  const reported = { requests, pods: [ending], vmis: [vmi()], evacuations: [], nodes: [] };
+  const { signals, pressured } = await readPressure(reported, observer(fake));
   const said = { reason: "Killing", node: expect.objectContaining({ name: NODE, pressures: ["DiskPressure"] }) };
   expect(signals).toEqual(Array(count).fill(expect.objectContaining(said)));
   expect(pressured.map((one) => one.node.name)).toEqual([NODE]);

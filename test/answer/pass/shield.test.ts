@@ -9,7 +9,7 @@ import { connectTo } from "../../support/client.ts";
 import { at, migration, NODE, node, NOW, pod, settings, time, vmi, VMI_UID } from "../../support/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
-const PRESSED = node({ pressures: ["MemoryPressure"] });
+const PRESSURED = node({ pressures: ["MemoryPressure"] });
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 const OFF = { shield: { ...SHIELD, maxPodGracePeriodSeconds: 0 } };
 /** min(300 + 15, 600) - 90 - 75 */
@@ -17,7 +17,7 @@ const HOLD = 150;
 const until = (seconds: number) => String(at(seconds).getTime() / 1000);
 
 /** A VM on a node; nothing but the shield acts. */
-function given(shield?: string, of = PRESSED): FakeCluster {
+function given(shield?: string, of = PRESSURED): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(of);
   fake.vmis.put(vmi({ graceSeconds: 300, ...(shield !== undefined && { shield }) }));
@@ -33,11 +33,11 @@ function depsOf(fake: FakeCluster, more: Parameters<typeof settings>[0] = {}, be
 }
 
 const shieldOf = (fake: FakeCluster) => fake.vmis.get(WEB)?.shield;
-const told = (deps: Deps) => reconcileRequested([{ kind: "Node", name: NODE }], deps);
+const reported = (deps: Deps) => reconcileRequested([{ kind: "Node", name: NODE }], deps);
 
 // prettier-ignore
 test.each<[string, FakeCluster, (deps: Deps) => Promise<unknown>, Parameters<typeof settings>[0], string | undefined]>([
-  ["comes under pressure, an event tells: covered",     given(),                     told,            {},  until(HOLD)],
+  ["comes under pressure, an event tells: covered",     given(),                     reported,            {},  until(HOLD)],
   ["comes under pressure, the full scan: covered",      given(),                     reconcileAll,    {},  until(HOLD)],
   ["is under pressure no more, the next tick: let go",  given(until(HOLD), node()),  reconcileActive, {},  undefined],
   ["is not shielded any more, the full scan: let go",   given(until(HOLD)),          reconcileAll,    OFF, undefined],

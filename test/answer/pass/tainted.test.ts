@@ -39,7 +39,7 @@ async function tick(fake: FakeCluster, stores?: Stores, refuse: (label: string) 
   return requests.filter((label) => /^(list (nodes|pods|virtualmachineinstances)|get validatingadmission)/.test(label));
 }
 
-const begun = (fake: FakeCluster) => fake.evacuations.list().map(({ spec }) => spec.cause);
+const started = (fake: FakeCluster) => fake.evacuations.list().map(({ spec }) => spec.cause);
 
 describe("the gate is off", () => {
   // prettier-ignore
@@ -50,7 +50,7 @@ describe("the gate is off", () => {
     ["no node has a taint",                           given(false, { tainted: false }),   /^$/,                    1],
   ])("%s", async (_, fake, refused, left) => {
     await tick(fake, undefined, (label) => refused.test(label));
-    expect([fake.pods.list().length, begun(fake)]).toEqual([left, []]);
+    expect([fake.pods.list().length, started(fake)]).toEqual([left, []]);
   });
 
   test("as the tick finds it, though another look has just read it as on", async () => {
@@ -74,7 +74,7 @@ describe("in the cluster, where nodes and pods are watched", () => {
       "list nodes",
       `list pods kubevirt.io=virt-launcher spec.nodeName=${NODE}`,
     ]);
-    expect(begun(fake)).toEqual(["NoExecuteTaint"]);
+    expect(started(fake)).toEqual(["NoExecuteTaint"]);
   });
 
   test("nothing is read as long as the watches show nothing to do", async () => {
@@ -90,7 +90,7 @@ describe("in the cluster, where nodes and pods are watched", () => {
       fake,
       storesOf(fake, () => shown.api.snapshot(), false),
     );
-    expect(begun(fake)).toEqual(["NoExecuteTaint"]);
+    expect(started(fake)).toEqual(["NoExecuteTaint"]);
   });
 
   test("what an old watch shows begins nothing", async () => {
@@ -99,6 +99,6 @@ describe("in the cluster, where nodes and pods are watched", () => {
       fake,
       storesOf(fake, () => shown.api.snapshot()),
     );
-    expect(begun(fake)).toEqual([]);
+    expect(started(fake)).toEqual([]);
   });
 });

@@ -50,7 +50,7 @@ test("the image does its work with the permissions of its manifests, and ends on
   expect((await probe("/else")).status).toBe(404);
 
   await stage.preempt(launcher);
-  await soon(() => expect(stage.told()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
+  await soon(() => expect(stage.reported()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
   expect(server.requests.map(({ path }) => path)).toEqual(["/clusters/sandbox/events"]);
   const metrics = async () => (await probe("/metrics")).text();
   await expect.poll(metrics).toContain('deliveries_total{lane="urgent",result="accepted"} 1\n');

@@ -19,7 +19,7 @@ const disrupted = (name: string) => `pod.disrupted vms/virt-launcher-${name}`;
 const untilTold = (...expected: readonly string[]) =>
   soon(() => {
     stage.clock.advance(100);
-    expect(stage.told().toSorted()).toEqual(expected.toSorted());
+    expect(stage.reported().toSorted()).toEqual(expected.toSorted());
   });
 
 test("given launcher pods, when they are preempted or end on their node, each is reported, but none that was deleted", async () => {
@@ -67,8 +67,8 @@ test("VMIs and tainted nodes are reported, and Evacuations of people, but nothin
     metadata: { namespace: NAMESPACE, name: "by-hand" },
     spec,
   });
-  const told = ["vmi.changed vms/web-1", "node.changed node01", "evacuation.changed vms/web-1"];
-  await untilTold(...told);
+  const reported = ["vmi.changed vms/web-1", "node.changed node01", "evacuation.changed vms/web-1"];
+  await untilTold(...reported);
   const write = (phase: string) =>
     stage.client.patch(
       evacuations,
@@ -78,11 +78,11 @@ test("VMIs and tainted nodes are reported, and Evacuations of people, but nothin
     );
   await write("Pending");
   await stage.client.patch(evacuations, metadata, { type: "merge", body: { spec: { intent: "Withdrawn" } } });
-  await untilTold(...told, "evacuation.changed vms/web-1");
+  await untilTold(...reported, "evacuation.changed vms/web-1");
   await write("Withdrawn");
   await stage.client.delete(evacuations, metadata);
   await stage.createVmi("web-2");
-  await untilTold(...told, "evacuation.changed vms/web-1", "vmi.changed vms/web-2");
+  await untilTold(...reported, "evacuation.changed vms/web-1", "vmi.changed vms/web-2");
 });
 
 test("when the relay starts, what is already so is reported", async () => {

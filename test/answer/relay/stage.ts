@@ -112,7 +112,7 @@ export async function startStage() {
       return client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
     },
     /** `pod.disrupted vms/virt-launcher-a`: of all that the Worker has taken. */
-    told: (): readonly string[] =>
+    reported: (): readonly string[] =>
       worker.taken.map(({ type, subject }) => `${type.replace(/^dev\.lifeboat\.|\.v1$/g, "")} ${subject}`),
     async stopRelays(): Promise<void> {
       for (const relay of relays.splice(0)) await relay.stop();

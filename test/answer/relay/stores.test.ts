@@ -41,11 +41,11 @@ test("a replica that is not the leader acts ten seconds later, but at once on a 
   await stage.createVmi("web");
   await soon(() => expect(stores.virtualmachineinstances.get(WEB)).toBeDefined());
   await stage.preempt(pod);
-  await soon(() => expect(stage.told()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
+  await soon(() => expect(stage.reported()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
   stage.clock.advance(10_000);
   await soon(() => {
     stage.clock.advance(100);
-    expect(stage.told()).toContain("vmi.changed vms/web");
+    expect(stage.reported()).toContain("vmi.changed vms/web");
   });
 });
 

@@ -168,16 +168,16 @@ describe("a node", () => {
     { key: "example.com/gpu", effect: "NoSchedule" },
   ] as const;
   const tainted = node({ taints });
-  const pressed = node({ pressures: ["MemoryPressure"] });
+  const pressured = node({ pressures: ["MemoryPressure"] });
 
   // prettier-ignore
   changes(NODES, [
     ["appears, well",             NONE,    node(),                                 false],
     ["appears, tainted",          NONE,    tainted,                                REPORTED],
-    ["appears, under pressure",   NONE,    pressed,                                REPORTED],
+    ["appears, under pressure",   NONE,    pressured,                                REPORTED],
     ["is tainted",                node(),  tainted,                                REPORTED],
     ["has its taints reordered",  tainted, node({ taints: taints.toReversed() }),  false],
-    ["gets short of memory",      node(),  pressed,                                REPORTED],
+    ["gets short of memory",      node(),  pressured,                                REPORTED],
     ["is not ready",              node(),  node({ ready: false }),                 REPORTED],
     ["goes",                      node(),  NONE,                                   REPORTED],
     ["is cordoned",               node(),  node({ unschedulable: true }),          false],

@@ -22,9 +22,9 @@ const WRITABLE = [PATH.pods, PATH.vmis, PATH.migrations, PATH.budgets];
 /** Their VMs run on the node of the others. Marks and disruptions are the control plane's. */
 const theirVm = vms.vm.map((vm): vms.Vm => {
   const running = { phase: "Running", node: NODE, isThere: true, deleting: false, launcherIs: "Listed" } as const;
-  const untold = { mark: undefined, state: undefined, evacuations: [] };
+  const unreported = { mark: undefined, state: undefined, evacuations: [] };
   const launcher = { ...vm.launcher, disruption: undefined };
-  return { ...vm, ...running, ...untold, launcher, hotplug: vm.hotplug && launcher };
+  return { ...vm, ...running, ...unreported, launcher, hotplug: vm.hotplug && launcher };
 });
 
 const anyForgery = fc
@@ -68,7 +68,7 @@ function worldOf(fake: FakeCluster, namespace: string) {
 }
 
 /** After an eviction of one of the others' VMs, and a full scan. */
-async function look(fake: FakeCluster) {
+async function stateOf(fake: FakeCluster) {
   const app = openApp(fake);
   const { body } = await app.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));
   await app.settle();
@@ -90,8 +90,8 @@ test("given anything that a tenant writes, it changes nothing for the VMs of oth
   const holds = fc.asyncProperty(clusterOf(vms.vm, anySpec), anyForgery, async ({ collections }, forgery) => {
     const alone = clusterWith(collections);
     const before = worldOf(alone, NAMESPACE);
-    const expected = await look(alone);
-    expect(await look(clusterWith(collections, forgery))).toEqual(expected);
+    const expected = await stateOf(alone);
+    expect(await stateOf(clusterWith(collections, forgery))).toEqual(expected);
     if (expected.world.join("\n") !== before.join("\n")) changed += 1;
   });
   await fc.assert(holds, RUNS);

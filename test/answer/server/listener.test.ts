@@ -51,15 +51,15 @@ test("a caller that has shown no token keeps no connection", async () => {
 
 test("it ends when what was begun is answered, and what goes on after an answer has ended", async () => {
   const [held, after] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const { listener, ask } = await open(async (_, context) => {
-    begun.resolve();
+    started.resolve();
     await held.promise;
     context.waitUntil(after.promise);
     return new Response("ok");
   });
   const answer = ask();
-  await begun.promise;
+  await started.promise;
   let isClosed = false;
   const closed = listener.close(systemClock).then(() => (isClosed = true));
   held.resolve();

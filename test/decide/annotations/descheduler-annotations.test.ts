@@ -100,7 +100,7 @@ function young(seconds: number, tweak: Partial<LauncherFacts> = {}): LauncherFac
   return launcher({ createdAt: at(-seconds).getTime(), ...tweak });
 }
 
-function begun(seconds: number): readonly EvacuationFacts[] {
+function started(seconds: number): readonly EvacuationFacts[] {
   return [evacuation({ createdAt: at(-seconds).getTime() })];
 }
 
@@ -114,10 +114,10 @@ describe("KubeVirt is left its time", () => {
     ["a pod of 59 s",                            vmi(),    [],          young(59),                  {}],
     ["a pod of 60 s",                            vmi(),    [],          young(60),                  ASKED],
     ["a pod from the far future",                vmi(),    [],          young(-999),                ASKED],
-    ["an evacuation of 1 s",                     marked(), begun(1),    old,                        {}],
-    ["an evacuation of 60 s",                    marked(), begun(60),   old,                        going],
+    ["an evacuation of 1 s",                     marked(), started(1),    old,                        {}],
+    ["an evacuation of 60 s",                    marked(), started(60),   old,                        going],
     ["a mark after an evacuation that ended",    marked(), ended,       old,                        going],
-    ["an old pod, an evacuation of 1 s",         marked(), begun(1),    launcher(),                 ASKED],
+    ["an old pod, an evacuation of 1 s",         marked(), started(1),    launcher(),                 ASKED],
   ])("%s", (...[, subject, evacuations, pod, added]) => {
     const patient = annotating(60);
     const found = annotations({ vmis: [subject], evacuations, launchers: [pod], settings: patient });

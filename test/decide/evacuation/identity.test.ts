@@ -81,7 +81,7 @@ describe("the rest of an evacuation that ended without a move", () => {
 
 const beginning = { cause: "ApiEviction", requestedBy: "admin" } as const;
 
-function begun(subject: VmiFacts, evacuations: readonly EvacuationFacts[] = []) {
+function started(subject: VmiFacts, evacuations: readonly EvacuationFacts[] = []) {
   return newEvacuation(subject, beginning, { evacuations, now: NOW });
 }
 
@@ -97,7 +97,7 @@ describe("a new one", () => {
   const hash = hash8(POD_UID);
 
   test("says who asks, why, and which pod", () => {
-    expect(begun(vmi())).toEqual({
+    expect(started(vmi())).toEqual({
       namespace: "apps",
       name: `web-${hash}-1`,
       spec: { vmiName: "web", ...beginning, intent: "Evacuate", pod: { uid: POD_UID } },
@@ -112,10 +112,10 @@ describe("a new one", () => {
   test.each([
     ["… whatever is removed in between",     [called(`web-${hash}-9`)],                           `web-${hash}-10`],
     ["names of people do not count",         [called("web-7"), called(`x-web-${hash}-7`), called(`web-${hash}-x`), called(`web-${hash}-07`)], `web-${hash}-1`],
-  ])("its name counts up: %s", (_, before, expected) => expect(begun(vmi(), before).name).toBe(expected));
+  ])("its name counts up: %s", (_, before, expected) => expect(started(vmi(), before).name).toBe(expected));
 
   test("… where KubeVirt lists no pod, by VMI and node", () => {
-    const { name, spec } = begun(vmi({ activePods: {} }));
+    const { name, spec } = started(vmi({ activePods: {} }));
     expect(name).toBe(`web-${hash8("vmi-uid/node01")}-1`);
     expect(spec.pod).toBeUndefined();
   });
@@ -123,18 +123,18 @@ describe("a new one", () => {
   test("… of 63 characters at most, cut not behind a dot or dash, and still counting", () => {
     const long = vmi({ name: `${"a".repeat(50)}.-${"b".repeat(200)}` });
     const ninth = endedEvacuation("Moved", { name: `${"a".repeat(50)}-${hash}-9`, spec: { vmiName: long.name } });
-    expect(begun(long).name).toBe(`${"a".repeat(50)}-${hash}-1`);
-    expect(begun(long, [ninth]).name).toBe(`${"a".repeat(50)}-${hash}-10`);
-    expect(begun(vmi({ name: "b".repeat(200) })).name).toHaveLength(63);
+    expect(started(long).name).toBe(`${"a".repeat(50)}-${hash}-1`);
+    expect(started(long, [ninth]).name).toBe(`${"a".repeat(50)}-${hash}-10`);
+    expect(started(vmi({ name: "b".repeat(200) })).name).toHaveLength(63);
   });
 
   test("inherits attempts and back-off of one that rests, and nothing of one that does not", () => {
-    expect(begun(vmi(), [givenUpAfter(5)]).spec.inherited).toEqual({ attempts: 5, notBefore: time(99) });
+    expect(started(vmi(), [givenUpAfter(5)]).spec.inherited).toEqual({ attempts: 5, notBefore: time(99) });
     // No more attempts than an Evacuation can say.
-    expect(begun(vmi(), [givenUpAfter(1003)]).spec.inherited?.attempts).toBe(1000);
+    expect(started(vmi(), [givenUpAfter(1003)]).spec.inherited?.attempts).toBe(1000);
     const over = { evacuations: [givenUpAfter(5)], now: at(99) };
     expect(newEvacuation(vmi(), beginning, over).spec.inherited).toBeUndefined();
-    expect(begun(elsewhere, [givenUpAfter(5)]).spec.inherited).toBeUndefined();
+    expect(started(elsewhere, [givenUpAfter(5)]).spec.inherited).toBeUndefined();
     // A person wants it tried now.
     const before = { evacuations: [givenUpAfter(5)], now: NOW };
     expect(newEvacuation(vmi(), { cause: "Operator", requestedBy: "jane" }, before).spec.inherited).toBeUndefined();

@@ -30,8 +30,8 @@ describe("the end of one whose migration goes on", () => {
   ])("%s", (_, subject, tweak, [message, name]) => {
     const status = statusAfter(subject, tweak);
     expect([status.message, status.migration?.name]).toEqual([message, name]);
-    const [told] = only("Event", planned(subject, tweak));
-    expect(told?.message).toContain(message);
+    const [reported] = only("Event", planned(subject, tweak));
+    expect(reported?.message).toContain(message);
   });
 });
 

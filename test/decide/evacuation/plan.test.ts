@@ -1,6 +1,6 @@
 /** Evacuations that begin without a request, what one that has ended takes back, and how long it stays. */
 import { describe, expect, test } from "vitest";
-import { planBeginnings, planHistory, planEvacuations } from "../../../shared/evacuation/plan.ts";
+import { planNewEvacuations, planHistory, planEvacuations } from "../../../shared/evacuation/plan.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import {
   endedEvacuation,
@@ -24,8 +24,8 @@ const resting = endedEvacuation("Abandoned", {
   status: { attempts: 5, nextAttemptTime: time(9) },
 });
 
-function begun(tweak: Partial<Around>) {
-  const { chains } = planBeginnings(world(tweak));
+function started(tweak: Partial<Around>) {
+  const { chains } = planNewEvacuations(world(tweak));
   return only("CreateEvacuation", chains.flat())[0]?.evacuation.spec;
 }
 
@@ -51,12 +51,12 @@ const rows: readonly (readonly [what: string, Partial<Around>, expected: string]
 
 describe("begun without a request", () => {
   test.each(rows)("%s: %s", (_, tweak, expected) => {
-    const spec = begun(tweak);
+    const spec = started(tweak);
     expect(spec === undefined ? "-" : `${spec.cause} by ${spec.requestedBy}`).toBe(expected);
   });
 
   test("it is told, and one that follows inherits attempts and back-off", () => {
-    const [chain = []] = planBeginnings(world({ evacuations: [resting] })).chains;
+    const [chain = []] = planNewEvacuations(world({ evacuations: [resting] })).chains;
     const inherited = { attempts: 5, notBefore: time(9) };
     expect(only("CreateEvacuation", chain)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
     expect(only("Event", chain)).toMatchObject([{ reason: "EvacuationAdopted", type: "Normal" }]);
@@ -72,7 +72,7 @@ describe("a mark for a node that the VM has left", () => {
     ["… at the end of one that goes on",         { vmis: [late], evacuations: [newborn()] },                         []],
     ["… is left on a VM that is being deleted",  { vmis: [{ ...late, deleting: true }] },                            []],
   ])("%s", (_, tweak, expected) => {
-    expect(planBeginnings(world(tweak)).chains.flat().map(({ verb }) => verb)).toEqual(expected);
+    expect(planNewEvacuations(world(tweak)).chains.flat().map(({ verb }) => verb)).toEqual(expected);
   });
 });
 

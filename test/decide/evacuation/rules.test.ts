@@ -33,7 +33,7 @@ const unseenLong = evacuation({ status: { conditions: [] } });
 const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
 const byDrainTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { conditions: [] } });
 const byTaint = disrupted("NoExecuteTaint", 60);
-const begunBefore = (seconds: number) => {
+const startedBefore = (seconds: number) => {
   return { ...byTaint, createdAt: at(-seconds).getTime(), status: { ...byTaint.status, conditions: [] } };
 };
 const byHand = evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } });
@@ -108,10 +108,10 @@ const rows: readonly Row[] = [
   ["… is gone, but the VM was marked since: a drain joined", byDrainTaint, untainted,                                   CREATED],
   ["… only another node was read",             byDrainTaint, { ...tainted, nodes: [node({ name: "node02" })] },         CREATED],
   ["the NoExecute taint is gone",              byTaint,      untainted,                                                 `${BY_TAINT}; Unmark, Released`],
-  ["… 1 s after it began, and the mark is still to come", begunBefore(1), { ...untainted, vmis: [vmi()] }, "-"],
-  ["… 14 s after, and still no mark",          begunBefore(14), { ...untainted, vmis: [vmi()] }, "-"],
-  ["… 15 s after: none comes",                 begunBefore(15), { ...untainted, vmis: [vmi()] },                        BY_TAINT],
-  ["… 1 s after, and the mark has come",       begunBefore(1), untainted,                                               `${BY_TAINT}; Unmark, Released`],
+  ["… 1 s after it began, and the mark is still to come", startedBefore(1), { ...untainted, vmis: [vmi()] }, "-"],
+  ["… 14 s after, and still no mark",          startedBefore(14), { ...untainted, vmis: [vmi()] }, "-"],
+  ["… 15 s after: none comes",                 startedBefore(15), { ...untainted, vmis: [vmi()] },                        BY_TAINT],
+  ["… 1 s after, and the mark has come",       startedBefore(1), untainted,                                               `${BY_TAINT}; Unmark, Released`],
   ["… is there",                               byTaint,      { ...untainted, nodes: [node({ taints: [MAINTENANCE] })] }, CREATED],
   ["… is gone, and the node down",             byTaint,      { ...untainted, nodes: [node({ ready: false })] },         CREATED],
   ["… is gone, and the node not reachable",    byTaint,      { ...untainted, nodes: [node({ taints: [UNREACHABLE] })] }, CREATED],

@@ -114,8 +114,8 @@ describe("the status", () => {
 });
 
 function stalled({ conditions }: EvacuationStatus): readonly string[] {
-  const told = conditions.filter(({ type }) => type === "Stalled");
-  return told.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`);
+  const reported = conditions.filter(({ type }) => type === "Stalled");
+  return reported.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`);
 }
 
 test("a migration that does not begin is stalled from the first look that finds it so, until one finds it queued", () => {

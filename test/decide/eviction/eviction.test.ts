@@ -27,7 +27,7 @@ const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tel
 const foundMarked = newborn({ spec: { requestedBy: "KubeVirt" } });
 const JOINED = "Deny EvacuationTriggered: CreateBudget, tell";
 const IN_PROGRESS = "Deny EvacuationInProgress";
-const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: CreateEvacuation, CreateBudget, tell";
+const STARTED_BY_KUBEVIRT = "Deny EvacuationInProgress: CreateEvacuation, CreateBudget, tell";
 const REFUSED = "Deny NotMigratable: CreateBudget, tell";
 const UNKNOWN = "Deny UnknownStrategy: CreateBudget, tell";
 const SHUTDOWN = "Allow ShutdownByStrategy: tell";
@@ -83,8 +83,8 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["that a person named: joined",                      { evacuations: [{ ...newborn(), spec: without(newborn().spec, "pod") }] }, JOINED],
   ["that has ended",                                   { evacuations: [endedEvacuation("Withdrawn")] },           TRIGGERED],
   // KubeVirt's webhook reviews the same request
-  ["it has marked the VM first",                       { vmi: marked() },                                         BEGUN_BY_KUBEVIRT],
-  ["… another function has seen that mark first: the Evacuation gets the user", { vmi: marked(), evacuations: [foundMarked] }, BEGUN_BY_KUBEVIRT],
+  ["it has marked the VM first",                       { vmi: marked() },                                         STARTED_BY_KUBEVIRT],
+  ["… another function has seen that mark first: the Evacuation gets the user", { vmi: marked(), evacuations: [foundMarked] }, STARTED_BY_KUBEVIRT],
 ])("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
 
 describe("an evacuation begins", () => {
@@ -97,15 +97,15 @@ describe("an evacuation begins", () => {
     pod: { name: POD_NAME, uid: POD_UID },
   };
   const evacuation = { namespace: "apps", name: newborn().name, spec };
-  const begun = { verb: "CreateEvacuation", evacuation, optional: true };
+  const started = { verb: "CreateEvacuation", evacuation, optional: true };
 
   test("with its Evacuation and its budget, each conditional on what was observed", () => {
     const subject = vmi({ evacuationNodeName: "node00" });
-    expect(decided({ vmi: subject, request }).actions).toEqual([begun, { verb: "CreateBudget", vmi: subject }]);
+    expect(decided({ vmi: subject, request }).actions).toEqual([started, { verb: "CreateBudget", vmi: subject }]);
   });
 
   test("… where KubeVirt has marked the VM: the Evacuation tells who asked, whichever function begins it", () => {
-    expect(decided({ vmi: marked(), request }).actions).toContainEqual(begun);
+    expect(decided({ vmi: marked(), request }).actions).toContainEqual(started);
     const { name, spec } = foundMarked;
     const named = { namespace: "apps", name, spec: { ...spec, requestedBy: request.username } };
     const { actions } = decided({ vmi: marked(), evacuations: [foundMarked], request });
@@ -124,7 +124,7 @@ describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was
     ["a drain tries again just before the back-off ends",     { now: at(100.1) },                   BACKING_OFF],
     ["… the moment it ends",                  { now: at(100.2) },                   TRIGGERED],
     ["another one goes on",                   { evacuations: [rested, next] },      JOINED],
-    ["KubeVirt has marked the VM again",      { vmi: marked() },                    BEGUN_BY_KUBEVIRT],
+    ["KubeVirt has marked the VM again",      { vmi: marked() },                    STARTED_BY_KUBEVIRT],
     ["… and has its Evacuation",              { vmi: marked(), evacuations: [rested, next] }, IN_PROGRESS],
     ["its own mark is to be taken back",      { vmi: marked(), evacuations: [toBeReleased] }, BACKING_OFF],
     ["… but another one goes on",             { vmi: marked(), evacuations: [toBeReleased, next] }, IN_PROGRESS],

@@ -21,7 +21,7 @@ import { warningsOf } from "../../../shared/eviction/messages.ts";
 import type { EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 
 /** kubernetes-sigs/descheduler: a 429 for a pod that asked for this, with this in it, is an eviction in background. */
-const DESCHEDULER_LOOKS_FOR = "Eviction triggered evacuation";
+const DESCHEDULER_EXPECTS = "Eviction triggered evacuation";
 
 const ifPossible = vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED });
 const silent = without(vmi(), "evictionStrategy");
@@ -50,7 +50,7 @@ describe("the caller is told", () => {
   });
 
   test("the descheduler recognises what moves, and no other refusal", () => {
-    const moving = rows.filter(([, , text]) => text.includes(DESCHEDULER_LOOKS_FOR)).map(([reason]) => reason);
+    const moving = rows.filter(([, , text]) => text.includes(DESCHEDULER_EXPECTS)).map(([reason]) => reason);
     expect(moving).toEqual(["EvacuationTriggered", "EvacuationInProgress"]);
   });
 });

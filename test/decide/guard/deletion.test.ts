@@ -12,7 +12,7 @@ import {
   answer,
   answerTo,
   askedFor,
-  begunBy,
+  evacuationOf,
   condition,
   deletion,
   disrupted,
@@ -103,10 +103,10 @@ const released: readonly (readonly [string, Partial<DeletionFacts>, DeletionAllo
 ];
 
 describe("let go", () => {
-  test.each(released)("%s", (_, tweak, reason, told) => {
+  test.each(released)("%s", (_, tweak, reason, reported) => {
     const decision = decideDeletion(deletion(tweak));
-    expect([answer(decision), verbs(decision.events)]).toEqual([reason, told ? ["Event"] : []]);
-    expect(releaseTable()).toMatch(new RegExp(`^\\| ${reason} .*\\| +${told ? "DeletionAllowed " : ""}\\|$`, "m"));
+    expect([answer(decision), verbs(decision.events)]).toEqual([reason, reported ? ["Event"] : []]);
+    expect(releaseTable()).toMatch(new RegExp(`^\\| ${reason} .*\\| +${reported ? "DeletionAllowed " : ""}\\|$`, "m"));
   });
 
   test("a VM or a node that is gone", () => {
@@ -160,11 +160,11 @@ describe("the pod that a migration goes to", () => {
     [true, ["Event"]],
   ])(
     "is refused without a mark until the deadline; then an Event tells of a guest that is there: %s",
-    (guestOnTarget, told) => {
+    (guestOnTarget, reported) => {
       const migrating = { ...given, vmi: vmi({ activePods, guestOnTarget }) };
       expect(refused(migrating)).toMatchObject({ actions: [], events: [], retryAfterSeconds: 10 });
       const decision = decideDeletion(deletion({ ...migrating, pod: target("Preemption", -120, there) }));
-      expect([answer(decision), verbs(decision.events)]).toEqual(["DeadlinePassed", told]);
+      expect([answer(decision), verbs(decision.events)]).toEqual(["DeadlinePassed", reported]);
     },
   );
 
@@ -190,7 +190,7 @@ describe("a hotplug pod follows its VM", () => {
   const other = { ...volume, owners: [owner({ kind: "Pod", uid: "other" })] };
 
   test("refused, and the VM is marked for its launcher pod", () => {
-    expect(begunBy({ pod: volume, launcher: pod() })?.spec.pod).toEqual({ name: pod().name, uid: POD_UID });
+    expect(evacuationOf({ pod: volume, launcher: pod() })?.spec.pod).toEqual({ name: pod().name, uid: POD_UID });
   });
 
   test("refused because of the Evacuation of its launcher pod, without another one", () => {

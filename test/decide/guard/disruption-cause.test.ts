@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { GuardCause } from "../../../shared/settings/guarded.ts";
 import {
   answerTo,
-  begunBy,
+  evacuationOf,
   condition,
   disrupted,
   drained,
@@ -58,7 +58,7 @@ describe("the deadline", () => {
       const given = { ...again, evacuations: [drained({ createdAt: at(-99_999).getTime() }), duplicate] };
       if (typeof left === "string") return expect(answerTo(given)).toBe(left);
       expect(secondsLeft(given)).toBe(left);
-      expect(begunBy(given)?.spec).toMatchObject({ cause, deadline: time(left) });
+      expect(evacuationOf(given)?.spec).toMatchObject({ cause, deadline: time(left) });
     },
   );
 });

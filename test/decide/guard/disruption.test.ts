@@ -14,7 +14,7 @@ import {
 } from "../../support/guard/disruptions.ts";
 import { at, marked, node, PINNED, pod, settings, time, verbs, vmi, without } from "../../support/fixtures.ts";
 
-const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"] as const;
+const STARTED = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"] as const;
 
 describe("the watch", () => {
   const terminating = target("Preemption", -3, { deleting: true });
@@ -41,17 +41,17 @@ describe("the watch", () => {
     ["of the guard",                [disrupted("Preemption", 60)],                                                 false],
     ["of the guard, beside a drain's", [drained(), disrupted("Preemption", 60, { status: { phase: "Duplicate" } })], false],
     ["of the guard, given up",      [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(30) } })], false],
-  ])("beside an Evacuation %s: begun %s", (_, evacuations, begun) => {
-    expect(verbs(plannedDisruptions({ evacuations, pods: [terminating] }))).toEqual(begun ? BEGUN : []);
+  ])("beside an Evacuation %s: begun %s", (_, evacuations, started) => {
+    expect(verbs(plannedDisruptions({ evacuations, pods: [terminating] }))).toEqual(started ? STARTED : []);
   });
 
   test.each([
     ["by the same preemption, a minute after its deadline", -3, false],
     ["by another one since", 180, true],
-  ] as const)("a pod that terminates %s, beside a drain's Duplicate: begun %s", (_, since, begun) => {
+  ] as const)("a pod that terminates %s, beside a drain's Duplicate: begun %s", (_, since, started) => {
     const evacuations = [drained(), disrupted("Preemption", 117, { status: { phase: "Duplicate" } })];
     const pods = [target("Preemption", since, { deleting: true })];
-    expect(verbs(plannedDisruptions({ evacuations, pods, now: at(190) }))).toEqual(begun ? BEGUN : []);
+    expect(verbs(plannedDisruptions({ evacuations, pods, now: at(190) }))).toEqual(started ? STARTED : []);
   });
 
   // prettier-ignore
@@ -72,7 +72,7 @@ describe("the watch", () => {
 
   test("works where the node was not read", () => {
     const given = { pods: [terminating], nodes: [] };
-    expect(verbs(plannedDisruptions(given))).toEqual(BEGUN);
+    expect(verbs(plannedDisruptions(given))).toEqual(STARTED);
   });
 });
 
@@ -153,37 +153,37 @@ const tolerating = (tolerationSeconds?: number) => ({
 describe("a NoExecute taint", () => {
   const TAINT: Taint = { key: "maintenance", effect: "NoExecute", timeAdded: time(-60) };
   const LOST: Taint = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: time(-301) };
-  const told = target("NoExecuteTaint");
+  const reported = target("NoExecuteTaint");
   const [here, lost] = [node({ taints: [TAINT] }), node({ ready: false, taints: [LOST] })];
   const cancelled = disrupted("NoExecuteTaint", 60, { status: { phase: "Withdrawn", nextAttemptTime: time(30) } });
   const off = guarded({}, { featureGates: gatesBut("NoExecuteTaint") });
 
   // prettier-ignore
   test.each<[string, Parameters<typeof plannedDisruptions>[0], expected: readonly string[]]>([
-    ["as the condition says",                        { pods: [told] },                                          BEGUN],
-    ["as the node says, the condition is reset",     { pods: [pod()] },                                         BEGUN],
-    ["tolerated for as long as it is there",         { pods: [pod(tolerating(60))] },                           BEGUN],
+    ["as the condition says",                        { pods: [reported] },                                          STARTED],
+    ["as the node says, the condition is reset",     { pods: [pod()] },                                         STARTED],
+    ["tolerated for as long as it is there",         { pods: [pod(tolerating(60))] },                           STARTED],
     ["tolerated for longer",                         { pods: [pod(tolerating(61))] },                           []],
-    ["… but the taint manager has come",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   BEGUN],
+    ["… but the taint manager has come",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   STARTED],
     ["tolerated for good",                           { pods: [pod(tolerating())] },                             []],
-    ["gone by now",                                  { pods: [told], nodes: [node()] },                         []],
-    ["of a node that is gone",                  { pods: [told], nodes: [] },                               []],
-    ["known, before its deadline",                   { pods: [told], evacuations: [disrupted("NoExecuteTaint", 60)] }, []],
-    ["whose evacuation a person has cancelled",      { pods: [told], evacuations: [cancelled] },                []],
-    ["a VM that cannot migrate",                     { pods: [told], vmis: [vmi(PINNED)] },                     ["DeletePod", "Event"]],
-    ["a VM that asks for no protection",             { pods: [told], vmis: [vmi({ evictionStrategy: "None" })] }, ["DeletePod"]],
-    ["a VM that does not exist",                     { pods: [told], vmis: [] },                                ["DeletePod"]],
-    ["a VM made anew",                               { pods: [told], vmis: [vmi({ uid: "anew", activePods: {} })] }, ["DeletePod"]],
-    ["the target of a migration",                    { pods: [{ ...told, uid: "other", nodeName: "node02" }] }, []],
-    ["of a lost node: its VMs start elsewhere",      { pods: [told], nodes: [lost] },                           ["DeletePod"]],
+    ["gone by now",                                  { pods: [reported], nodes: [node()] },                         []],
+    ["of a node that is gone",                  { pods: [reported], nodes: [] },                               []],
+    ["known, before its deadline",                   { pods: [reported], evacuations: [disrupted("NoExecuteTaint", 60)] }, []],
+    ["whose evacuation a person has cancelled",      { pods: [reported], evacuations: [cancelled] },                []],
+    ["a VM that cannot migrate",                     { pods: [reported], vmis: [vmi(PINNED)] },                     ["DeletePod", "Event"]],
+    ["a VM that asks for no protection",             { pods: [reported], vmis: [vmi({ evictionStrategy: "None" })] }, ["DeletePod"]],
+    ["a VM that does not exist",                     { pods: [reported], vmis: [] },                                ["DeletePod"]],
+    ["a VM made anew",                               { pods: [reported], vmis: [vmi({ uid: "anew", activePods: {} })] }, ["DeletePod"]],
+    ["the target of a migration",                    { pods: [{ ...reported, uid: "other", nodeName: "node02" }] }, []],
+    ["of a lost node: its VMs start elsewhere",      { pods: [reported], nodes: [lost] },                           ["DeletePod"]],
     ["… found late",                                 { pods: [pod()], nodes: [lost] },                          ["DeletePod"]],
     ["… that comes back in time",                    { pods: [pod({ tolerations: [{ operator: "Exists", tolerationSeconds: 302 }] })], nodes: [lost] }, []],
-    ["the gate is off",                              { pods: [told], settings: off },                           []],
+    ["the gate is off",                              { pods: [reported], settings: off },                           []],
     ["… and the policy is there",                    { pods: [pod()], settings: { ...off, isHoldingTaints: true } }, ["DeletePod"]],
   ])("%s", (_, tweak, expected) => expect(verbs(plannedDisruptions({ nodes: [here], ...tweak }))).toEqual(expected));
 
   test("the VM has its time from when Lifeboat sees it", () => {
-    const [begun] = plannedDisruptions({ pods: [target("NoExecuteTaint", -9999)], nodes: [here] });
-    expect(begun).toMatchObject({ evacuation: { spec: { cause: "NoExecuteTaint", deadline: time(300) } } });
+    const [started] = plannedDisruptions({ pods: [target("NoExecuteTaint", -9999)], nodes: [here] });
+    expect(started).toMatchObject({ evacuation: { spec: { cause: "NoExecuteTaint", deadline: time(300) } } });
   });
 });

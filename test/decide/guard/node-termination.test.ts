@@ -6,7 +6,7 @@ import { at, marked, node, NOW, only, pod, POD_UID, time, vmi } from "../../supp
 import { decideDeletion } from "../../../shared/guard/decide.ts";
 import {
   answerTo,
-  begunBy,
+  evacuationOf,
   deletion,
   disrupted,
   guarded,
@@ -29,8 +29,8 @@ describe("who ends nodes", () => {
   ])("%s", (_, tweak, expected) => expect(answerTo(termination(100, tweak))).toBe(expected));
 
   test("the cause is its own, whatever condition the pod has", () => {
-    const begun = begunBy(termination(100, { pod: target("Preemption", -90) }));
-    expect(begun?.spec).toMatchObject({ cause: "NodeTermination", requestedBy: KARPENTER, deadline: time(100) });
+    const started = evacuationOf(termination(100, { pod: target("Preemption", -90) }));
+    expect(started?.spec).toMatchObject({ cause: "NodeTermination", requestedBy: KARPENTER, deadline: time(100) });
   });
 });
 

@@ -99,19 +99,19 @@ function after(
 ) {
   const marks = only("Mark", actions).filter((mark) => mark.vmi === f.vmi);
   const [label] = only("Label", actions);
-  const begun = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
+  const started = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
   const mark = { evacuationNodeName: NODE };
   const labelled = { ...f.vmi, ...(label && { evacuationLabel: label.urgency }) };
   return {
     vmi: marks.length > 0 ? { ...labelled, ...mark } : labelled,
-    evacuations: [...f.evacuations, ...begun],
-    begun,
+    evacuations: [...f.evacuations, ...started],
+    started,
   };
 }
 
 describe("a deletion", () => {
   test("is refused until the deadline at most, under a free name; decided again it begins nothing more", () => {
-    let begun = 0;
+    let started = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
       if (first.verdict !== "Refuse") return;
@@ -120,23 +120,23 @@ describe("a deletion", () => {
       expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
       expect(retryAfterSeconds).toBeLessThanOrEqual(Math.min(15, Math.ceil(left)));
       const then = after(actions, given);
-      expect(given.evacuations.filter(({ name }) => then.begun[0]?.name === name)).toEqual([]);
+      expect(given.evacuations.filter(({ name }) => then.started[0]?.name === name)).toEqual([]);
       expect(decideDeletion({ ...given, ...then })).toMatchObject({
         verdict: "Refuse",
         actions: [],
         events: [],
         message,
       });
-      begun += then.begun.length;
+      started += then.started.length;
     });
-    expect(begun).toBeGreaterThan(100);
+    expect(started).toBeGreaterThan(100);
   });
 
   test("goes at the deadline that it began with, whenever the condition has been set anew", () => {
     let kept = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
-      const { begun, ...then } = after(first.verdict === "Refuse" ? first.actions : [], given);
+      const { started: begun, ...then } = after(first.verdict === "Refuse" ? first.actions : [], given);
       const { deadline } = begun[0]?.spec ?? {};
       if (deadline === undefined) return;
       // Set anew by each try.
@@ -157,12 +157,12 @@ describe("a deletion", () => {
 });
 
 test("a plan for disruptions under way, once done, has nothing left to mark", () => {
-  let begun = 0;
+  let started = 0;
   always(fc.tuple(anyPod, anyVmi, anyEvacuations), ([given, subject, evacuations]) => {
     const w = disruptionWorld({ vmis: [subject], evacuations, pods: [{ ...given, deleting: true }] });
     const then = after(planDisruptions(w).chains.flat(), { vmi: subject, evacuations });
-    begun += then.begun.length;
+    started += then.started.length;
     expect(planDisruptions({ ...w, vmis: [then.vmi], evacuations: then.evacuations }).chains).toEqual([]);
   });
-  expect(begun).toBeGreaterThan(100);
+  expect(started).toBeGreaterThan(100);
 });

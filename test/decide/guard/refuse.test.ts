@@ -1,9 +1,9 @@
 /** Refusing: when to ask again, and the Evacuation that the first refusal begins. */
 import { describe, expect, test } from "vitest";
-import { begunBy, disrupted, drained, refused, REQUESTER, target } from "../../support/guard/disruptions.ts";
+import { evacuationOf, disrupted, drained, refused, REQUESTER, target } from "../../support/guard/disruptions.ts";
 import { at, marked, only, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
 
-const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark"] as const;
+const STARTED = ["CreateEvacuation", "CreateBudget", "Label", "Mark"] as const;
 const LABELLED = ["CreateEvacuation", "Label"] as const;
 
 const moving = { vmi: marked({ isMigrating: true }) };
@@ -35,15 +35,15 @@ describe("the Evacuation", () => {
   // prettier-ignore
   test.each([
     // of the same pod             VMI                                        cause             actions
-    ["none",                       [],                              vmi(),    "Preemption",     BEGUN],
+    ["none",                       [],                              vmi(),    "Preemption",     STARTED],
     ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
     ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
     ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
-    ["a drain's, the mark lost",   [drained()],                     vmi(),    "DeviceTaint",    BEGUN],
-    ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
+    ["a drain's, the mark lost",   [drained()],                     vmi(),    "DeviceTaint",    STARTED],
+    ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", STARTED],
     ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
     ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
-    ["its own, rested",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", BEGUN],
+    ["its own, rested",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", STARTED],
     ["its own, a drain's Duplicate", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
   ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {
     const requester = REQUESTER[cause];
@@ -65,14 +65,14 @@ describe("the Evacuation", () => {
       { verb: "Mark", vmi: vmi(), launcher: pod().name },
     ]);
     expect(only("Event", refusal.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
-    const told = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
-    expect(refusal.message).toBe(told);
+    const reported = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
+    expect(refusal.message).toBe(reported);
   });
 
   test("begins anew beside one that was given up: a disruption does not come again like a drain does", () => {
     const ended = drained({ status: { phase: "Abandoned", attempts: 5, nextAttemptTime: time(90) } });
-    const begun = begunBy({ evacuations: [ended] });
-    expect(begun?.spec).toMatchObject({ requestedBy: REQUESTER.Preemption });
-    expect(begun?.spec.inherited).toBeUndefined();
+    const started = evacuationOf({ evacuations: [ended] });
+    expect(started?.spec).toMatchObject({ requestedBy: REQUESTER.Preemption });
+    expect(started?.spec.inherited).toBeUndefined();
   });
 });

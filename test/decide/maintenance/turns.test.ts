@@ -39,11 +39,11 @@ describe("whose turn it is", () => {
   const turnsIn = (situation: Situation, concurrency = 2) => {
     const ne = started({ spec: { virtualMachines: { concurrency, ...situation.ne?.spec.virtualMachines } } });
     const next = nextOf({ vmis: three, more: evacuations, ...situation, ne });
-    const begun = next.chains
+    const startedVms = next.chains
       ?.flat()
       .flatMap((action) => (action.verb === "CreateEvacuation" ? [action.evacuation.spec.vmiName] : [action.verb]));
     const held = next.more?.blockers?.map(({ name, reason }) => `${name} ${reason}`);
-    return { begun, held };
+    return { started: startedVms, held };
   };
   const held = { notBefore: time(60) };
 
@@ -54,8 +54,8 @@ describe("whose turn it is", () => {
     ["none, if all owners keep theirs",   { vms: { "apps/a": held, "apps/b": held, "apps/c": held } },              [],         ["a NotBefore", "b NotBefore", "c NotBefore"]],
     ["whatever owners want, if that does not count", ways({ ownersChoice: "Ignored" }),                             ["a", "b"], []],
     ["a VM that another party moves has its place", { vms: { "apps/a": {}, "apps/b": {} }, more: { ...evacuations, "evacuations in apps where spec.virtualMachineInstance.name=a": [own("a")] } }, ["b"], []],
-  ])("%s", (_, situation, begun, blockers) => {
-    expect(turnsIn(situation)).toEqual({ begun, held: blockers });
+  ])("%s", (_, situation, started, blockers) => {
+    expect(turnsIn(situation)).toEqual({ started, held: blockers });
   });
 });
 
@@ -95,8 +95,8 @@ describe("a restart", () => {
   });
 
   test("waits until a migration that it had begun is withdrawn", () => {
-    const begun = own("web", { status: { phase: "Blocked", reason: "DisksNotLiveMigratable" } });
-    const next = nextOf({ ...seen(time(-60)), ...ROOM, evacuations: [begun], more: EVACUATIONS_OF_WEB });
+    const started = own("web", { status: { phase: "Blocked", reason: "DisksNotLiveMigratable" } });
+    const next = nextOf({ ...seen(time(-60)), ...ROOM, evacuations: [started], more: EVACUATIONS_OF_WEB });
     expect(inShort(next)).toBe("Evacuating WithdrawEvacuation");
   });
 

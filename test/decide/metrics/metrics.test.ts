@@ -75,19 +75,19 @@ describe("evacuations in progress", () => {
   });
 });
 
-function begun(name: string, at: number, status: object) {
+function evacuationAt(name: string, at: number, status: object) {
   return newborn({ name, uid: name, createdAt: at * 1000, status });
 }
 
 describe("evacuations that do not go on", () => {
   const evacuations = [
-    begun("a", 700, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
-    begun("b", 600, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
-    begun("c", 500, { phase: "Blocked", reason: "OfALaterKubeVirt" }),
-    begun("d", 400, { phase: "WaitingForExternalController", reason: "External" }),
-    begun("e", 300, { phase: "Migrating", reason: "Queued" }),
-    begun("f", 200, {}),
-    begun("g", 0, { phase: "Pending" }),
+    evacuationAt("a", 700, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
+    evacuationAt("b", 600, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
+    evacuationAt("c", 500, { phase: "Blocked", reason: "OfALaterKubeVirt" }),
+    evacuationAt("d", 400, { phase: "WaitingForExternalController", reason: "External" }),
+    evacuationAt("e", 300, { phase: "Migrating", reason: "Queued" }),
+    evacuationAt("f", 200, {}),
+    evacuationAt("g", 0, { phase: "Pending" }),
   ];
 
   test("are counted by what they wait for", () => {
@@ -143,7 +143,7 @@ describe("the table of families", () => {
   const families: readonly Family[] = Object.values(FAMILIES);
   const all = rendered(
     {
-      evacuations: [newborn(), begun("a", 700, { phase: "Blocked", reason: "External" })],
+      evacuations: [newborn(), evacuationAt("a", 700, { phase: "Blocked", reason: "External" })],
       nodeEvacuations: [
         started({ status: { phase: "Blocked" } }),
         started({ status: { phase: "Gone", completionTime: time(0) } }),
@@ -167,8 +167,8 @@ describe("the table of families", () => {
   });
 
   test.each(families)("$name is in the text, with its labels", ({ name, type, unit, help, labels }) => {
-    const told = unit === "" ? "" : `# UNIT ${name} ${unit}\n`;
-    expect(all).toContain(`# TYPE ${name} ${type}\n${told}# HELP ${name} ${help}\n`);
+    const reported = unit === "" ? "" : `# UNIT ${name} ${unit}\n`;
+    expect(all).toContain(`# TYPE ${name} ${type}\n${reported}# HELP ${name} ${help}\n`);
     const sample = all.split("\n").find((line) => new RegExp(`^${name}${SUFFIX[type]}[{ ]`).test(line));
     expect([...(sample ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label)).toEqual(labels);
   });

@@ -32,18 +32,18 @@ const one = { pods: [launcher("web")], vmis: [vmiOf("web")] };
 // prettier-ignore
 const STATES: readonly (readonly [what: string, row: Row])[] = [
   ["two VMs that are to leave an open node", { facts: { ...two, evacuations: [of("a"), of("b")] },              is: ["InUse",    0, 2] }],
-  ["… because of a NoExecute taint",        { facts: { ...two, evacuations: [of("a", { spec: { cause: "NoExecuteTaint" } })] }, is: ["Emptying", 0, 2] }],
+  ["… because of a NoExecute taint",        { facts: { ...two, evacuations: [of("a", { spec: { cause: "NoExecuteTaint" } })] }, is: ["Draining", 0, 2] }],
   ["cordoned, nothing asks",                { facts: one, node: CORDONED,                                       is: ["Cordoned", 0, 1] }],
-  ["cordoned, one is to leave",             { facts: { ...one, evacuations: [of("web")] }, node: CORDONED,      is: ["Emptying", 0, 1] }],
+  ["cordoned, one is to leave",             { facts: { ...one, evacuations: [of("web")] }, node: CORDONED,      is: ["Draining", 0, 1] }],
   ["… because a person evacuates it",       { facts: { ...one, evacuations: [of("web", { spec: { cause: "Operator" } })] }, node: CORDONED, is: ["Cordoned", 0, 1] }],
-  ["with the drain taint, and empty",       { facts: empty, node: { taints: [DRAIN_TAINT] },                    is: ["Emptied",  0, 0] }],
-  ["cordoned, all have left",               { facts: { ...empty, evacuations: [left("a"), left("b", "Gone")] }, node: CORDONED, is: ["Emptied", 2, 0] }],
+  ["with the drain taint, and empty",       { facts: empty, node: { taints: [DRAIN_TAINT] },                    is: ["Drained",  0, 0] }],
+  ["cordoned, all have left",               { facts: { ...empty, evacuations: [left("a"), left("b", "Gone")] }, node: CORDONED, is: ["Drained", 2, 0] }],
   ["one that left and came back is here",   { facts: { ...one, evacuations: [left("web")] }, node: CORDONED,    is: ["Cordoned", 0, 1] }],
-  ["one that left, not looked at since",    { facts: { ...empty, evacuations: [of("away")] }, node: CORDONED,   is: ["Emptied",  1, 0] }],
+  ["one that left, not looked at since",    { facts: { ...empty, evacuations: [of("away")] }, node: CORDONED,   is: ["Drained",  1, 0] }],
   ["one that left before the cordon",       { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-30),    is: ["Cordoned", 0, 1] }],
-  ["one that left after the cordon",        { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-90),    is: ["Emptying", 1, 1] }],
+  ["one that left after the cordon",        { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-90),    is: ["Draining", 1, 1] }],
   ["one that left before the others were asked", { facts: { ...two, evacuations: [left("gone", "Moved", -3000), of("a"), of("b")] }, is: ["InUse", 0, 2] }],
-  ["one that left another node",            { facts: { ...empty, evacuations: [of("x", { status: { sourceNode: "node02" } })] }, node: CORDONED, is: ["Emptied", 0, 0] }],
+  ["one that left another node",            { facts: { ...empty, evacuations: [of("x", { status: { sourceNode: "node02" } })] }, node: CORDONED, is: ["Drained", 0, 0] }],
 ];
 
 test.each(STATES)("%s", (_, { node: its, facts: more, is }) => {

@@ -10,13 +10,13 @@ import {
   evacuationOf,
   GIB,
   leaving,
-  PRESSED,
+  PRESSURED,
   pressureWorld,
   relieving,
   vmOnNode,
   ROOM,
   candidateNode,
-} from "../../support/pressure/pressed.ts";
+} from "../../support/pressure/pressured.ts";
 
 const JUST_MOVED = { movedAt: at(-60).getTime() };
 const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
@@ -41,7 +41,7 @@ describe("before the kubelet kills", () => {
   });
 
   test("with an Evacuation, marked as urgent, for the node's condition, and said", () => {
-    const both = { ...PRESSED, pressures: ["MemoryPressure", "DiskPressure"] };
+    const both = { ...PRESSURED, pressures: ["MemoryPressure", "DiskPressure"] };
     const [chain = []] = planPressure(pressureWorld([], pressing(both))).chains;
     const by = "node condition MemoryPressure, DiskPressure";
     const spec = { vmiName: "a", cause: "NodePressure", requestedBy: by, pod: { uid: "pod-a" } };
@@ -58,7 +58,7 @@ describe("before the kubelet kills", () => {
     const [x, y] = ["x", "y"].map((uid) => ({ vmi: marked({ uid }), pod: { ...pod(), ...asking(GIB) } }));
     expect(leaving([...(x ? [x] : []), ...abc])).toEqual(["a"]);
     expect(leaving([...(x && y ? [x, y] : []), ...abc])).toEqual([]);
-    const tainted = { ...PRESSED, taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
+    const tainted = { ...PRESSURED, taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
     expect(leaving([], pressing(tainted))).toEqual([]);
   });
 
@@ -88,7 +88,7 @@ describe("before the kubelet kills", () => {
   ])("%s: takes no place, and is not chosen", (_, staying) => {
     const vmsOnNode = [vmOnNode("x", {}, staying), vmOnNode("y", {}, staying), ...abc];
     const evacuations = [evacuationOf("x"), evacuationOf("y")];
-    expect(leaving([], { pressured: [{ node: PRESSED, labels: {}, vmsOnNode, evacuations }] })).toEqual(["a", "b"]);
+    expect(leaving([], { pressured: [{ node: PRESSURED, labels: {}, vmsOnNode, evacuations }] })).toEqual(["a", "b"]);
   });
 
   test("the cheapest first: priority, then memory over request", () => {
@@ -121,7 +121,7 @@ describe("before the kubelet kills", () => {
   ])("%s, its back-off over in %d s: %j", (phase, seconds, expected) => {
     const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
     const vmsOnNode = [vmOnNode("x")];
-    expect(leaving(vmsOnNode, { pressured: [{ node: PRESSED, labels: {}, vmsOnNode, evacuations }] })).toEqual(expected);
+    expect(leaving(vmsOnNode, { pressured: [{ node: PRESSURED, labels: {}, vmsOnNode, evacuations }] })).toEqual(expected);
   });
 
   // prettier-ignore
@@ -138,8 +138,8 @@ describe("before the kubelet kills", () => {
     const last = vmOnNode("last", {}, JUST_MOVED);
     expect(leaving([going, last])).toEqual([]);
     expect(leaving([vmOnNode("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
-    const told = only("Event", planPressure(pressureWorld([last])).chains.flat());
-    expect(told.map(({ message }) => message).join()).toContain("although it has just moved");
+    const reported = only("Event", planPressure(pressureWorld([last])).chains.flat());
+    expect(reported.map(({ message }) => message).join()).toContain("although it has just moved");
   });
 
   describe("External VMs", () => {
@@ -184,11 +184,11 @@ describe("who takes them", () => {
     expect(leaving(abc, { candidateNodes: [candidateNode("node02", 1.5 * GIB)] })).toEqual(["a"]);
     const z = vmOnNode("z", {}, { nodeName: "node03" });
     const there = {
-      node: { ...PRESSED, name: "node03" },
+      node: { ...PRESSURED, name: "node03" },
       labels: {},
       vmsOnNode: [{ ...z, pod: { ...z.pod, nodeName: "node03" } }],
     };
-    const pressured = [...(pressing(PRESSED).pressured ?? []), { ...there, evacuations: [] }];
+    const pressured = [...(pressing(PRESSURED).pressured ?? []), { ...there, evacuations: [] }];
     expect(leaving([], { pressured, candidateNodes: [candidateNode("node02", 2 * GIB)] })).toEqual(["a", "b"]);
     expect(leaving([], { pressured, candidateNodes: [candidateNode("node02", 3 * GIB)] })).toEqual(["a", "b", "z"]);
   });
@@ -209,8 +209,8 @@ describe("who takes them", () => {
 
   test("a node under pressure takes no pod, though it tolerates the taint", () => {
     const tolerant = abc.map((one) => ({ ...one, pod: { ...one.pod, tolerations: [{ operator: "Exists" }] } }));
-    const pressed = candidateNode("node02", 8 * GIB, { pressures: ["MemoryPressure"] });
-    expect(leaving(tolerant, { candidateNodes: [pressed] })).toEqual([]);
+    const pressured = candidateNode("node02", 8 * GIB, { pressures: ["MemoryPressure"] });
+    expect(leaving(tolerant, { candidateNodes: [pressured] })).toEqual([]);
   });
 
   test("the world is not touched", () => {

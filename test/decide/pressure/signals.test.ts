@@ -15,7 +15,7 @@ import {
   vmi,
   without,
 } from "../../support/fixtures.ts";
-import { leaving, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressed.ts";
+import { leaving, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressured.ts";
 
 describe("should a guest that is being shut down move instead?", () => {
   // prettier-ignore

@@ -13,7 +13,7 @@ import {
   type ShieldWorld,
 } from "../../../shared/shield/shield.ts";
 import { at, evacuation, migration, node, NODE, NOW, vmi } from "../../support/fixtures.ts";
-import { evacuationOf, PRESSED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressed.ts";
+import { evacuationOf, PRESSURED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressured.ts";
 
 /** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
@@ -27,7 +27,7 @@ const refused = (first: number, last = first) => ({ first: at(first).getTime(), 
 
 const inPhase = (phase: Phase) => [evacuation({ status: { phase } })];
 
-function told(actions: readonly Action[]): readonly string[] {
+function reported(actions: readonly Action[]): readonly string[] {
   return actions.map((action) =>
     action.verb === "Shield" ? `${action.vmi.name}: ${action.value ?? "off"}` : action.verb,
   );
@@ -35,13 +35,13 @@ function told(actions: readonly Action[]): readonly string[] {
 
 function plan(tweak: Partial<ShieldWorld>): readonly string[] {
   const world = { ...pressureWorld([]), pressured: [], vmis: [], shielded: [], settings: on, ...tweak };
-  return told(planShield(world).chains.flat());
+  return reported(planShield(world).chains.flat());
 }
 
 /** A covered VM of the node under pressure. */
 function judged(tweak: Partial<Shielded> & { readonly of?: Partial<VmiFacts> }, world: Partial<ShieldWorld> = {}) {
   const { of, ...more } = tweak;
-  const shielded = { vmi: vmi({ ...LONG, shield: until(0), ...of }), node: PRESSED, migrations: [], ...more };
+  const shielded = { vmi: vmi({ ...LONG, shield: until(0), ...of }), node: PRESSURED, migrations: [], ...more };
   return plan({ shielded: [shielded], ...world });
 }
 
@@ -69,12 +69,12 @@ describe("covers", () => {
 
   test("all of a node under pressure, before anything else happens to them", () => {
     const vmsOnNode = ["a", "b", "c"].map((name) => vmOnNode(name, {}, LONG));
-    const pressured = [{ node: PRESSED, labels: {}, vmsOnNode: [...vmsOnNode, vmOnNode("short")], evacuations: [] }];
+    const pressured = [{ node: PRESSURED, labels: {}, vmsOnNode: [...vmsOnNode, vmOnNode("short")], evacuations: [] }];
     expect(plan({ pressured })).toEqual(["a", "b", "c"].map((name) => `${name}: ${until(HOLD)}`));
   });
 
   test.each([until(10), OVER])("nobody twice: label %s", (shield) => {
-    const pressured = [{ node: PRESSED, labels: {}, vmsOnNode: [vmOnNode("a", {}, { ...LONG, shield })], evacuations: [] }];
+    const pressured = [{ node: PRESSURED, labels: {}, vmsOnNode: [vmOnNode("a", {}, { ...LONG, shield })], evacuations: [] }];
     expect(plan({ pressured })).toEqual([]);
   });
 });
@@ -90,7 +90,7 @@ describe("before the guard lets a deletion go", () => {
     ["none twice",                      { ...moving, shield: OVER },     [],                     []],
   ])("%s", (_, tweak, evacuations, expected) => {
     const own = vmi({ ...LONG, ...tweak });
-    expect(told(armFor(own, { settings: on, now: NOW, evacuations }))).toEqual(expected);
+    expect(reported(armFor(own, { settings: on, now: NOW, evacuations }))).toEqual(expected);
     expect(armFor(own, { settings: relieving(), now: NOW, evacuations })).toEqual([]);
   });
 });

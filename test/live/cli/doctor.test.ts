@@ -36,9 +36,9 @@ beforeAll(async () => {
     key: { name: "lifeboat" },
     what: "reported on, with nothing wrong",
     until: ({ metadata, status }) => {
-      const told = status?.conditions ?? [];
+      const reported = status?.conditions ?? [];
       const isAbout = (one: Readonly<Record<string, unknown>>) => one["observedGeneration"] === metadata.generation;
-      return told.length === 5 && told.every((one) => one["status"] === "True" && isAbout(one));
+      return reported.length === 5 && reported.every((one) => one["status"] === "True" && isAbout(one));
     },
   });
 });

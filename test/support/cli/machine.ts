@@ -14,13 +14,13 @@ export interface Machine {
   /** Happens whenever the command waits; the time that it waits for passes at once. */
   readonly meanwhile?: (waits: number, interrupt: () => void) => unknown;
   /** The time of the clock at the start. */
-  readonly begun?: Date;
+  readonly started?: Date;
 }
 
 const MOMENT_MS = 200;
 
 export function machineOf(machine: Machine) {
-  const { terminal = false, answer, env = {}, meanwhile, isPatient = false, begun = new Date() } = machine;
+  const { terminal = false, answer, env = {}, meanwhile, isPatient = false, started: begun = new Date() } = machine;
   const [out, err]: [string[], string[]] = [[], []];
   const interrupt = new AbortController();
   let [time, waits] = [begun.getTime(), 0];

@@ -72,8 +72,8 @@ export class FakeApi {
       const asked = requestInfoOf(url, init);
       this.requests.push(asked);
       const first = before(asked.label, asked);
-      const told: unknown = first instanceof Promise ? await orAborted(first, init.signal) : first;
-      if (told instanceof Response) return told;
+      const reported: unknown = first instanceof Promise ? await orAborted(first, init.signal) : first;
+      if (reported instanceof Response) return reported;
       const instead = this.instead(asked);
       if (instead !== undefined) return await instead(asked, init.signal ?? new AbortController().signal);
       const { code, body } = this.answer(asked);

@@ -89,8 +89,8 @@ function evict(fake: FakeCluster, { body, query }: RequestInfo, pod: JsonObject 
   const isReal = uid === at(pod, "metadata", "uid");
   const isDryRun = query.get("dryRun") === "All";
   if (isReal && !isDryRun) fake.evictions.push(key.name);
-  const told = fake.evictionAnswers.get(key.name);
-  if (told !== undefined) return failure(told.code, "Told", told.message);
+  const reported = fake.evictionAnswers.get(key.name);
+  if (reported !== undefined) return failure(reported.code, "Told", reported.message);
   if (!isDryRun) reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
   if (isOnlyAsked(pod)) return failure(429, "TooManyRequests", `Eviction triggered evacuation of ${key.name}`);
   if (!isReal) return failure(409, "Conflict");

@@ -109,13 +109,13 @@ export function secondsLeft(tweak: Partial<DeletionFacts>): number {
 }
 
 /** The Evacuation that the first refusal begins; undefined if none. */
-export function begunBy(tweak: Partial<DeletionFacts>): NewEvacuation | undefined {
+export function evacuationOf(tweak: Partial<DeletionFacts>): NewEvacuation | undefined {
   return only("CreateEvacuation", refused(tweak).actions)[0]?.evacuation;
 }
 
 /** As it is when it has just been created. */
-export function created(begun: NewEvacuation): EvacuationFacts {
-  return { ...newborn({ uid: `uid-${begun.name}`, createdAt: NOW.getTime() }), ...begun };
+export function created(started: NewEvacuation): EvacuationFacts {
+  return { ...newborn({ uid: `uid-${started.name}`, createdAt: NOW.getTime() }), ...started };
 }
 
 type EvacuationTweak = NonNullable<Parameters<typeof evacuation>[0]>;

@@ -132,15 +132,15 @@ function podsOn(name: string, f: PreflightFacts, arriving: readonly VmiFacts[] =
   };
   return [
     ...f.pods.map(vmiOfPod),
-    list("virtualmachineinstances", select.vmisOn(name), f.vmis),
+    list("virtualmachineinstances", select.selectVmisOn(name), f.vmis),
     list("evacuations", select.ACTIVE_EVACUATIONS, f.evacuations.filter(isActive)),
-    list("evacuations", select.evacuationsFrom(name), []),
+    list("evacuations", select.selectEvacuationsFrom(name), []),
     list(PREFLIGHT_PODS, select.podsOn(name), f.pods),
-    list(SCHEDULED_PODS, select.launchersOn(name), f.pods),
+    list(SCHEDULED_PODS, select.selectLaunchersOn(name), f.pods),
     list("poddisruptionbudgets", {}, f.budgets),
     list(QUOTAS, {}, f.quotas),
     ...select
-      .migrationsOf([...f.vmis, ...arriving].filter(isMarkedOrMoving))
+      .selectMigrationsOf([...f.vmis, ...arriving].filter(isMarkedOrMoving))
       .map((selection) => list("virtualmachineinstancemigrations", selection, f.migrations)),
     ask(ROOMY_NODES, named(name), f.node),
   ];

@@ -77,7 +77,7 @@ export const DEEDS = steps({
     configuration: OFF,
     given: situations.createdVm,
     done: evict,
-    meanwhile: situations.begunMeanwhile,
+    meanwhile: situations.startedMeanwhile,
   },
   cancel: { configuration: ALONE, given: drained, done: cancel },
   "cancel a pending migration": {
@@ -112,7 +112,7 @@ export const DEEDS = steps({
   },
   "relieve a node": {
     configuration: { ...OFF, featureGates: { NodePressureEvictionLiveMigration: true } },
-    given: situations.pressed,
+    given: situations.underPressure,
     done: reconcile,
   },
   shield: { configuration: SHIELDING, given: situations.shieldable, done: reconcile },

@@ -114,7 +114,7 @@ async function withConditions({ cluster }: Trial, name: string, types: readonly 
 }
 
 /** A node short of memory, beside one that has room. */
-export async function pressed(trial: Trial): Promise<void> {
+export async function underPressure(trial: Trial): Promise<void> {
   const { cluster } = trial;
   await createdVm(trial);
   await cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
@@ -126,7 +126,7 @@ export async function pressed(trial: Trial): Promise<void> {
 /** Besides: a guest that may take long to shut down, and a KubeVirt that asks plugins. */
 export async function shieldable(trial: Trial): Promise<void> {
   const { cluster } = trial;
-  await pressed(trial);
+  await underPressure(trial);
   await cluster.patchVmi(VMI.name, { spec: { terminationGracePeriodSeconds: 600 } });
   const body = { spec: { configuration: { developerConfiguration: { featureGates: ["Plugins"] } } } };
   await cluster.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
@@ -148,7 +148,7 @@ export async function covered(trial: Trial): Promise<void> {
 }
 
 /** Lets another function start the same evacuation a moment earlier. */
-export async function begunMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
+export async function startedMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
   if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
   const path = request.slice("POST ".length);
   await cluster.client.as(LIFEBOAT, ["system:masters"]).raw({ method: "POST", path, body });

@@ -26,7 +26,7 @@ const NODE = "node01";
 /** So that migrations are what a drain waits for, and not the one process in which the sandbox does everything. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const DRAIN_TIMEOUT_MS = 600_000;
 /** Room for all of them anywhere. */
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
@@ -109,7 +109,7 @@ async function inTheCluster(client: KubeClient): Promise<void> {
 
 /** A replica sees new VMs by itself; drains come later. */
 async function budgeted(client: KubeClient, size: number): Promise<void> {
-  while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(LOOK_MS);
+  while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(POLL_MS);
 }
 
 /** Drains the node with kubectl. If KubeVirt's webhook does not answer in time, kubectl stops with an error and is started again. */

@@ -38,7 +38,7 @@ export const maintenance: Fault = {
     if (active === undefined) await persist(() => createOne(run, { virtualMachines: { whenBlocked: "Restart" } }));
     else await persist(() => change(run, active, WANTED));
   },
-  expect: (run) => [...emptied(run), ...restarted(run)],
+  expect: (run) => [...drainedNodes(run), ...restarted(run)],
   async undo(run) {
     passing.get(run.namespace)?.abort();
     await persist(() => run.client.delete(virtualMachines, { namespace: run.namespace, name: PINNED }));
@@ -47,7 +47,7 @@ export const maintenance: Fault = {
 };
 
 /** The last one is to end as it should. */
-function emptied({ cluster: { observer }, nodeOf }: Run): readonly string[] {
+function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[] {
   const own = [...observer.nodeEvacuations.list()].filter(({ spec }) => spec.nodeName === nodeOf(PLACE));
   const { metadata, status = {} } = own.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1) ?? {};
   if (status.phase === "Evacuated") return [];

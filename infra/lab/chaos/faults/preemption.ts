@@ -7,7 +7,7 @@ const PLACE = "preemption";
 const OTHER = "of-a-busy-cluster";
 const MOST_REMINDERS = 10;
 /** Longer than the scheduler waits between two requests. */
-const LOOKS_WITHIN_MS = 20_000;
+const RUNS_WITHIN_MS = 20_000;
 const POD = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
 
 /** Its node has room for three small VMs and nothing else: the preemptor needs some of it, not all. */
@@ -31,7 +31,7 @@ export const preemption: Fault = {
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS; times++) {
-      if (await until(() => isRunning(run), LOOKS_WITHIN_MS)) return;
+      if (await until(() => isRunning(run), RUNS_WITHIN_MS)) return;
       const { client, namespace } = run;
       const name = `${OTHER}-${times}`;
       await persist(() => createPod(client, { name, namespace, node: run.nodeOf(PLACE), graceSeconds: 0 }));

@@ -20,7 +20,7 @@ const PLACES = ["rolled-1", "rolled-2", "rolled-3"];
 const PINNED = "rolled-pinned";
 const ENDING = "rolled-ending";
 const ENDS: readonly unknown[] = ["Completed", "Stopped", "Withdrawn"];
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 /** Knowledge that the person has of a run. */
 interface Knowledge {
@@ -140,14 +140,14 @@ function unmet(run: Run): readonly string[] {
     ...rows.filter(({ phase }) => !DONE.includes(phase)).map(({ name, phase }) => `node ${name} is ${phase}`),
     ...parts.filter((one) => !hasEnded(one)).map(({ metadata, status }) => `${metadata.name} is ${status?.phase}`),
     ...parts
-      .filter((one) => isEmptied(one) && !examined.has(one.metadata.uid))
+      .filter((one) => isEvacuated(one) && !examined.has(one.metadata.uid))
       .map(({ metadata }) => `${metadata.name}: its node was not seen empty`),
     ...parts.filter(hasEnded).flatMap((one) => outcomeProblems(one, history, times.get(one.metadata.uid))),
   ];
 }
 
 const DONE: readonly unknown[] = ["Evacuated", "Returned"];
-const isEmptied = ({ status }: NodeEvacuation): boolean => status?.phase === "Evacuated";
+const isEvacuated = ({ status }: NodeEvacuation): boolean => status?.phase === "Evacuated";
 const isActive = ({ status }: RollingMaintenance): boolean => !ENDS.includes(status?.phase);
 const numberOf = ({ metadata }: RollingMaintenance): number => Number(metadata.name.split("-").at(-1));
 
@@ -207,10 +207,10 @@ async function takeBack(run: Run): Promise<void> {
   const minutes = letMinutesPass(run, async () => partsIn(run).filter((one) => !hasEnded(one)));
   while (!over.signal.aborted) {
     for (const rm of ownOf(run)) {
-      const empty = partsOf(rm, run.cluster.observer.nodeEvacuations.list()).filter(isEmptied);
+      const empty = partsOf(rm, run.cluster.observer.nodeEvacuations.list()).filter(isEvacuated);
       for (const one of empty) await finish(run, rm, one).catch(() => undefined);
     }
-    await delay(LOOK_MS, undefined, { signal: over.signal }).catch(() => undefined);
+    await delay(POLL_MS, undefined, { signal: over.signal }).catch(() => undefined);
   }
   minutes.abort();
 }

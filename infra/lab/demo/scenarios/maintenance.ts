@@ -37,7 +37,7 @@ const REPLICAS = { namespace: NAMESPACE, name: "api", replicas: 3 };
 const NAME = "node-1-kernel";
 /** Seconds from the start of the scenario to the scheduled time. */
 const HOUR_SECONDS = 4;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 /** A tick comes every minute, and this often while a node is being evacuated. */
 const TICK_MS = 5000;
 /** After so many refusals of both, the scenario takes it that kubectl hangs. */
@@ -124,7 +124,7 @@ async function drainAtTheHour({ client }: Cluster, signal: AbortSignal, say: (li
   };
   const drained = drainNode({ client, node: NODE, onLine, signal }).catch(() => undefined);
   const isStuck = () => [...refusals.values()].every((count) => count >= REFUSALS);
-  while (!isStuck() && !signal.aborted) await Promise.race([delay(LOOK_MS), drained]);
+  while (!isStuck() && !signal.aborted) await Promise.race([delay(POLL_MS), drained]);
 }
 
 /** Resolves to whether the node is empty. */
@@ -151,7 +151,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
       [isMinuteOver, nextTick] = [true, 0];
     }
     nextTick = await tick(cluster, nextTick);
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
   return false;
 }

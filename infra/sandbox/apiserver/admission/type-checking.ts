@@ -54,8 +54,12 @@ async function warningsOf(state: ServerState, { spec }: Policy) {
   return spec.validations.flatMap(({ expression, messageExpression = "''" }, index) =>
     Object.entries({ expression, messageExpression }).flatMap(([field, text]) => {
       const problems = languages.map(({ name, language }) => ({ name, problem: language.problem(text) }));
-      const told = problems.flatMap(({ name, problem }) => (problem === undefined ? [] : [`${name}: ${problem}\n`]));
-      return told.length === 0 ? [] : [{ fieldRef: `spec.validations[${index}].${field}`, warning: told.join("\n") }];
+      const warnings = problems.flatMap(({ name, problem }) =>
+        problem === undefined ? [] : [`${name}: ${problem}\n`],
+      );
+      return warnings.length === 0
+        ? []
+        : [{ fieldRef: `spec.validations[${index}].${field}`, warning: warnings.join("\n") }];
     }),
   );
 }

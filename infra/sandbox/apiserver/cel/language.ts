@@ -119,8 +119,8 @@ const WORDS: readonly (readonly [RegExp, string, number])[] = [
 
 function pictureOf(expression: string, error: ReturnType<Environment["check"]>["error"]): string {
   const words = wordsOf(error);
-  const [pattern, told, shift] = WORDS.find(([known]) => known.test(words)) ?? [/^/, "", 0];
-  return picture(expression, (error?.range?.start ?? 0) + shift, words.replace(pattern, told));
+  const [pattern, kubernetes, shift] = WORDS.find(([known]) => known.test(words)) ?? [/^/, "", 0];
+  return picture(expression, (error?.range?.start ?? 0) + shift, words.replace(pattern, kubernetes));
 }
 
 function picture(expression: string, at: number, words: string): string {

@@ -67,13 +67,13 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     recorder.record(vmi, kubevirt.virtualMachineInstances, { type, reason, message });
 
   const controller = startController({ name: "evacuation", reconcile, ...options });
-  const lookAt = (nodeName: string | undefined) => {
+  const enqueueNode = (nodeName: string | undefined) => {
     if (nodeName !== undefined) controller.enqueue(nodeName, REACTION_MS);
   };
-  world.vmis.onChange((vmi) => lookAt(vmi?.status?.nodeName));
+  world.vmis.onChange((vmi) => enqueueNode(vmi?.status?.nodeName));
   world.migrations.onChange((migration, previous) => {
     const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
-    lookAt(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
+    enqueueNode(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
     // As in KubeVirt, a migration of another creator lowers the expectations too.
     const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
     if (previous === undefined && evacuated !== undefined) created.observe(evacuated);

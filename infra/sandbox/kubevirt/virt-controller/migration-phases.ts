@@ -75,17 +75,17 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
 /** The status of a waiting migration names a backup or a quota, but not the queue or its back-off. */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};
-  const told = (type: string) => conditionOf({ type, status: "True", lastProbeTime: now });
-  if (isCancelled(facts)) return withCondition(conditions, told("migrationAbortRequested"));
+  const reported = (type: string) => conditionOf({ type, status: "True", lastProbeTime: now });
+  if (isCancelled(facts)) return withCondition(conditions, reported("migrationAbortRequested"));
   if (phaseOf(facts) !== "Pending") return withoutCondition(conditions, OVER_QUOTA);
   const backup = runningBackup(facts.vmi);
   if (backup !== undefined) {
     const aborting = `Aborting backup ${backup} for system-critical migration`;
     const message = endsBackup(facts) ? aborting : `Waiting for backup ${backup} to complete`;
-    return withCondition(conditions, { ...told(BLOCKED_BY_BACKUP), reason: "BackupInProgress", message });
+    return withCondition(conditions, { ...reported(BLOCKED_BY_BACKUP), reason: "BackupInProgress", message });
   }
   const others = withoutCondition(conditions, BLOCKED_BY_BACKUP);
-  return facts.overQuota === true ? withCondition(others, told(OVER_QUOTA)) : others;
+  return facts.overQuota === true ? withCondition(others, reported(OVER_QUOTA)) : others;
 }
 
 /** The name of the backup. */

@@ -143,10 +143,10 @@ describe("status", () => {
     const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "of-a-vm" } };
     const evicted = { namespace: NAMESPACE, name: "of-a-vm" };
     await expect(world.sandbox.client.post(pods, evicted, "eviction", body)).rejects.toMatchObject({ code: 429 });
-    const told = (await world.sandbox.client.list(events, NAMESPACE)).items.filter(
+    const warnings = (await world.sandbox.client.list(events, NAMESPACE)).items.filter(
       ({ involvedObject }) => involvedObject.name === "vm",
     );
-    expect(told.map(({ reason }) => reason)).toContain("CalculateExpectedPodCountFailed");
+    expect(warnings.map(({ reason }) => reason)).toContain("CalculateExpectedPodCountFailed");
   });
 });
 

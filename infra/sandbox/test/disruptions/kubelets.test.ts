@@ -28,7 +28,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
 }
 
 /** Each as `Killing: Stopping container compute`. */
-async function toldOf({ metadata }: Pod, reason: string): Promise<readonly string[]> {
+async function messagesOf({ metadata }: Pod, reason: string): Promise<readonly string[]> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=${reason}`;
   const { items } = await world.sandbox.client.list(events, namespace, { fieldSelector });
   return items.map(({ message = "" }) => message).toSorted();
@@ -52,12 +52,12 @@ describe("a kubelet's Events about a pod", () => {
     const tell = (pod: Pod, message: string) => recorder.record(pod, pods, { type: "Normal", reason: "Said", message });
     const all = Array.from({ length: 27 }, (_, i) => `message ${i + 10}`);
     for (const message of all) await tell(noisy, message);
-    expect(await toldOf(noisy, "Said")).toEqual(all.slice(0, 25));
+    expect(await messagesOf(noisy, "Said")).toEqual(all.slice(0, 25));
     await tell(quiet, "hello");
-    expect(await toldOf(quiet, "Said")).toEqual(["hello"]);
+    expect(await messagesOf(quiet, "Said")).toEqual(["hello"]);
     world.clock.advance(5 * 60_000);
     for (const message of ["later", "too much"]) await tell(noisy, message);
-    expect(await toldOf(noisy, "Said")).toEqual(["later", ...all.slice(0, 25)]);
+    expect(await messagesOf(noisy, "Said")).toEqual(["later", ...all.slice(0, 25)]);
   });
 
   test("get lost about a launcher that has just started with the volume of an image: only its status shows the eviction", async () => {
@@ -72,7 +72,7 @@ describe("a kubelet's Events about a pod", () => {
     const ended = await untilEnded(launcher);
     stats.setAvailable("full", "memory.available");
     expect(disruptionTarget(ended)).toMatchObject({ status: "True", reason: "TerminationByKubelet" });
-    expect([await toldOf(launcher, "Evicted"), await toldOf(launcher, "Killing")]).toEqual([[], []]);
+    expect([await messagesOf(launcher, "Evicted"), await messagesOf(launcher, "Killing")]).toEqual([[], []]);
   });
 });
 
@@ -86,7 +86,7 @@ test("a launcher whose guest has left ends by itself: the kubelet stops what ran
   expect(ended.status).toMatchObject({ phase: "Succeeded" });
   expect(ended.metadata.deletionTimestamp).toBeUndefined();
   expect(disruptionTarget(ended)).toBeUndefined();
-  expect(await toldOf(launcher, "Killing")).toEqual(["Stopping container guest-console-log"]);
+  expect(await messagesOf(launcher, "Killing")).toEqual(["Stopping container guest-console-log"]);
 });
 
 test("a liveness probe that fails stops the container, and the VM restarts", async () => {
@@ -96,7 +96,7 @@ test("a liveness probe that fails stops the container, and the VM restarts", asy
   if (before === undefined) throw new Error("no VMI");
   const launcher = await launcherOf(before);
   kubelets.failLivenessProbe(`${namespace}/${launcher.metadata.name}`);
-  await expect.poll(() => toldOf(launcher, "Killing")).toEqual(["Stopping container compute"]);
+  await expect.poll(() => messagesOf(launcher, "Killing")).toEqual(["Stopping container compute"]);
   await world.pass(async () => {
     const now = await vmiOf("stuck");
     return now?.metadata.uid !== before.metadata.uid && now?.status?.phase === "Running";
@@ -110,7 +110,7 @@ test("a graceful shutdown makes the node not ready at once, and ends all pods in
   await world.until(pods, daemon.metadata, isRunning);
   const launcher = await launcherOf(vmi);
   kubelets.shutDown("off");
-  for (const pod of [launcher, daemon]) await expect.poll(() => toldOf(pod, "Killing")).not.toEqual([]);
+  for (const pod of [launcher, daemon]) await expect.poll(() => messagesOf(pod, "Killing")).not.toEqual([]);
   const node = await client.get(nodes, { name: "off" });
   const ready = { type: "Ready", status: "False", reason: "KubeletNotReady", message: "node is shutting down" };
   expect(node?.status?.conditions).toContainEqual(expect.objectContaining(ready));

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { eventually } from "../with-sandbox.ts";
 import { RETRY_AFTER_SECONDS } from "./gate.ts";
-import { begun, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, useTaintedNode } from "./tainted-node.ts";
+import { markedForDeletion, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, useTaintedNode } from "./tainted-node.ts";
 
 const stage = useTaintedNode();
 const { world, taint, run, get, tolerate, messagesAbout, settle } = stage;
@@ -142,7 +142,7 @@ describe("while a deletion is held", () => {
     await untaintAndSee();
     deny();
     await exhaust(5);
-    expect(await messagesAbout(victim)).toEqual(new Set([begun(victim)]));
+    expect(await messagesAbout(victim)).toEqual(new Set([markedForDeletion(victim)]));
     await taint(MAINTENANCE);
     await exhaust(10);
   });
@@ -164,7 +164,7 @@ describe("while a deletion is held", () => {
     world.clock.advance(60_000);
     await untilAsked(1);
     await taint([]);
-    await eventually(() => messagesAbout(victim)).toEqual(new Set([cancelled(victim), begun(victim)]));
+    await eventually(() => messagesAbout(victim)).toEqual(new Set([cancelled(victim), markedForDeletion(victim)]));
     deny();
     await exhaust(5);
   });

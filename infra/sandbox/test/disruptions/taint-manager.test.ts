@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { eventually } from "../with-sandbox.ts";
 import { disruptionTarget } from "./gate.ts";
-import { begun, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, useTaintedNode } from "./tainted-node.ts";
+import { markedForDeletion, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, useTaintedNode } from "./tainted-node.ts";
 
 const USER = "system:serviceaccount:kube-system:node-controller";
 const stage = useTaintedNode();
@@ -28,7 +28,7 @@ describe("a NoExecute taint", () => {
       reason: "DeletionByTaintManager",
       message: "Taint manager: deleting due to NoExecute taint",
     });
-    expect(await messagesAbout(victim)).toEqual(new Set([begun(victim)]));
+    expect(await messagesAbout(victim)).toEqual(new Set([markedForDeletion(victim)]));
     stage.gate.release("allow");
     await world.pass(async () => (await get("victim")) === undefined);
     expect((await get("daemon"))?.status?.phase).toBe("Running");

@@ -32,7 +32,7 @@ export interface Stage {
   readonly settle: () => Promise<void>;
 }
 
-export const begun = ({ metadata }: Pod): string => `Marking for deletion Pod default/${metadata.name}`;
+export const markedForDeletion = ({ metadata }: Pod): string => `Marking for deletion Pod default/${metadata.name}`;
 export const cancelled = ({ metadata }: Pod): string => `Cancelling deletion of Pod default/${metadata.name}`;
 
 /** Only valid inside tests and hooks. */

@@ -8,8 +8,8 @@ import { DEAD_NODE_TAINTS } from "../../../../shared/kube/objects.ts";
 export function disruptionTable(): string {
   const rows = GUARD_CAUSES.map((cause) => {
     const { reason, gate } = GUARDED[cause];
-    const told = reason === undefined ? "none: by the requester" : code(reason);
-    return [cause, told, code(gate), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
+    const shown = reason === undefined ? "none: by the requester" : code(reason);
+    return [cause, shown, code(gate), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
   });
   return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
 }
@@ -31,11 +31,16 @@ export const RELEASE_WORDS = {
   HandlerNeedsRoom: "the scheduler makes room for virt-handler, without which no VM of that node can move",
 } as const satisfies Record<DeletionAllowReason, string>;
 
-const TOLD: readonly DeletionAllowReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed", "HandlerNeedsRoom"];
+const WITH_EVENT: readonly DeletionAllowReason[] = [
+  "NotMigratable",
+  "UnknownStrategy",
+  "DeadlinePassed",
+  "HandlerNeedsRoom",
+];
 
 export function releaseTable(): string {
   const rows = Object.entries(RELEASE_WORDS).map(([reason, because]) => {
-    return [reason, because, TOLD.some((told) => told === reason) ? "DeletionAllowed" : ""];
+    return [reason, because, WITH_EVENT.some((shown) => shown === reason) ? "DeletionAllowed" : ""];
   });
   return renderTable([["reason", "because", "Event"], ...rows]);
 }

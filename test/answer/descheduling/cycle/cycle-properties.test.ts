@@ -36,7 +36,7 @@ const end = fc.record({
 });
 const pause = fc.record({ does: fc.constant("wait" as const), seconds: fc.integer({ min: 1, max: 900 }) });
 
-const story = fc.record({
+const run = fc.record({
   pods: fc.array(pod, { minLength: 1, maxLength: 12 }),
   limits: anyLimits,
   happenings: fc.array(
@@ -103,16 +103,16 @@ function wait(seconds: number, fake: FakeCluster): void {
 test("evacuations never exceed a limit, no VM is asked for twice, every request is counted, and no Lease is left", async () => {
   const seen = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(story, fc.scheduler(), async (told, scheduler) => {
-      const fake = clusterOf(...told.pods.map(({ kind, ...place }, i) => PODS[kind](`p${i}`, place)));
+    fc.asyncProperty(run, fc.scheduler(), async (reported, scheduler) => {
+      const fake = clusterOf(...reported.pods.map(({ kind, ...place }, i) => PODS[kind](`p${i}`, place)));
       fake.now = () => NOW;
       let requested = 0;
       const run = async ({ order, at }: { readonly order: readonly number[]; readonly at: number }) => {
         const o = {
           order: order.map((i) => `p${i}`),
-          policy: { limits: told.limits },
+          policy: { limits: reported.limits },
           before: interleaved(scheduler),
-          ...(told.isReal ? { plugins: REAL_PLUGINS } : {}),
+          ...(reported.isReal ? { plugins: REAL_PLUGINS } : {}),
         };
         const running = Array.from({ length: at }, () => cycle(fake, o));
         for (const report of await scheduler.waitFor(Promise.all(running))) {
@@ -121,11 +121,11 @@ test("evacuations never exceed a limit, no VM is asked for twice, every request 
           requested += results(report).filter((result) => result === "Background" || result === "Evicted").length;
         }
       };
-      for (const one of told.happenings) {
+      for (const one of reported.happenings) {
         if (one.does === "cycles") await run(one);
         else if (one.does === "wait") wait(one.seconds, fake);
         else becomes(one.does, `pod-p${one.pod}`, fake);
-        expectWithin(told.limits, fake);
+        expectWithin(reported.limits, fake);
         expect(leaseOf(fake).holder).toBeUndefined();
       }
     }),

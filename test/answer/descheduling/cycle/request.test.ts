@@ -60,7 +60,7 @@ test.each<[outcome: keyof typeof SAID | "Unknown", inProgress: number, verdict: 
     const isTold = event !== undefined && (notifyFailures || event !== "EvictionFailed");
     const message = expect.stringContaining("nominated on node node01 by vms/Scripted (told to)");
     const about = expect.objectContaining({ kind: "Pod", uid: "pod-pod" });
-    expect(fake.story).toEqual(isTold ? [expect.objectContaining({ reason: event, message, about })] : []);
+    expect(fake.recordedEvents).toEqual(isTold ? [expect.objectContaining({ reason: event, message, about })] : []);
   }
 });
 

@@ -37,7 +37,7 @@ const passing =
   (pass: (deps: Deps) => Promise<Result>): Task =>
   (app) =>
     reconcileWithin(app.target, 20, pass);
-export const look = passing((deps) => reconcileVmi(WEB, deps));
+export const reconcileOnce = passing((deps) => reconcileVmi(WEB, deps));
 export const tick = passing(reconcileActive);
 export const scan = passing(reconcileAll);
 export const mark =

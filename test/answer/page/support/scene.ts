@@ -91,9 +91,14 @@ export function clusterOf(scene: Scene): FakeCluster {
   fake.evacuations.put(...evacuations);
   if (scene.nodeEvacuation) fake.api.put("nodeevacuations", nodeEvacuation(scene.nodeEvacuation));
   if (scene.rolling) fake.api.put("rollingmaintenances", rollingMaintenance(scene.rolling));
-  const told = { reason: "Reason", message: "as the condition says", observedGeneration: 1, lastTransitionTime: "" };
+  const reported = {
+    reason: "Reason",
+    message: "as the condition says",
+    observedGeneration: 1,
+    lastTransitionTime: "",
+  };
   if (conditions !== undefined) {
-    const all = conditions.map((one) => ({ ...told, ...one }));
+    const all = conditions.map((one) => ({ ...reported, ...one }));
     fake.configure({}, { conditions: all });
   }
   return fake;

@@ -14,7 +14,7 @@ import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtur
 
 export const GIB = 2 ** 30;
 
-export const PRESSED = node({ pressures: ["MemoryPressure"] });
+export const PRESSURED = node({ pressures: ["MemoryPressure"] });
 /** A node called so, with that much memory free, and labels of its own. */
 export function candidateNode(name: string, memory: number, tweak: Partial<FitNode> = {}): CandidateNode {
   const allocatable = { memory, pods: 110 };
@@ -70,7 +70,7 @@ export function evacuationOf(
 
 export function pressureWorld(vmsOnNode: readonly VmOnNode[], tweak: Partial<PressureWorld> = {}): PressureWorld {
   return {
-    pressured: [{ node: PRESSED, labels: {}, vmsOnNode, evacuations: [] }],
+    pressured: [{ node: PRESSURED, labels: {}, vmsOnNode, evacuations: [] }],
     candidateNodes: [ROOM],
     signals: [],
     evacuations: [],

@@ -4,7 +4,7 @@ import type { App } from "../../support/app.ts";
 import { kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 
 /** Not after the node is empty. */
-export async function look(fake: FakeCluster, app: App, times = 1, seconds = 61): Promise<void> {
+export async function reconcileEvery(fake: FakeCluster, app: App, times = 1, seconds = 61): Promise<void> {
   for (let i = 0; i < times && phaseOf(fake) !== "Evacuated"; i++) {
     await app.reconcile();
     await app.settle();
