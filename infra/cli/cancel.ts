@@ -1,16 +1,15 @@
 /** `lifeboat cancel`: ends the maintenance of nodes, or the evacuation of VMs. */
 import { type Cancelling, cancelEvacuations } from "../../shared/act/evacuate-vm.ts";
 import { type EvacuationStatus, isToBeReleased } from "../../shared/kube/evacuation.ts";
-import { type Add, EXIT, type ExitCode, KIND, nameMatching } from "./command.ts";
-import type { Connection } from "./connection.ts";
-import { followVm, newestOf, vmNamed } from "./evacuate.ts";
+import { type Add, agree, EXIT, type ExitCode, KIND, nameMatching, type With, YES } from "./command.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
+import { followVm, newestOf, vmNamed, vmText } from "./evacuate.ts";
 import { Failed } from "./failed.ts";
-import type { Host } from "./host.ts";
-import { cancelMaintenance } from "./maintenance.ts";
+import { cancelMaintenance, namesIn } from "./maintenance.ts";
 import { SELECTOR } from "./preflight.ts";
-import { targetsOf, targetWords, WORDS } from "./targets.ts";
+import { NO_TARGETS, targetsOf, targetWords, WORDS } from "./targets.ts";
 
-export const cancel: Add = (program, { host, connectToChange, ends }) => {
+export const cancel: Add = (program, { host, connect, ends }) => {
   program
     .command("cancel")
     .description(
@@ -22,34 +21,35 @@ Exit code: 0 withdrawn, 1 not.`,
     )
     .argument("[what...]", `vm/web; ${WORDS}`, wordOfBoth, [])
     .option(...SELECTOR)
+    .option(...YES)
     .action(
-      ends(async (words, { selector }) => {
-        const [vms, others] = [words.filter((one) => KIND.vm.test(one)), words.filter((one) => !KIND.vm.test(one))];
-        if (others.length > 0 || selector !== undefined || vms.length === 0) {
-          const connection = connectToChange();
-          const code = await cancelMaintenance(await targetsOf({ words: others, selector }, connection), {
-            connection,
-            host,
-          });
-          if (code !== EXIT.done) return code;
-        }
-        for (const word of vms) {
-          const code = await cancelVm(word.replace(KIND.vm, ""), connectToChange, host);
-          if (code !== EXIT.done) return code;
-        }
-        return EXIT.done;
+      ends(async (words, { selector, ...options }) => {
+        const connection = connect();
+        const vms = words.filter(isVm).map((word) => vmNamed(word, connection));
+        const others = words.filter((word) => !isVm(word));
+        const isOfVms = vms.length > 0 && others.length === 0 && selector === undefined;
+        const targets = isOfVms ? NO_TARGETS : await targetsOf({ words: others, selector }, connection);
+        const named = [...namesIn(targets), ...vms.map((key) => `the evacuation of ${vmText(key)}`)];
+        await agree(`Cancel ${named.join(", ")}?`, options, { connection, host });
+        const code = isOfVms ? EXIT.done : await cancelMaintenance(targets, { connection, host });
+        return code === EXIT.done ? await cancelVms(vms, { connection, host }) : code;
       }),
     );
 };
 
-async function cancelVm(name: string, connect: () => Connection, host: Host): Promise<ExitCode> {
-  const [connection, key] = vmNamed(name, connect);
+async function cancelVms(vms: readonly NamespacedName[], { connection, host }: With): Promise<ExitCode> {
+  for (const key of vms) {
+    const code = await cancelVm(key, { connection, host });
+    if (code !== EXIT.done) return code;
+  }
+  return EXIT.done;
+}
+
+async function cancelVm(key: NamespacedName, { connection, host }: With): Promise<ExitCode> {
   const settings = await connection.settings();
   const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
   if (cancelling.result === "NotEvacuating") {
-    throw new Failed(
-      `nothing evacuates VM "${key.name}" in namespace "${key.namespace}"${await newestOf(key, connection)}`,
-    );
+    throw new Failed(`nothing evacuates ${vmText(key)}${await newestOf(key, connection)}`);
   }
   for (const evacuation of withdrawn(cancelling, settings.drainTaintKey)) {
     const code = await followVm(evacuation, { connection, host, isReached: isCancelled });
@@ -71,8 +71,12 @@ function isCancelled(status: EvacuationStatus): boolean {
   return (phase === "Withdrawn" && !isToBeReleased({ status })) || phase === "Duplicate";
 }
 
+function isVm(word: string): boolean {
+  return KIND.vm.test(word);
+}
+
 function wordOfBoth(text: string, before: readonly string[]): readonly string[] {
-  if (!KIND.vm.test(text)) return targetWords(text, before);
+  if (!isVm(text)) return targetWords(text, before);
   nameMatching("VM", KIND.vm)(text);
   return [...new Set([...before, text])];
 }

@@ -2,8 +2,9 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { isObjectName } from "../../shared/kube/schemas/fields.ts";
 import type { Connection } from "./connection.ts";
-import { Failed } from "./failed.ts";
+import { Failed, UsageError } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { printable } from "./print.ts";
 
 /** How a command ends, for scripts: documented in `lifeboat --help`. */
 export const EXIT = {
@@ -27,10 +28,8 @@ export interface Call {
   readonly host: Host;
   /** The line that the person typed. */
   readonly line: string;
-  /** To the cluster that the options name, for a command that only reads. */
+  /** To the cluster that the options name. */
   readonly connect: () => Connection;
-  /** The same, for a command that changes something: names context and server on stderr first. */
-  readonly connectToChange: () => Connection;
   /** Every command, in one program: for completion. */
   readonly everything: () => Promise<CommandUnknownOpts>;
   /** Takes the exit code of what a command does. */
@@ -42,24 +41,36 @@ export interface Call {
 /** Adds a command to `lifeboat`, or to one of its commands. */
 export type Add = (to: CommandUnknownOpts, call: Call) => void;
 
-/** For scripts. */
-export const YES = ["-y, --yes", "ask nothing"] as const;
+export const YES = ["-y, --yes", "do not ask before the change: for scripts"] as const;
 
-/** Asks before a change. Fails if the person says no, and where there is nobody to ask. */
-export async function agree(question: string, { yes }: { readonly yes?: true | undefined }, host: Host): Promise<void> {
+export interface With {
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+/** Names context and server, and asks before a change. Throws unless the person, or `--yes`, agrees. */
+export async function agree(
+  question: string,
+  { yes }: { readonly yes?: true | undefined },
+  { connection: { context, server }, host }: With,
+): Promise<void> {
+  host.stderr.write(`context "${printable(context)}", ${printable(server)}\n`);
   if (yes === true) return;
   const answer = await host.ask(`${question} [y/N] `);
-  if (answer === undefined) throw new Failed("there is no terminal to ask on: say --yes. Nothing has been changed");
-  if (!isYes(answer)) throw new Failed("nothing has been changed");
+  if (answer === undefined) throw new UsageError(NOBODY_TO_ASK);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Failed("nothing has been changed");
 }
 
-export function isYes(answer: string): boolean {
-  return /^y(es)?$/i.test(answer.trim());
-}
+const NOBODY_TO_ASK = "nothing has been changed: there is no terminal to ask on. In a script, say --yes";
 
-/** Forms of the output beside that for people. */
-export function output<const T extends readonly string[]>(forms: T, about = "print data") {
-  return new Option("-o, --output <form>", about).choices(forms);
+/** The forms of the output of every command that has a choice. */
+const FORMS = ["table", "wide", "json", "yaml"] as const;
+export type Form = (typeof FORMS)[number];
+
+/** `about`: what `wide` shows, or what is special. `further`: forms of this command alone. */
+export function output<const T extends readonly string[] = []>(about?: string, further?: T) {
+  const choices: readonly (Form | T[number])[] = [...FORMS, ...(further ?? [])];
+  return new Option("-o, --output <form>", about).choices(choices).default("table" as const);
 }
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };

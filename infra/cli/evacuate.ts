@@ -9,8 +9,9 @@ import {
   isUnfinished,
 } from "../../shared/kube/evacuation.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { type Add, EXIT, KIND, nameMatching, output, type ExitCode } from "./command.ts";
+import { type Add, agree, EXIT, KIND, nameMatching, type ExitCode, type With, YES } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
@@ -22,10 +23,14 @@ import { readEvacuationsOf } from "../../shared/kube/requests.ts";
 
 /** A command about one VM, which a person names as kubectl takes it. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
-  return program.command(name).description(description).argument("<vm>", "web or vm/web", nameMatching("VM", KIND.vm));
+  const command = program
+    .command(name)
+    .description(description)
+    .option(...YES);
+  return command.argument("<vm>", "web or vm/web", nameMatching("VM", KIND.vm));
 }
 
-export const evacuate: Add = (program, { host, connectToChange, ends }) => {
+export const evacuate: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "evacuate",
@@ -35,21 +40,24 @@ Lifeboat has taken it up. One that is in progress already is joined.
 Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM cannot migrate.`,
   )
     .option("--wait", "until it has ended")
-    .addOption(output(["name"], "print the Evacuation's name, and wait for nothing but what --wait says"))
+    .option("--no-wait", "not even until Lifeboat has taken it up")
     .action(
-      ends(async (word, { wait, output: form }) => {
-        const [connection, key] = vmNamed(word, connectToChange);
+      ends(async (word, { wait, ...options }) => {
+        const connection = connect();
+        const key = vmNamed(word, connection);
+        const { nodeName = "" } = await runningVm(key, connection);
+        await agree(`Evacuate ${vmText(key)} from node "${nodeName}"?`, options, { connection, host });
         const evacuation = await startedOf(await evacuateVm(key, await askingOf(connection, host)), key, connection);
         host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
-        if (form === "name" && !wait) return EXIT.done;
+        if (wait === false) return EXIT.done;
         const isReached = ({ phase }: EvacuationStatus) =>
-          phase === "Moved" || (!wait && phase !== undefined && !isEnd(phase));
+          phase === "Moved" || (wait !== true && phase !== undefined && !isEnd(phase));
         return await followVm(evacuation, { connection, host, isReached });
       }),
     );
 };
 
-export const retry: Add = (program, { host, connectToChange, ends }) => {
+export const retry: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "retry",
@@ -59,8 +67,11 @@ has created. An abandoned evacuation begins anew, and counts its attempts from o
 
 Exit code: 0 tried again, 1 not, for example because nothing has failed.`,
   ).action(
-    ends(async (word) => {
-      const [connection, key] = vmNamed(word, connectToChange);
+    ends(async (word, options) => {
+      const connection = connect();
+      const key = vmNamed(word, connection);
+      await runningVm(key, connection);
+      await agree(`Retry the evacuation of ${vmText(key)} now?`, options, { connection, host });
       const evacuation = await startedOf(await retryVm(key, await askingOf(connection, host)), key, connection);
       host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
       return await followVm(evacuation, { connection, host, isReached: isTried });
@@ -73,18 +84,28 @@ async function startedOf(
   key: NamespacedName,
   connection: Connection,
 ): Promise<EvacuationFacts> {
-  const vm = `VM "${key.name}" in namespace "${key.namespace}"`;
   switch (evacuating.result) {
     case "NotRunning":
-      throw new Failed(`VM "${key.name}" does not run in namespace "${key.namespace}"${await orVm(key, connection)}`);
+      throw await notRunning(key, connection);
     case "NothingFailed":
-      throw new Failed(`no evacuation of ${vm} backs off or was abandoned${await newestOf(key, connection)}`);
+      throw new Failed(`no evacuation of ${vmText(key)} backs off or was abandoned${await newestOf(key, connection)}`);
     case "TryAgain":
       throw new Failed("another evacuation of this VM has ended meanwhile: try again");
     case "Started":
     case "Joined":
       return evacuating.evacuation;
   }
+}
+
+/** Reads the VMI before anything is asked, because its name may be misspelt. */
+async function runningVm(key: NamespacedName, connection: Connection) {
+  const vmi = await connection.cluster().get("virtualmachineinstances", key);
+  if (vmi === undefined || isFinal(vmi)) throw await notRunning(key, connection);
+  return vmi;
+}
+
+async function notRunning(key: NamespacedName, connection: Connection): Promise<Failed> {
+  return new Failed(`VM "${key.name}" does not run in namespace "${key.namespace}"${await orVm(key, connection)}`);
 }
 
 /** Names the newest Evacuation and its phase, which may explain why there is nothing to do. */
@@ -99,9 +120,12 @@ function isTried({ phase }: EvacuationStatus): boolean {
 }
 
 /** With KubeVirt's names of both kinds: the VMI's name is that of its VM. */
-export function vmNamed(name: string, connect: () => Connection): readonly [Connection, NamespacedName] {
-  const connection = connect();
-  return [connection, { namespace: connection.namespace, name }];
+export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
+  return { namespace, name: word.replace(KIND.vm, "") };
+}
+
+export function vmText({ namespace, name }: NamespacedName): string {
+  return `VM "${name}" in namespace "${namespace}"`;
 }
 
 const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string() }) }) });
@@ -118,9 +142,7 @@ async function whoAmI(connection: Connection): Promise<string> {
   return code < 300 ? parseAnswer(Review, body, `POST ${path}`).status.userInfo.username : "";
 }
 
-interface Following {
-  readonly connection: Connection;
-  readonly host: Host;
+interface Following extends With {
   /** Whether what was asked for has come about, so far as the person wants to wait. */
   readonly isReached: (status: EvacuationStatus) => boolean;
 }

@@ -9,7 +9,7 @@ import { type Add, EXIT, KIND, nameMatching, output } from "./command.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "./preflight.ts";
-import { paintFor, printable, printData } from "./print.ts";
+import { paintFor, printable, printAs } from "./print.ts";
 
 export const explain: Add = (program, call) => {
   const questions = program.command("explain");
@@ -30,14 +30,13 @@ Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everyth
     .argument("<node>", "node-1 or node/node-1", nameMatching("node", KIND.node))
     .option(...FORCE)
     .option(...EMPTY_DIR)
-    .addOption(output(["json", "yaml", "wide"], "data, or wide: every pod, with its message"))
+    .addOption(output("wide: every pod, with its message"))
     .action(
       ends(async (node, { output: form, force, deleteEmptydirData }) => {
         const flags = { force: force === true, deleteEmptyDirData: deleteEmptydirData === true };
         const connection = connect();
         const result = preflight(await observeNode(node, flags, { connection, host }));
-        if (form === "json" || form === "yaml") printData(result, form, host);
-        else printPreflight(result, form === "wide", host);
+        printAs(form, { data: result, table: (isWide) => printPreflight(result, isWide, host) }, host);
         await adviseOnHandler(connection, host);
         return EXIT_OF[result.verdict];
       }),
@@ -55,7 +54,7 @@ Budgets are the API server's: explain node takes them into account.
 Exit code: 0 answered, whatever the answer is; 1 the question could not be answered.`,
     )
     .argument("<pod>", "NAME or pod/NAME", nameMatching("pod", KIND.pod))
-    .addOption(output(["json", "yaml", "wide"]))
+    .addOption(output())
     .action(
       ends(async (name, { output: form }) => {
         const connection = connect();
@@ -69,8 +68,7 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
         const migrations = vmi === undefined ? [] : await readMigrationsOf([vmi], cluster);
         const explanation = explanationOf({ ...review, facts: { ...review.facts, migrations } });
         if (explanation === undefined) throw new Failed(`pod "${name}" not found in namespace "${key.namespace}"`);
-        if (form === "json" || form === "yaml") printData(explanation, form, host);
-        else printExplanation(explanation, host);
+        printAs(form, { data: explanation, table: () => printExplanation(explanation, host) }, host);
         return EXIT.done;
       }),
     );

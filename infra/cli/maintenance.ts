@@ -2,10 +2,9 @@
 import { hasEnded } from "../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
 import { type Change, changeNodeEvacuation, changeRolling, type Changed } from "../../shared/maintenance/api.ts";
-import { type Add, type Call, EXIT, type ExitCode } from "./command.ts";
+import { type Add, agree, type Call, EXIT, type ExitCode, type With, YES } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
-import type { Host } from "./host.ts";
 import { SELECTOR } from "./preflight.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
@@ -23,20 +22,19 @@ interface Changing {
   readonly about: string;
 }
 
-function changing(
-  program: Parameters<Add>[0],
-  { change, about }: Changing,
-  { host, connectToChange, ends }: Call,
-): void {
+function changing(program: Parameters<Add>[0], { change, about }: Changing, { host, connect, ends }: Call): void {
   program
     .command(change)
     .description(about)
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
+    .option(...YES)
     .action(
-      ends(async (words, { selector }) => {
-        const connection = connectToChange();
+      ends(async (words, { selector, ...options }) => {
+        const connection = connect();
         const targets = await targetsOf({ words, selector }, connection);
+        const question = `${change === "pause" ? "Pause" : "Resume"} ${namesIn(targets).join(", ")}?`;
+        await agree(question, options, { connection, host });
         await changeAll(targets, change, connection);
         for (const name of namesIn(targets)) host.stdout.write(`${name} ${DONE[change]}\n`);
         return EXIT.done;
@@ -78,11 +76,6 @@ const SEEN_SECONDS = 90;
 /** With one, that takes a moment. */
 export const SILENT_SECONDS = 3;
 export const WAITING = "waiting for Lifeboat, which without a relay acts once a minute …";
-
-interface With {
-  readonly connection: Connection;
-  readonly host: Host;
-}
 
 /** Until the nodes are uncordoned, and what has not moved stays. */
 export async function cancelMaintenance(targets: Targets, { connection, host }: With): Promise<ExitCode> {

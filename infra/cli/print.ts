@@ -1,10 +1,22 @@
 /** How the command prints: tables as kubectl's, JSON, YAML, names; colours on a terminal only. */
 import { dump } from "js-yaml";
 import { plain as harmless } from "../../shared/kube/plain.ts";
+import type { Form } from "./command.ts";
 import { aligned } from "./table.ts";
 import type { Host, Stream } from "./host.ts";
 
-export type DataForm = "json" | "yaml";
+type DataForm = Extract<Form, "json" | "yaml">;
+
+interface Printed {
+  readonly data: unknown;
+  /** For people. */
+  readonly table: (isWide: boolean) => void;
+}
+
+export function printAs(form: Form, { data, table }: Printed, host: Host): void {
+  if (form === "json" || form === "yaml") printData(data, form, host);
+  else table(form === "wide");
+}
 
 export function printData(data: unknown, form: DataForm, { stdout }: Host): void {
   stdout.write(form === "json" ? `${JSON.stringify(data, null, 2)}\n` : dump(data, { noRefs: true, lineWidth: -1 }));

@@ -5,7 +5,7 @@ import { withoutFractions } from "../../shared/settings/time.ts";
 import { type Add, EXIT, output } from "./command.ts";
 import type { Host } from "./host.ts";
 import { SELECTOR } from "./preflight.ts";
-import { printable, printData, printTable } from "./print.ts";
+import { printable, printAs, printTable } from "./print.ts";
 import { allTargets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
 export const report: Add = (program, { host, connect, ends }) => {
@@ -19,9 +19,9 @@ Exit code: 0 every node was emptied and no guest ended, 3 not.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
-    .addOption(output(["table", "json", "markdown"], "(default: table)"))
+    .addOption(output("markdown: for the change ticket", ["markdown"]))
     .action(
-      ends(async (words, { selector, output: form = "table" }) => {
+      ends(async (words, { selector, output: form }) => {
         const connection = connect();
         const { nodeEvacuations, rolling } = await targetsOf({ words, selector, isOver: true }, connection);
         const all = await allTargets(connection);
@@ -34,7 +34,8 @@ Exit code: 0 every node was emptied and no guest ended, 3 not.`,
             nodes: [reportOfNode(ne)],
           })),
         ];
-        PRINT[form](reports, host);
+        if (form === "markdown") printMarkdown(reports, host);
+        else printAs(form, { data: { reports }, table: () => printTables(reports, host) }, host);
         return reports.every(isGood) ? EXIT.done : EXIT.no;
       }),
     );
@@ -99,25 +100,23 @@ function timeText(time: string | undefined): string {
   return time === undefined ? "" : withoutFractions(time);
 }
 
-const PRINT = {
-  json: (reports: readonly Report[], host: Host) => printData({ reports }, "json", host),
-  table(reports: readonly Report[], host: Host) {
-    for (const one of reports) {
-      host.stdout.write(`${printable(`${one.name}: ${one.phase}: ${one.message}`)}\n\n`);
-      printTable(NODE_HEADER, one.nodes.map(nodeRow), host.stdout);
-      host.stdout.write("\n");
-      printTable(VM_HEADER, one.nodes.flatMap(vmRows), host.stdout);
-    }
-  },
-  markdown(reports: readonly Report[], host: Host) {
-    for (const one of reports) {
-      host.stdout.write(`## ${cell(one.name)}: ${cell(one.phase)}\n\n${cell(one.message)}\n\n`);
-      for (const line of markdownTable(NODE_HEADER, one.nodes.map(nodeRow))) host.stdout.write(`${line}\n`);
-      host.stdout.write("\n");
-      for (const line of markdownTable(VM_HEADER, one.nodes.flatMap(vmRows))) host.stdout.write(`${line}\n`);
-    }
-  },
-};
+function printTables(reports: readonly Report[], { stdout }: Host): void {
+  for (const one of reports) {
+    stdout.write(`${printable(`${one.name}: ${one.phase}: ${one.message}`)}\n\n`);
+    printTable(NODE_HEADER, one.nodes.map(nodeRow), stdout);
+    stdout.write("\n");
+    printTable(VM_HEADER, one.nodes.flatMap(vmRows), stdout);
+  }
+}
+
+function printMarkdown(reports: readonly Report[], { stdout }: Host): void {
+  for (const one of reports) {
+    stdout.write(`## ${cell(one.name)}: ${cell(one.phase)}\n\n${cell(one.message)}\n\n`);
+    for (const line of markdownTable(NODE_HEADER, one.nodes.map(nodeRow))) stdout.write(`${line}\n`);
+    stdout.write("\n");
+    for (const line of markdownTable(VM_HEADER, one.nodes.flatMap(vmRows))) stdout.write(`${line}\n`);
+  }
+}
 
 function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return [markdownRow(header), `| ${header.map(() => "---").join(" | ")} |`, ...rows.map(markdownRow)];

@@ -5,7 +5,6 @@ import { type Add, type Call, EXIT, type ExitCode, nameMatching, secondsOf } fro
 import { type Connection, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { printable } from "./print.ts";
 import { wrapping } from "./wrap.ts";
 
 /** The commit of the sources: infra/tools/build-command.ts puts it into the bundle. */
@@ -61,11 +60,6 @@ export async function run(args: readonly string[], machine: Host): Promise<ExitC
       host,
       line: ["lifeboat", ...args].join(" "),
       connect: () => opened(program),
-      connectToChange: () => {
-        const { context, server } = (connection = opened(program));
-        host.stderr.write(`context "${printable(context)}", ${printable(server)}\n`);
-        return connection;
-      },
       async everything() {
         const all = createProgram(host);
         for (const { name, summary, load } of COMMANDS.filter((one) => one !== COMPLETION)) {

@@ -6,7 +6,7 @@ import { durationText, secondsSince } from "../../shared/settings/time.ts";
 import { type Add, EXIT, output } from "./command.ts";
 import type { Host } from "./host.ts";
 import { SELECTOR } from "./preflight.ts";
-import { printable, printData, printTable } from "./print.ts";
+import { printable, printAs, printTable } from "./print.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
 export const status: Add = (program, { host, connect, ends }) => {
@@ -19,7 +19,7 @@ Exit code: 3 the phase of one is Blocked (nothing moves until a person acts), ot
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
-    .addOption(output(["json", "yaml"]))
+    .addOption(output("wide: with the time at which each has started"))
     .action(
       ends(async (words, { selector, output: form }) => {
         const connection = connect();
@@ -27,9 +27,9 @@ Exit code: 3 the phase of one is Blocked (nothing moves until a person acts), ot
         const targets = isNamed
           ? await targetsOf({ words, selector }, connection)
           : openOf(await allTargets(connection));
-        if (form !== undefined) printData({ maintenance: rowsOf(targets, host).map(dataOf) }, form, host);
-        else print(targets, host);
-        return rowsOf(targets, host).some(({ phase }) => phase === "Blocked") ? EXIT.no : EXIT.done;
+        const rows = rowsOf(targets, host);
+        printAs(form, { data: { maintenance: rows }, table: (isWide) => print(rows, isWide, host) }, host);
+        return rows.some(({ phase }) => phase === "Blocked") ? EXIT.no : EXIT.done;
       }),
     );
 };
@@ -45,6 +45,7 @@ interface Row {
   readonly object: string;
   readonly phase: string;
   readonly done: string;
+  readonly startTime: string;
   readonly since: string;
   readonly message: string;
   readonly blockers: NodeEvacuationFacts["status"]["blockers"];
@@ -62,6 +63,7 @@ function rollingRow({ name, status: is }: RollingMaintenanceFacts, host: Host): 
     object: `rollm/${name}`,
     phase: is.phase ?? "Scheduled",
     done,
+    startTime: is.startTime ?? "",
     since: ageOf(is.startTime, host),
     message,
     blockers: [],
@@ -76,6 +78,7 @@ function nodeRow({ name, spec, status: is }: NodeEvacuationFacts, host: Host): R
     object,
     phase: is.phase ?? "Scheduled",
     done,
+    startTime: is.startTime ?? "",
     since: ageOf(is.startTime, host),
     message: is.message ?? "",
     blockers: is.blockers,
@@ -86,18 +89,16 @@ function ageOf(time: string | undefined, host: Host): string {
   return time === undefined ? "" : durationText(secondsSince(time, host.now()));
 }
 
-function dataOf({ object, phase, done, since, message, blockers }: Row) {
-  return { object, phase, done, since, message, blockers };
-}
-
-function print(targets: Targets, host: Host): void {
-  const rows = rowsOf(targets, host);
+function print(rows: readonly Row[], isWide: boolean, host: Host): void {
   if (rows.length === 0) {
     host.stdout.write("no maintenance is scheduled or under way\n");
     return;
   }
-  const cells = rows.map(({ object, phase, done, since, message }) => [object, phase, done, since, message]);
-  printTable(["OBJECT", "PHASE", "DONE", "SINCE", "MESSAGE"], cells, host.stdout);
+  const started = (time: string) => (isWide ? [time] : []);
+  const cells = rows.map(({ object, phase, done, since, startTime, message }) => {
+    return [object, phase, done, since, ...started(startTime), message];
+  });
+  printTable(["OBJECT", "PHASE", "DONE", "SINCE", ...started("STARTED"), "MESSAGE"], cells, host.stdout);
   for (const { object, blockers } of rows) {
     for (const one of blockers) {
       const fix = one.whoCanFix === undefined ? "" : ` (${one.whoCanFix})`;

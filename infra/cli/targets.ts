@@ -25,6 +25,8 @@ export interface Targets {
   readonly rolling: readonly RollingMaintenanceFacts[];
 }
 
+export const NO_TARGETS: Targets = { nodeEvacuations: [], rolling: [] };
+
 export async function allTargets(connection: Connection): Promise<Targets> {
   const cluster = connection.cluster();
   const [nodeEvacuations, rolling] = await Promise.all([
@@ -65,11 +67,11 @@ export async function targetsOf({ words, selector, isOver = false }: Asked, conn
 }
 
 function matching(word: string, { nodeEvacuations, rolling }: Targets): Targets {
-  const none = { nodeEvacuations: [], rolling: [] };
-  if (ROLLING.test(word)) return { ...none, rolling: rolling.filter(({ name }) => name === word.replace(ROLLING, "")) };
+  if (ROLLING.test(word))
+    return { ...NO_TARGETS, rolling: rolling.filter(({ name }) => name === word.replace(ROLLING, "")) };
   const name = word.replace(EVACUATION, "").replace(NODE, "");
   const is = (one: NodeEvacuationFacts) => (EVACUATION.test(word) ? one.name : one.spec.nodeName) === name;
-  return { ...none, nodeEvacuations: nodeEvacuations.filter(is) };
+  return { ...NO_TARGETS, nodeEvacuations: nodeEvacuations.filter(is) };
 }
 
 function missingText(word: string, { nodeEvacuations, rolling }: Targets, isOver: boolean): string {

@@ -83,7 +83,7 @@ test("it is renewed while reviews go on: not one fails", { tags: ["nightly"], ti
     isServed = true;
     for (const end = Date.now() + READ_MS; Date.now() < end;) await ask();
   };
-  const call = `install --in-cluster --image ${IMAGE}`;
+  const call = `install --yes --in-cluster --image ${IMAGE}`;
   expect(await lifeboat(call, { kubeconfig, isPatient: true, meanwhile })).toMatchObject({ code: 0 });
   const renewed = await certificateIn(client);
   expect(renewed).not.toBe(certPem);

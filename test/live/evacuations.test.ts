@@ -173,7 +173,7 @@ test(
     expect(await phases()).toEqual(["Failed", "Pending"]);
 
     const person = { kubeconfig: delaying.sandbox.kubeconfig, meanwhile: () => delaying.tick() };
-    expect((await lifeboat(`retry delayed -n ${NAMESPACE}`, person)).code).toBe(0);
+    expect((await lifeboat(`retry -y delayed -n ${NAMESPACE}`, person)).code).toBe(0);
     const { status: moved } = await vm.untilMoved();
     expect(moved?.migrationState?.migrationPolicyName).toBe("lifeboat-urgent");
     // No third one: the one that KubeVirt had created moved the VM.

@@ -15,7 +15,7 @@ const NODE = "node01";
 
 test.for([
   ["beside a Worker", (stage: InstallStage) => stage.install("", PATIENT)],
-  ["in the cluster", (stage: InstallStage) => stage.call(`install --in-cluster --image ${IMAGE}`, PATIENT)],
+  ["in the cluster", (stage: InstallStage) => stage.call(`install --yes --in-cluster --image ${IMAGE}`, PATIENT)],
 ] as const)("%s", async ([, install], { onTestFinished }) => {
   const stage = await startInstallStage({ images: serverImages() });
   const { client } = stage.sandbox;

@@ -3,7 +3,7 @@ import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { type Add, EXIT, type ExitCode, output } from "../command.ts";
 import type { Host } from "../host.ts";
-import { type Paint, paintFor, printable, printData } from "../print.ts";
+import { type Paint, paintFor, printable, printAs } from "../print.ts";
 import { type Finding, type Status } from "../../../shared/settings/finding.ts";
 import { Unread } from "./check.ts";
 import { credentialsValid, tokens } from "./credentials.ts";
@@ -53,7 +53,7 @@ evicts one VM's pod in a dry run. Changes nothing. Below what is wrong: why, and
 
 Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something could not be read.`,
     )
-    .addOption(output(["json", "yaml", "wide"]))
+    .addOption(output())
     .action(
       ends(async ({ output: form }) => {
         const connection = connect();
@@ -61,8 +61,8 @@ Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something coul
         if (host.interrupted.aborted) return EXIT.interrupted;
         const status = worstStatus(checks);
         const { context, server } = connection;
-        if (form === "json" || form === "yaml") printData({ status, context, server, checks }, form, host);
-        else print(checks, host);
+        const data = { status, context, server, checks };
+        printAs(form, { data, table: () => print(checks, host) }, host);
         return EXIT_OF[status];
       }),
     );

@@ -7,31 +7,30 @@ import type { Preflight } from "../../../shared/preflight/facts.ts";
 import { SCHEMAS } from "../../../shared/kube/resources.ts";
 import { readForecast } from "../../../shared/maintenance/read.ts";
 import { Failed, UsageError } from "../failed.ts";
-import { type Add, EXIT, type ExitCode, isYes, KIND, namesOf, output, secondsOf, YES } from "../command.ts";
+import { type Add, agree, type ExitCode, KIND, namesOf, output, secondsOf, type With, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
-import type { Host } from "../host.ts";
 import { timeLines, timeOf, type Times, TIMES, timesOfOptions } from "../time.ts";
 import { jsonOf } from "../plan/data.ts";
 import { rehearse } from "../plan/plan.ts";
 import { printPlan } from "../plan/table.ts";
-import { printData } from "../print.ts";
+import { printAs } from "../print.ts";
 import { follow } from "./follow.ts";
 import { countOf, type Options, rollingSpec, specOf, START_IF } from "./options.ts";
 import { createSeveral, followSeveral, joinedOf } from "./several.ts";
 
-export const drain: Add = (program, { host, connect, connectToChange, ends }) => {
+export const drain: Add = (program, { host, connect, ends }) => {
   program
     .command("drain")
     .description(
-      `Says what a drain of each node would do (as explain node, with these options), and asks if that is not WillSucceed; --start-if
-decides that by itself when its hour has come. Then it creates a NodeEvacuation, which Lifeboat carries out, and follows it: the
+      `Says what a drain of each node would do (as explain node, with these options), and asks; --start-if decides again when its hour
+has come. Then it creates a NodeEvacuation, which Lifeboat carries out, and follows it: the
 node is cordoned, its virtual machines move, its other pods are evicted as by kubectl drain. Several nodes get one
 RollingMaintenance: each begins when the one before is empty and uncordoned again. Ctrl-C leaves it at work; the same command
 follows it again. lifeboat status shows it, and lifeboat pause, resume and cancel change it.
 
-Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, VMs are
-shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 also where there is no terminal to ask on, 130 interrupted.`,
+Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, or it has
+ended otherwise, 130 interrupted; with --dry-run that of explain node.`,
     )
     .argument("[nodes...]", "or --selector", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
@@ -56,14 +55,14 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
         .default(Number.POSITIVE_INFINITY, "until it ends"),
     )
     .option("--wait-for-blocked", "follow it also while nothing leaves until a person has changed something")
-    .addOption(output(["json", "wide"], "at the end a report as data, or every VM"))
+    .addOption(output("of the report at the end; wide: every VM"))
     .action(
       ends(async (named, options) => {
         if (named.length === 0 && options.selector === undefined)
           throw new UsageError("expected names of nodes, or --selector");
         const times = timesOfOptions(options, host.now());
         const spec = specOf(options, times);
-        const connection = options.dryRun ? connect() : connectToChange();
+        const connection = connect();
         const nodes = await nodesOf(named, options.selector, connection);
         const asked = { nodes, spec, times, options };
         if (options.dryRun && nodes.length > 1) return await rehearseSeveral(asked, { connection, host });
@@ -87,17 +86,12 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   const found = await forecastOf(wanted, options, all, { connection, host });
   if (options.dryRun) return worstExit(found);
   for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
-  const refused = await refusalOf(found, options, host);
-  if (refused !== undefined) return refused;
+  const isAtWork = nodes.length === 1 ? plans.every(({ known }) => known !== undefined) : several !== undefined;
+  if (!isAtWork) await agree(questionOf(nodes, found), options, { connection, host });
   const following = { connection, host, ...options };
   if (nodes.length === 1) return await follow(await ask(plans, { connection, host }), following);
   const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, options), following));
   return await followSeveral(rm, following);
-}
-
-interface With {
-  readonly connection: Connection;
-  readonly host: Host;
 }
 
 interface Plan {
@@ -126,8 +120,7 @@ async function rehearseSeveral({ nodes, spec, options }: Asked, w: With): Promis
   const { at, until, maxUnavailable: parallel = 1 } = options;
   const asked = { nodes, order: "given", parallel, template, at: at?.(now) ?? now, until: until?.(now) } as const;
   const found = await rehearse(asked, w);
-  if (options.output === "json") printData(jsonOf(found), "json", w.host);
-  else printPlan(found, options.output === "wide", w.host);
+  printAs(options.output, { data: jsonOf(found), table: (isWide) => printPlan(found, isWide, w.host) }, w.host);
   return EXIT_OF[found.verdict];
 }
 
@@ -189,22 +182,9 @@ async function forecastOf(
   return found;
 }
 
-/** Nothing is to be asked: the person has said what is to become of it. */
-function isAgreed({ verdict }: Preflight, { yes, waitForBlocked, startIf }: Options): boolean {
-  if (yes === true || verdict === "WillSucceed" || (startIf !== undefined && startIf !== "Always")) return true;
-  return verdict === "WillBlock" && waitForBlocked === true;
-}
-
-/** The exit code, if the nodes are left as they are. */
-async function refusalOf(found: readonly Preflight[], options: Options, host: Host): Promise<ExitCode | undefined> {
-  const open = found.filter((one) => !isAgreed(one, options));
-  if (open.length === 0) return undefined;
-  const answer = await host.ask(`Drain ${open.map(({ node }) => node).join(", ")} all the same? [y/N] `);
-  if (host.interrupted.aborted) return EXIT.interrupted;
-  if (answer !== undefined && isYes(answer)) return undefined;
-  host.stderr.write(`nothing has been changed${answer === undefined ? "; --yes drains it all the same" : ""}\n`);
-  const worst = worstExit(open);
-  return answer === undefined && worst !== EXIT.done ? worst : EXIT.no;
+function questionOf(nodes: readonly string[], found: readonly Preflight[]): string {
+  const isAsHoped = found.every(({ verdict }) => verdict === "WillSucceed");
+  return `Drain ${nodes.join(", ")}${isAsHoped ? "" : " all the same"}?`;
 }
 
 async function ask(plans: readonly Plan[], { connection, host }: With): Promise<readonly NodeEvacuationFacts[]> {

@@ -10,7 +10,7 @@ import {
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { hasStarted, isTimeReached } from "../../../shared/maintenance/world.ts";
-import { EXIT, type ExitCode } from "../command.ts";
+import { EXIT, type ExitCode, type Form } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { durationText } from "../../../shared/settings/time.ts";
@@ -27,7 +27,7 @@ export interface Following {
   readonly waitForBlocked?: true | undefined;
   /** Absent: it was asked for now, also where one is joined that begins later. */
   readonly at?: unknown;
-  readonly output?: "json" | "wide" | undefined;
+  readonly output: Form;
   /** The whole that they are part of. */
   readonly rolling?: RollingMaintenanceFacts;
 }

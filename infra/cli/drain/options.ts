@@ -1,6 +1,7 @@
 /** The options of a drain, and the spec that they give. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
+import type { Form } from "../command.ts";
 import type { At, Times } from "../time.ts";
 
 export interface Options {
@@ -21,7 +22,7 @@ export interface Options {
   readonly whenNodeFails?: "Stop" | "Continue" | undefined;
   readonly nextNode?: "WhenUncordoned" | "WhenEvacuated" | undefined;
   readonly nodeTimeout?: number | undefined;
-  readonly output?: "json" | "wide" | undefined;
+  readonly output: Form;
 }
 
 export const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;

@@ -6,7 +6,8 @@ import { startText } from "../../../shared/maintenance/messages.ts";
 import { isTimeReached } from "../../../shared/maintenance/world.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
-import { paintFor, printable, printData, printTable } from "../print.ts";
+import type { Host } from "../host.ts";
+import { paintFor, printable, printAs, printTable } from "../print.ts";
 import type { Following, Followed } from "./follow.ts";
 
 interface NodeReport {
@@ -36,10 +37,20 @@ interface VmReport {
 
 export function printReport(seen: readonly Followed[], code: ExitCode, { host, output, rolling }: Following): ExitCode {
   const reports = seen.map((one) => reportOf(one, host.now()));
-  if (output === "json") {
-    printData({ ...wholeOf(rolling), nodes: reports }, "json", host);
-    return code;
-  }
+  const data = { ...wholeOf(rolling), nodes: reports };
+  printAs(output, { data, table: (isWide) => printTables({ seen, reports, rolling, code, isWide }, host) }, host);
+  return code;
+}
+
+interface Printing {
+  readonly seen: readonly Followed[];
+  readonly reports: readonly NodeReport[];
+  readonly rolling: RollingMaintenanceFacts | undefined;
+  readonly code: ExitCode;
+  readonly isWide: boolean;
+}
+
+function printTables({ seen, reports, rolling, code, isWide }: Printing, host: Host): void {
   const paint = paintFor(host.stdout, host);
   for (const { node, phase, message } of reports) {
     // A node whose turn may never come is no success.
@@ -47,7 +58,7 @@ export function printReport(seen: readonly Followed[], code: ExitCode, { host, o
     const [mark, style] = (isWaiting ? undefined : MARKS[phase]) ?? (["‼", "yellow"] as const);
     host.stdout.write(`${paint(mark, style)} node/${node}: ${phase}: ${printable(message)}\n`);
   }
-  const shown = output === "wide" ? reports.flatMap(({ node, vms }) => vms.map((vm) => rowOf(node, vm))) : [];
+  const shown = isWide ? reports.flatMap(({ node, vms }) => vms.map((vm) => rowOf(node, vm))) : [];
   if (shown.length > 0) {
     host.stdout.write("\n");
     printTable(["NODE", "NAMESPACE", "VM", "OUTCOME", "TO", "FAILED", "WAITED", "TOOK"], shown, host.stdout);
@@ -55,7 +66,6 @@ export function printReport(seen: readonly Followed[], code: ExitCode, { host, o
   const steps = rolling === undefined ? stepsOf(seen, code) : stepsOfWhole(rolling);
   const width = Math.max(...steps.map(([command]) => command.length));
   for (const [command, what] of steps) host.stdout.write(`  ${command.padEnd(width)}  ${what}\n`);
-  return code;
 }
 
 const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {

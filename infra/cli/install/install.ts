@@ -68,7 +68,7 @@ const STEPS: readonly Step[] = [
 
 const partLines = PARTS.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n");
 
-export const install: Add = (program, { host, connect, connectToChange, ends }) => {
+export const install: Add = (program, { host, connect, ends }) => {
   program
     .command("install")
     .description(
@@ -108,7 +108,7 @@ is deployed by itself, before.`,
     .action(
       ends(async (options) => {
         requireWorker(options);
-        const connection = options.export ? connect() : connectToChange();
+        const connection = connect();
         const { send } = connection;
         const { worker, with: wanted = [], timeout: seconds, forceConflicts = false, caBundle: ca } = options;
         const entry = entryOf(options, connection);
@@ -123,7 +123,7 @@ is deployed by itself, before.`,
           host.stdout.write(exported(all));
           return EXIT.done;
         }
-        await agree(questionOf(all), options, host);
+        await agree(questionOf(all), options, { connection, host });
         await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
         return EXIT.done;
       }),

@@ -5,6 +5,7 @@ import { isActive } from "../../../shared/kube/evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import { unfinishedEvacuations } from "../../../shared/kube/requests.ts";
 import { hasRollingEnded } from "../../../shared/kube/rolling-maintenance.ts";
+import type { With } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
 import { ifServed } from "./apply.ts";
@@ -95,11 +96,6 @@ const WITHDRAWN_SECONDS = 90;
 export async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
   for (const stage of STAGES) await withdrawStage(stage, until, { connection, host });
-}
-
-interface With {
-  readonly connection: Connection;
-  readonly host: Host;
 }
 
 async function withdrawStage({ lists, otherwise }: Stage, until: number, { connection, host }: With): Promise<void> {

@@ -2,7 +2,7 @@
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
 import * as names from "../../../shared/kube/names.ts";
-import { type Add, agree, EXIT, YES } from "../command.ts";
+import { type Add, agree, EXIT, type With, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
 import { ifServed, readObject, removeObject } from "./apply.ts";
@@ -29,7 +29,7 @@ const LEFT = [
 ] as const;
 const IF_THERE = { 404: "Done" } as const;
 
-export const uninstall: Add = (program, { host, connect, connectToChange, ends }) => {
+export const uninstall: Add = (program, { host, connect, ends }) => {
   program
     .command("uninstall")
     .description(
@@ -41,14 +41,10 @@ Lifeboat's off VMs, pods and migrations.`,
     .option("--dry-run", "say what would be withdrawn and deleted")
     .action(
       ends(async ({ yes, dryRun }) => {
-        const connection = dryRun ? connect() : connectToChange();
+        const connection = connect();
         const found = { present: await presentIn(connection), underWay: await linesUnderWay(connection) };
         if (dryRun) printDryRun(found, host);
-        else if (found.present.length > 0) await removeFound(found, { yes }, { connection, host });
-        else {
-          host.stderr.write("Nothing of Lifeboat's is installed.\n");
-          await removeAll([], connection, host);
-        }
+        else await removeFound(found, { yes }, { connection, host });
         return EXIT.done;
       }),
     );
@@ -73,20 +69,17 @@ function printDryRun({ present, underWay }: Found, { stdout }: Host): void {
   for (const manifest of present) stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
 }
 
-interface With {
-  readonly connection: Connection;
-  readonly host: Host;
-}
-
 async function removeFound(
   { present, underWay }: Found,
   options: { readonly yes: true | undefined },
   { connection, host }: With,
 ): Promise<void> {
   if (underWay.length > 0) host.stderr.write(`Under way, and withdrawn:\n  ${underWay.join("\n  ")}\n`);
-  await agree(QUESTION, options, host);
+  const isInstalled = present.length > 0;
+  if (!isInstalled) host.stderr.write("Nothing of Lifeboat's is installed.\n");
+  await agree(isInstalled ? QUESTION : QUESTION_OF_REST, options, { connection, host });
   await removeAll(present, connection, host);
-  for (const line of LEFT) host.stderr.write(`${line}\n`);
+  if (isInstalled) for (const line of LEFT) host.stderr.write(`${line}\n`);
 }
 
 /** Removes the webhooks first: from then on nothing new starts. Work in progress is withdrawn while Lifeboat is still there to do it. */
@@ -107,6 +100,9 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
 }
 
 const QUESTION = `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including people's accounts for the page.`;
+
+const QUESTION_OF_REST =
+  "Take labels and annotations of Lifeboat's off VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?";
 
 /** In the order in which it is deleted: the namespace and the kinds last. */
 function everything(): readonly Manifest[] {

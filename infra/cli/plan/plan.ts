@@ -5,11 +5,9 @@ import { quantity } from "../../../shared/kube/schemas/fields.ts";
 import { ORDERS, type PlanOptions } from "../../../shared/plan/facts.ts";
 import { observePlan } from "../../../shared/plan/read.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
-import { type Add, KIND, namesOf, output } from "../command.ts";
-import type { Connection } from "../connection.ts";
-import { Failed, UsageError } from "../failed.ts";
-import type { Host } from "../host.ts";
-import { EMPTY_DIR, EXIT_OF, nodesOf, SELECTOR } from "../preflight.ts";
+import { type Add, KIND, namesOf, output, type With } from "../command.ts";
+import { UsageError } from "../failed.ts";
+import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, SELECTOR } from "../preflight.ts";
 import { printData } from "../print.ts";
 import { type At, timeOf, TIMES } from "../time.ts";
 import { jsonOf, rollingMaintenanceOf } from "./data.ts";
@@ -59,7 +57,7 @@ Exit code: 0 every node gets empty, 3 one will block or has no room, 4 not every
     )
     .option("--force-shutdowns", "guests end although something else blocks their node")
     .option(...EMPTY_DIR)
-    .addOption(output(["wide", "json", "yaml"], "every VM, data, or a RollingMaintenance to apply"))
+    .addOption(output("wide: every VM; yaml: a RollingMaintenance to apply"))
     .action(
       ends(async (named, { output: form, selector, ...options }) => {
         const planned = optionsOf(options, host.now());
@@ -90,18 +88,13 @@ function bytesOf(text: string): number {
   throw new InvalidArgumentError("Expected an amount for each second, such as 64Mi or 1Gi.");
 }
 
-interface With {
-  readonly connection: Connection;
-  readonly host: Host;
-}
-
 /** Reads the cluster and plans. It says on stderr what it reads. */
 export async function rehearse(options: PlanOptions, { connection, host }: With) {
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
   const facts = await observePlan(observer, (what) => host.stderr.write(`reading ${what}\n`));
   const made = planOf(facts, options);
   const [missing] = made.missing;
-  if (missing !== undefined) throw new Failed(`node "${missing}" not found (context "${connection.context}")`);
+  if (missing !== undefined) throw await nodeNotFound(missing, connection);
   return made;
 }
 

@@ -48,6 +48,21 @@ test.each([
 
 // prettier-ignore
 test.each([
+  ["explain node node-1", ""],
+  ["explain pod web",     ""],
+  ["plan",                ""],
+  ["drain node-1",        ""],
+  ["status",              ""],
+  ["doctor",              ""],
+  ["report node-1",       ", markdown"],
+])("lifeboat %s -o takes the forms of every command%s, and says so of another one", async (line, further) => {
+  const { code, out, err } = await lifeboat(`${line} -o xml`, person);
+  const said = `error: option '-o, --output <form>' argument 'xml' is invalid. Allowed choices are table, wide, json, yaml${further}.`;
+  expect({ code, out, err: err[0] }).toEqual({ code: 2, out: [], err: said });
+});
+
+// prettier-ignore
+test.each([
   ["another context",     "--context prod cancel web",  kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod"; it has jane@sandbox'],
   ["no YAML",             "cancel web",                 "{",                     "cannot be read"],
   ["nothing there",       "cancel web",                 kubeconfigText(NOWHERE), "the cluster cannot be reached: connect ECONNREFUSED 127.0.0.1:2"],
@@ -146,26 +161,6 @@ test.each(PLACES.map((place) => [place.join(" "), place] as const))(
       expect(said, context).not.toMatch(/\n +at |ZodError|a defect of/);
     }
   },
-);
-
-// prettier-ignore
-test.each([
-  ["drain node-1"],
-  ["pause node-1"],
-  ["resume node-1"],
-  ["evacuate web"],
-  ["cancel web"],
-  ["cancel node/node-1"],
-  ["retry web"],
-  ["install --in-cluster --image a/b:1"],
-  ["uninstall --yes"],
-])("lifeboat %s names context and server before it changes anything", async (line) => {
-  expect((await lifeboat(line, person)).where).toBe('context "jane@sandbox", https://127.0.0.1:2');
-});
-
-test.each(["explain node node-1", "doctor", "drain node-1 --dry-run", "uninstall --dry-run"])(
-  "lifeboat %s only reads, and does not",
-  async (line) => expect((await lifeboat(line, person)).where).toBeUndefined(),
 );
 
 test("a defect of ours is one line, too", async () => {

@@ -168,11 +168,11 @@ test("explain pod: the decision in one line, then what becomes of the VM; -o jso
 describe("evacuate, cancel, retry", () => {
   test("given nothing to cancel, cancel says so: 1", async () => {
     const said = 'error: nothing evacuates VM "web" in namespace "vms"';
-    expect(await call("cancel vm/web")).toMatchObject({ code: 1, err: [said] });
+    expect(await call("cancel -y vm/web")).toMatchObject({ code: 1, err: [said] });
   });
 
-  test("given a VM that runs, evacuate -o name --wait waits until it has moved, and prints nothing else", async () => {
-    const { code, out, err } = await call("evacuate vm/web -o name --wait", inMinutes());
+  test("given a VM that runs, evacuate --wait waits until it has moved, and prints its name alone", async () => {
+    const { code, out, err } = await call("evacuate -y vm/web --wait", inMinutes());
     expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/^evacuation\.lifeboat\.dev\/web-.*-1$/)] });
     expect(err.at(-1)).toMatch(/^Moved – moved from node node01 to node node0[23]$/);
     const [evacuation] = (await web?.evacuations()) ?? [];
@@ -180,15 +180,15 @@ describe("evacuate, cancel, retry", () => {
   });
 
   test("one that is under way is joined; cancel ends it", async () => {
-    const evacuated = await call("evacuate pinned -o name");
-    expect((await call("evacuate pinned -o name")).out).toEqual(evacuated.out);
-    expect((await call("cancel vm/pinned", inMinutes())).code).toBe(0);
+    const evacuated = await call("evacuate -y pinned --no-wait");
+    expect((await call("evacuate -y pinned --no-wait")).out).toEqual(evacuated.out);
+    expect((await call("cancel -y vm/pinned", inMinutes())).code).toBe(0);
     expect(await pinned?.phases()).toEqual(["Withdrawn"]);
     expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
   });
 
   test("given nothing that failed, retry names the newest Evacuation: 1; given no such VM, that", async () => {
-    const { code, err } = await call("retry web");
+    const { code, err } = await call("retry -y web");
     const said =
       /^error: no evacuation of VM "web" in namespace "vms" backs off or was abandoned; the newest, web-\S+, is Moved$/;
     expect({ code, err }).toEqual({ code: 1, err: [expect.stringMatching(said)] });
@@ -196,22 +196,22 @@ describe("evacuate, cancel, retry", () => {
   });
 
   test("under the drain taint cancel says what to remove first", async () => {
-    const [name] = (await call("evacuate pinned -o name")).out;
+    const [name] = (await call("evacuate -y pinned --no-wait")).out;
     const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
     const nodes = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false } as const;
     await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints } } });
-    const { code, err } = await call("cancel vm/pinned");
+    const { code, err } = await call("cancel -y vm/pinned");
     expect({ code, err }).toEqual({
       code: 1,
       err: [expect.stringContaining("kubectl taint node node02 kubevirt.io/drain- first")],
     });
     await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints: null } } });
-    expect((await call("cancel vm/pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
+    expect((await call("cancel -y vm/pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
   });
 
   test("given that Lifeboat does not run, evacuate says that it waits, and after 90 s so: the Evacuation stays", async () => {
     await stage.stopWorker();
-    const { code, err } = await call("evacuate pinned");
+    const { code, err } = await call("evacuate -y pinned");
     expect({ code, err }).toEqual({
       code: 1,
       err: [
@@ -221,16 +221,16 @@ describe("evacuate, cancel, retry", () => {
     });
     expect((await pinned?.phases())?.at(-1)).toBeUndefined();
     await stage.restartWorker();
-    expect((await call("cancel vm/pinned", inMinutes())).code).toBe(0);
+    expect((await call("cancel -y vm/pinned", inMinutes())).code).toBe(0);
   });
 
   test("a VM that cannot migrate is given up at once: 1, and the reason", async () => {
-    const { code, err } = await call("evacuate pinned", inMinutes());
+    const { code, err } = await call("evacuate -y pinned", inMinutes());
     expect({ code, end: err.at(-1) }).toEqual({
       code: 1,
       end: expect.stringMatching(/^Abandoned \(.+\) – the VM is not live-migratable: /),
     });
-    const again = await call("retry pinned", inMinutes());
+    const again = await call("retry -y pinned", inMinutes());
     expect(again).toMatchObject({ code: 1, out: [expect.stringMatching(/^evacuation\.lifeboat\.dev\/pinned-/)] });
     expect((await pinned?.phases())?.slice(-2)).toEqual(["Abandoned", "Abandoned"]);
   });

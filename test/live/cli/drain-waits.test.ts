@@ -12,10 +12,10 @@ test("Ctrl-C leaves it at work; pause and resume change it, the same command fol
   const stopped = await on.lifeboat(`drain ${node} -y`, { meanwhile: (waits, stop) => waits === 2 && stop() });
   expect(stopped.code).toBe(130);
   expect(stopped.out.join("\n")).toMatch(new RegExp(`lifeboat pause ${node} [^]*lifeboat cancel node/${node} `));
-  expect((await on.lifeboat(`pause ${node}`)).code).toBe(0);
+  expect((await on.lifeboat(`pause -y ${node}`)).code).toBe(0);
   expect((await on.lifeboat(`drain ${node} -y --timeout 1s`)).code).toBe(1);
   expect((await on.maintenanceOf(node))[0]?.spec.progress).toBe("Paused");
-  expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
+  expect((await on.lifeboat(`resume -y ${node}`)).code).toBe(0);
   await on.limitMigrations(5);
   const other = await on.lifeboat(`drain ${node} --when-blocked Restart --order LargestFirst`);
   expect(other.err.join()).toContain("has not ended, and has --order ByPriority, --when-blocked Wait: cancel it first");
@@ -32,14 +32,14 @@ test("a bare word is a node's name: an object that is named like the node, and i
   await Promise.all([create(node, other), create(`kernel-${node}`, node)]);
   const progress = async () =>
     [(await on.maintenanceOf(node))[0], (await on.maintenanceOf(other))[0]].map((one) => one?.spec.progress);
-  expect((await on.lifeboat(`pause ${node}`)).out).toEqual([`nodeevacuation.lifeboat.dev/kernel-${node} paused`]);
+  expect((await on.lifeboat(`pause -y ${node}`)).out).toEqual([`nodeevacuation.lifeboat.dev/kernel-${node} paused`]);
   expect(await progress()).toEqual(["Paused", "Running"]);
-  expect((await on.lifeboat(`pause nodeevacuation/${node}`)).code).toBe(0);
+  expect((await on.lifeboat(`pause -y nodeevacuation/${node}`)).code).toBe(0);
   expect(await progress()).toEqual(["Paused", "Paused"]);
-  expect((await on.lifeboat(`cancel nevac/${node}`)).code).toBe(0);
-  expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
+  expect((await on.lifeboat(`cancel -y nevac/${node}`)).code).toBe(0);
+  expect((await on.lifeboat(`resume -y ${node}`)).code).toBe(0);
   expect(await progress()).toEqual(["Running", "Paused"]);
-  const unknown = await on.lifeboat(`pause kernel-${node}`);
+  const unknown = await on.lifeboat(`pause -y kernel-${node}`);
   expect(unknown.err).toEqual([expect.stringContaining(`nodeevacuation/kernel-${node}`)]);
 });
 
@@ -49,12 +49,12 @@ test("cancel node/NAME: what has not moved stays, and the node is uncordoned; th
   await on.limitMigrations(0);
   const meanwhile = async (waits: number) => {
     if (waits !== 1) return;
-    const { code, out } = await on.lifeboat(`cancel node/${node}`);
+    const { code, out } = await on.lifeboat(`cancel -y node/${node}`);
     expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/cancelled$/)] });
   };
   expect((await on.lifeboat(`drain ${node} -y`, { meanwhile })).code).toBe(3);
   expect([await on.isCordoned(node), await on.nodeOf(name)]).toEqual([false, node]);
-  expect((await on.lifeboat(`cancel node/${node}`)).err).toEqual([
+  expect((await on.lifeboat(`cancel -y node/${node}`)).err).toEqual([
     expect.stringContaining(`no maintenance of node "${node}" is scheduled or under way`),
   ]);
   await on.limitMigrations(5);

@@ -13,7 +13,7 @@ describe("given a node with VMs and other pods", () => {
     const names = [await on.vmOn(node), await on.vmOn(node), await on.vmOn(node)];
     await on.createOtherPod({ node, name: `web-${node}`, controller: "ReplicaSet" });
     await on.createOtherPod({ node, name: `agent-${node}`, controller: "DaemonSet" });
-    const { code, out, err } = await on.lifeboat(`drain ${node} -o json`);
+    const { code, out, err } = await on.lifeboat(`drain ${node} -y -o json`);
     expect(code).toBe(0);
     const [report] = Report.parse(JSON.parse(out.join("\n"))).nodes;
     expect(report).toMatchObject({ node, phase: "Evacuated", virtualMachines: { total: 3, left: 0 }, blockers: [] });
@@ -30,13 +30,13 @@ describe("given a node with VMs and other pods", () => {
 
   // prettier-ignore
   test.each([
-    ["without a controller", "--yes",                  3, {}],
+    ["without a controller", "",                       3, {}],
     ["with an emptyDir",     "--delete-emptydir-data", 0, { controller: "ReplicaSet", emptyDir: true }],
   ])("a pod %s: with %s the exit code is %i", async (_, flag, expected, pod) => {
     const node = await on.freshNode();
     const name = `pod-${node}`;
     await on.createOtherPod({ node, name, ...pod });
-    const { code, err } = await on.lifeboat(`drain ${node} ${flag}`);
+    const { code, err } = await on.lifeboat(`drain ${node} --yes ${flag}`);
     const isNamed = err.some((line) => line.startsWith(`default/${name} cannot leave`));
     expect({ code, isNamed, left: await on.podsOn(node) }).toEqual({
       code: expected,
@@ -65,22 +65,22 @@ const Report = z.object({
 });
 
 describe("given a VM that cannot move", () => {
-  test("when the person does not want that, the node is left as it is: 3", async () => {
+  test("when the person does not want that, the node is left as it is: 1", async () => {
     const node = await on.freshNode();
     await on.pinnedOn(node);
     const { code, err } = await on.lifeboat(`drain ${node}`, { terminal: true, answer: "n" });
-    expect({ code, end: err.at(-1) }).toEqual({ code: 3, end: "nothing has been changed" });
+    expect({ code, end: err.at(-1) }).toEqual({ code: 1, end: "error: nothing has been changed" });
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
 
-  test("--when-blocked Restart: that it is restarted is said and asked for; without a terminal nothing changes: 3", async () => {
+  test("--when-blocked Restart: that it is restarted is said and asked for; without a terminal nothing changes: 2", async () => {
     const node = await on.freshNode();
     const name = await on.restartableOn(node);
     const { code, err } = await on.lifeboat(`drain ${node} --when-blocked Restart`);
-    expect(code).toBe(3);
+    expect(code).toBe(2);
     expect(err.join("\n")).toMatch(
       new RegExp(
-        `WillSucceedWithShutdowns: [^]*VM vms/${name}: cannot migrate: KubeVirt restarts it[^]*--yes drains it`,
+        `WillSucceedWithShutdowns: [^]*VM vms/${name}: cannot migrate: KubeVirt restarts it[^]*nothing has been changed: .*--yes`,
       ),
     );
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
@@ -123,7 +123,7 @@ test("given several nodes, each begins when the one before is empty and uncordon
     waited = now;
     await on.uncordon(first);
   };
-  const { code } = await on.lifeboat("drain -l pool=several", { meanwhile });
+  const { code } = await on.lifeboat("drain -y -l pool=several", { meanwhile });
   expect({ code, waited, phases: await phases() }).toEqual({
     code: 0,
     waited: ["Evacuated", undefined],
@@ -135,7 +135,7 @@ test("--at: it is scheduled as it was asked for, with a verdict, and the node st
   const node = await on.freshNode();
   await on.vmOn(node);
   const asked = "--at 2h --until 4h --order LargestFirst --when-blocked Restart --start-if WillSucceed --return";
-  const { code, out } = await on.lifeboat(`drain ${node} ${asked} --reason kernel`);
+  const { code, out } = await on.lifeboat(`drain ${node} -y ${asked} --reason kernel`);
   expect({ code, first: out[0] }).toEqual({ code: 0, first: expect.stringContaining(`node/${node}: Scheduled: `) });
   const [found] = await on.maintenanceOf(node);
   const { notBefore, notAfter } = Schedule.parse(found?.spec["schedule"]);

@@ -163,7 +163,7 @@ test("with a Secret and an authority of one's own: no secret is printed, Lifeboa
   expect(await client.get(CONFIGURATIONS, { name: "lifeboat" })).toMatchObject({
     status: { conditions: expect.arrayContaining([WebhookCalled]) },
   });
-  expect(await call("evacuate web -n vms --wait")).toMatchObject({ code: 0 });
+  expect(await call("evacuate web -n vms --wait --yes")).toMatchObject({ code: 0 });
   expect(await diffOf(manifests, client)).toEqual([]);
   const [webhook] = manifests.filter(isWebhook);
   const changed = { ...webhook, metadata: { ...webhook?.metadata, labels: { "app.kubernetes.io/name": "other" } } };

@@ -96,11 +96,11 @@ test("from nothing to the first drained node; again, nothing changes; without fl
   const metadata = { annotations: { "lifeboat.dev/cause": "ApiEviction" } };
   await sandbox.client.patch(migrations, present(made).metadata, { type: "merge", body: { metadata } });
   expect(await call("uninstall")).toMatchObject({
-    code: 1,
+    code: 2,
     err: [
       "Under way, and withdrawn:",
       "  nodeevacuation.lifeboat.dev/kernel (Blocked, node node03)",
-      "error: there is no terminal to ask on: say --yes. Nothing has been changed",
+      "error: nothing has been changed: there is no terminal to ask on. In a script, say --yes",
     ],
   });
   const removed = await call("uninstall --yes");

@@ -52,12 +52,14 @@ test("a node that blocks is said: 3; status names it: 3; cancel gives it back, a
   expect(status.code).toBe(3);
   expect(status.out.join("\n")).toMatch(new RegExp(`rollm/${whole} +Blocked +0/2 nodes`));
   expect(status.out.join("\n")).toContain(`vms/${pinned}, for`);
-  expect((await on.lifeboat(`pause rollm/${whole}`)).out).toEqual([`rollingmaintenance.lifeboat.dev/${whole} paused`]);
-  expect((await on.lifeboat(`resume rollm/${whole} ${a}`)).code).toBe(0);
-  expect((await on.lifeboat(`pause ${b}`)).err).toEqual([expect.stringContaining(`rollm/${whole}`)]);
+  expect((await on.lifeboat(`pause -y rollm/${whole}`)).out).toEqual([
+    `rollingmaintenance.lifeboat.dev/${whole} paused`,
+  ]);
+  expect((await on.lifeboat(`resume -y rollm/${whole} ${a}`)).code).toBe(0);
+  expect((await on.lifeboat(`pause -y ${b}`)).err).toEqual([expect.stringContaining(`rollm/${whole}`)]);
   const joined = await on.lifeboat(`drain ${b} ${a} -y`);
   expect([joined.code, joined.err[0]]).toEqual([3, `rollingmaintenance.lifeboat.dev/${whole} is at work already`]);
-  const cancelled = await on.lifeboat(`cancel rollm/${whole}`);
+  const cancelled = await on.lifeboat(`cancel -y rollm/${whole}`);
   expect([cancelled.code, cancelled.out]).toEqual([0, [`rollingmaintenance.lifeboat.dev/${whole} cancelled`]]);
   expect([await on.isCordoned(a), await on.isCordoned(b), await on.nodeOf(pinned)]).toEqual([false, false, a]);
   const report = await on.lifeboat(`report rollm/${whole} -o json`);

@@ -8,7 +8,7 @@ import { type Credentials, kubeconfigText } from "../../../infra/sandbox/index.t
 import { type Machine, machineOf } from "./machine.ts";
 
 export interface Said {
-  /** The cluster that a command names before it changes something. */
+  /** The line in which a command names the cluster before it changes something. */
   readonly where: string | undefined;
   readonly code: number;
   /** Lines of stdout, and of stderr. */
@@ -31,8 +31,8 @@ export async function lifeboat(line: string, person: Person): Promise<Said> {
   const words = line.split(" ").filter((word) => word !== "");
   const code = await run([...words, "--kubeconfig", file], host);
   const said = linesOf(err);
-  const isNamed = said[0]?.startsWith('context "') === true;
-  return { code, out: linesOf(out), where: isNamed ? said[0] : undefined, err: isNamed ? said.slice(1) : said };
+  const where = said.find((one) => one.startsWith('context "'));
+  return { code, out: linesOf(out), where, err: said.filter((one) => one !== where) };
 }
 
 function linesOf(parts: readonly string[]): readonly string[] {

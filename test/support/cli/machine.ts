@@ -6,6 +6,7 @@ export interface Machine {
   /** Whether stdout and stderr are a terminal, and what is answered there. */
   readonly terminal?: boolean;
   readonly answer?: string;
+  readonly onQuestion?: (text: string) => unknown;
   /** The width of that terminal. */
   readonly columns?: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -36,7 +37,10 @@ export function machineOf(machine: Machine) {
       await meanwhile?.(waits++, () => interrupt.abort());
     },
     interrupted: interrupt.signal,
-    ask: () => Promise.resolve(terminal ? answer : undefined),
+    ask(question) {
+      machine.onQuestion?.(question);
+      return Promise.resolve(terminal ? answer : undefined);
+    },
   };
   return { host, out, err };
 }
