@@ -12,7 +12,7 @@ import { certificateValid, identity } from "./identity.ts";
 import * as kubevirt from "./kubevirt.ts";
 import * as installation from "./installation.ts";
 import { grantsOf, permissions, permissionsOf } from "./permissions.ts";
-import { launchers, policies } from "./policies.ts";
+import { holdClock, launchers, policies, schedulers } from "./policies.ts";
 import { type DoctorReads, readsOf, settingsOf } from "./reads.ts";
 
 type Check = (reads: DoctorReads) => Promise<readonly Finding[] | Finding>;
@@ -27,6 +27,8 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
     permissions,
     ...FEATURES.map(examinationOf),
     policies,
+    holdClock,
+    schedulers,
     launchers,
     evictionAnswered,
   ],

@@ -6,6 +6,7 @@ import { HOLD_PREEMPTION } from "../../../shared/kube/names.ts";
 import { isFinal, launcherOfHotplug } from "../../../shared/kube/objects.ts";
 import type { HoldPolicy } from "../../../shared/settings/holds.ts";
 import { fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "../install/guard.ts";
+import { schedulerFix } from "../install/schedulers.ts";
 import { filesOf, type Manifest, manifestsIn } from "../install/manifests.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import type { DoctorReads } from "./reads.ts";
@@ -34,6 +35,50 @@ export async function policies({ holdPolicies, guardSite, policyObjects }: Docto
   const timeless = isTimeless(site) && !there.has(HOLD_PREEMPTION) ? [NO_CLOCK] : [];
   const wrong = [...timeless, ...SHIPPED.filter(isThere).flatMap((manifest) => findingOf(manifest, site, objects))];
   return wrong.length > 0 ? wrong : [ok("the guard's policies fit the settings and this cluster")];
+}
+
+const Bound = z.object({
+  spec: z.object({ paramRef: z.object({ namespace: z.string(), name: z.string() }) }),
+});
+
+/** Returns the Lease by which the binding of the policy for preemptions tells the time. */
+export function clockIn(objects: Installed) {
+  const binding = SHIPPED.find(({ kind, metadata }) => isBinding(kind) && metadata.name === HOLD_PREEMPTION);
+  return binding && Bound.safeParse(objects.get(idOf(binding))).data?.spec.paramRef;
+}
+
+function isBinding(kind: string): boolean {
+  return kind.endsWith("Binding");
+}
+
+const LETS_THROUGH = "the API server lets preemptions of VMs through while Lifeboat is away";
+const NO_ELECTION = "kube-controller-manager has no Lease with --leader-elect=false";
+
+/** Without its Lease the policy is there and holds nothing. */
+export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<readonly Finding[]> {
+  const lease = await holdLease();
+  if (lease === undefined) return [];
+  const what = `Lease ${lease.namespace}/${lease.name}`;
+  if (lease.state === "Renewed") return [ok(`the API server tells the time of preemptions by ${what}`)];
+  const message = `${what} ${lease.state === "Missing" ? "does not exist" : "is not renewed any more"}`;
+  const isOther = (await guardSite()).clock !== undefined;
+  const fix = isOther ? FIX : `start kube-controller-manager with --leader-elect=true, then ${FIX}`;
+  return [failed(message, [`policy ${HOLD_PREEMPTION} tells the time by it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
+}
+
+/** A preemption by an account that the guard does not know is not refused. */
+export async function schedulers({
+  guardSite,
+  guardWebhook,
+  schedulers: read,
+}: DoctorReads): Promise<readonly Finding[]> {
+  if ((await guardWebhook()) === undefined) return [];
+  const { requesters, featureGates } = await guardSite();
+  if (!featureGates.includes("PreemptionEvictionLiveMigration")) return [];
+  const found = schedulerFix(await read(), requesters);
+  if (found === undefined) return [ok("the guard knows the accounts that schedule pods")];
+  const reason = "they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them";
+  return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];
 }
 
 const WITHOUT_CLOCK = "no Lease in kube-system tells the time: preemptions are not held while Lifeboat is away";

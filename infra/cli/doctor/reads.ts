@@ -23,10 +23,11 @@ import { inParallel } from "../../in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";
 import { ifThere, readObject } from "../install/apply.ts";
-import { findClock } from "../install/hold-clock.ts";
+import { findClock, leaseState } from "../install/hold-clock.ts";
+import { findSchedulers } from "../install/schedulers.ts";
 import { listTokens } from "../install/token.ts";
 import { readable, Unread } from "./check.ts";
-import { idOf, type Installed, SHIPPED } from "./policies.ts";
+import { clockIn, idOf, type Installed, SHIPPED } from "./policies.ts";
 import granted from "./permissions.json" with { type: "json" };
 import { tryEviction } from "./trial.ts";
 import { HOLD_POLICIES } from "../../../shared/settings/holds.ts";
@@ -52,6 +53,7 @@ export function readsOf(connection: Connection, now: Date) {
   const configuration = once("the LifeboatConfiguration", (to) =>
     to.get("lifeboatconfigurations", named(names.CONFIGURATION)),
   );
+  const policyObjects = once("the guard's policies", () => readPolicies(send()));
   return {
     now,
     context,
@@ -74,7 +76,14 @@ export function readsOf(connection: Connection, now: Date) {
       );
       return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
     }),
-    policyObjects: once("the guard's policies", () => readPolicies(send())),
+    policyObjects,
+    /** The Lease of the policy that holds preemptions; undefined: no such policy is bound. */
+    holdLease: once("the Lease of policy lifeboat-hold-preemption", async () => {
+      const key = clockIn(await policyObjects());
+      return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
+    }),
+    /** The accounts that schedule pods. */
+    schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
     /** By which the policies are to be fitted: settings that could not be read are not the defaults. */
     guardSite: once("what the guard's policies depend on", async () => {
       const [{ facts } = {}] = [await kubevirt()];

@@ -39,6 +39,19 @@ export async function findClock(send: () => Send, host: Pick<Host, "now">): Prom
   return only === undefined || others.length > 0 ? undefined : clockOf(only.metadata.name, API_SERVER_SECONDS);
 }
 
+/** Returns whether the Lease by which a policy tells the time is renewed. */
+export async function leaseState(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  send: Send,
+  host: Pick<Host, "now">,
+): Promise<"Renewed" | "Stopped" | "Missing"> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
+  const { code, body } = await send({ method: "GET", path, expect: [404] });
+  if (code === 404) return "Missing";
+  const lease = Lease.safeParse(body).data;
+  return lease !== undefined && isRenewed(lease, host) ? "Renewed" : "Stopped";
+}
+
 /** One that nobody has renewed for as long as it lasts is left from a leader that is gone. */
 function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, host: Pick<Host, "now">): boolean {
   return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;

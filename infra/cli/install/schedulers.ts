@@ -3,30 +3,59 @@ import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 
 const SCHEDULER_ROLE = "system:kube-scheduler";
+const Named = z.object({ name: z.string() });
+const Texts = z._default(z.array(z.string()), []);
+const Rule = z.object({ verbs: Texts, resources: Texts });
+const Roles = z.object({ items: z.array(z.object({ metadata: Named, rules: z.nullish(z.array(Rule)) })) });
 const Subject = z.object({ kind: z.string(), name: z.string(), namespace: z.optional(z.string()) });
 const Bindings = z.object({
-  items: z.array(z.object({ roleRef: z.object({ name: z.string() }), subjects: z._default(z.array(Subject), []) })),
+  items: z.array(z.object({ roleRef: Named, subjects: z._default(z.array(Subject), []) })),
 });
 
-/** Returns the usernames with the role of Kubernetes' scheduler, in any distribution. A group names nobody. */
-export function schedulersIn(bindings: unknown): readonly string[] {
+/** Returns the usernames whose roles bind pods to nodes and delete pods, in any distribution. A group names nobody. */
+function schedulersIn(roles: unknown, bindings: unknown): readonly string[] {
+  const scheduling = (Roles.safeParse(roles).data?.items ?? []).filter(({ rules }) => isOfScheduler(rules ?? []));
+  const named = new Set([SCHEDULER_ROLE, ...scheduling.map(({ metadata }) => metadata.name)]);
   const items = Bindings.safeParse(bindings).data?.items ?? [];
-  const subjects = items.filter(({ roleRef }) => roleRef.name === SCHEDULER_ROLE).flatMap((one) => one.subjects);
-  const named = subjects.flatMap(({ kind, name, namespace }) => {
+  const subjects = items.filter(({ roleRef }) => named.has(roleRef.name)).flatMap((one) => one.subjects);
+  const usernames = subjects.flatMap(({ kind, name, namespace }) => {
     if (kind === "ServiceAccount") return [`system:serviceaccount:${namespace}:${name}`];
     return kind === "User" ? [name] : [];
   });
-  return [...new Set(named)];
+  return [...new Set(usernames)];
+}
+
+/** An administrator's role, which names every resource by `*`, is not meant. */
+function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
+  const may = (verb: string, resource: string) =>
+    rules.some(({ verbs, resources }) => resources.includes(resource) && (verbs.includes(verb) || verbs.includes("*")));
+  return may("create", "pods/binding") && may("delete", "pods");
+}
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+
+export async function findSchedulers(send: Send): Promise<readonly string[]> {
+  const list = (plural: string) => send({ method: "GET", path: `${RBAC}/${plural}`, expect: [403, 404] });
+  const [roles, bindings] = await Promise.all([list("clusterroles"), list("clusterrolebindings")]);
+  return schedulersIn(roles.body, bindings.body);
+}
+
+/** Undefined: the guard knows all of them. */
+export function schedulerFix(schedulers: readonly string[], requesters: readonly string[]) {
+  const unknown = schedulers.filter((name) => !requesters.includes(name));
+  if (unknown.length === 0) return undefined;
+  const patch = JSON.stringify({ spec: { guard: { requesters: [...requesters, ...unknown] } } });
+  return {
+    unknown: unknown.join(", "),
+    fix: `kubectl patch lifeboatconfiguration lifeboat --type merge -p '${patch}', then lifeboat install`,
+  };
 }
 
 /** Returns a warning for schedulers that are not among the guard's requesters. */
 export async function adviseOnSchedulers(send: Send, requesters: readonly string[]): Promise<string> {
-  const path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-  const { body } = await send({ method: "GET", path, expect: [403, 404] });
-  const unknown = schedulersIn(body).filter((name) => !requesters.includes(name));
-  if (unknown.length === 0) return "";
-  const patch = JSON.stringify({ spec: { guard: { requesters: [...requesters, ...unknown] } } });
-  return `‼ the guard does not refuse preemptions by ${unknown.join(", ")}, which has the role ${SCHEDULER_ROLE}. If it schedules pods:
-    kubectl patch lifeboatconfiguration lifeboat --type merge -p '${patch}', then lifeboat install
+  const found = schedulerFix(await findSchedulers(send), requesters);
+  if (found === undefined) return "";
+  return `‼ the guard does not refuse preemptions by ${found.unknown}, which may bind and delete pods. If it schedules pods:
+    ${found.fix}
 `;
 }

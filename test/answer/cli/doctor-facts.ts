@@ -127,6 +127,11 @@ export function reads(tweak: Tweak = {}): DoctorReads {
     holdPolicies: read({ value: new Set() }, tweak.holdPolicies),
     guardSite: read({ value: SITE }, tweak.guardSite),
     policyObjects: read({ value: objectsOf() }, tweak.policyObjects),
+    holdLease: read(
+      { value: { namespace: "kube-system", name: "kube-controller-manager", state: "Renewed" } },
+      tweak.holdLease,
+    ),
+    schedulers: read({ value: ["system:kube-scheduler"] }, tweak.schedulers),
     launcherPods: read({ value: { pods: [pod()], vmis: [vmi()] } }, tweak.launcherPods),
     nodeEvacuations: read({ value: [] }, tweak.nodeEvacuations),
     granted: read({ value: GRANTED.map((one) => ({ ...one, allowed: true })) }, tweak.granted),

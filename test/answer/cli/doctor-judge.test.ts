@@ -41,6 +41,8 @@ const SITE = { value: { LIFEBOAT_URL: "https://lifeboat.test/", LIFEBOAT_CLUSTER
 const GUARD = { guardWebhook: { value: WORKER } };
 const holdPolicies = { value: new Set(["lifeboat-hold-preemption", "lifeboat-launchers"] as const) };
 const GUARDED = { ...GUARD, holdPolicies, configuration: GUARDING, relay: RELAY, site: SITE };
+const LEASE = (state: "Missing" | "Stopped") =>
+  ({ value: { namespace: "kube-system", name: "kube-controller-manager", state } }) as const;
 const SERVICE = { value: { base: undefined, cluster: undefined } };
 const lacking = (resource: string) => ({
   value: GRANTED.map((one) => ({ ...one, allowed: one.resource !== resource })),
@@ -82,7 +84,7 @@ const LIFEBOAT: readonly Row[] = [
   ["the guard without policies", { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers are not there/)]],
   ["policies without the guard", { holdPolicies }, [expect.stringMatching(/^× a policy has no gate: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
   ["the guard in order",       GUARDED, []],
-  ["another scheduler",        { ...GUARDED, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
+  ["another scheduler",        { ...GUARDED, schedulers: { value: ["scheduler"] }, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
     expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit .*deletions-that-do-not-ask.expression is .*'system:kube-scheduler'\], and should be .*'scheduler'\]$/),
   ]],
   ["KubeVirt elsewhere",       { ...GUARDED, guardSite: { value: { ...facts.SITE, kubevirtNamespace: "cnv" } } }, [expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers does not fit .*not-kubevirt.* should be .*:cnv:kubevirt-controller'$/)]],
@@ -94,6 +96,11 @@ const LIFEBOAT: readonly Row[] = [
     expect.stringMatching(/^‼ ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit this cluster: no Lease/),
     expect.stringMatching(/^‼ ValidatingAdmissionPolicyBinding lifeboat-hold-preemption does not fit this cluster: no Lease/),
   ]],
+  ["no leader election",       { ...GUARDED, holdLease: LEASE("Missing") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager does not exist: policy lifeboat-hold-preemption .* lets preemptions of VMs through .*--leader-elect=false$/)]],
+  ["… any more",               { ...GUARDED, holdLease: LEASE("Stopped") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager is not renewed any more: /)]],
+  ["a second scheduler",       { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them"]],
+  ["… without the guard",      { schedulers: { value: ["other"] } }, []],
+  ["schedulers not read",      { ...GUARDED, schedulers: UNREAD }, ["? something could not be read: it is forbidden"]],
   ["a Lease that may not be read", { ...GUARDED, guardSite: UNREAD }, ["? something could not be read: it is forbidden"]],
   ["a binding of a policy that is gone", { ...GUARDED, policyObjects: { value: new Map() } }, expect.arrayContaining([expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers is missing/)])],
   ["a forged launcher",        { ...GUARDED, launcherPods: { value: { pods: [pod(), pod({ name: "forged", uid: "other" })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes for a launcher: .*apps\/forged$/)]],

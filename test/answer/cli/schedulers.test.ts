@@ -2,22 +2,42 @@
 import { expect, test } from "vitest";
 import { adviseOnSchedulers } from "../../../infra/cli/install/schedulers.ts";
 
-function bindings(...subjects: readonly object[]) {
+function bindings(subjects: readonly object[], own: readonly object[] = []) {
   const other = { roleRef: { name: "view" }, subjects: [{ kind: "User", name: "jane" }] };
-  return { items: [other, { roleRef: { name: "system:kube-scheduler" }, subjects }, { roleRef: { name: "none" } }] };
+  return {
+    items: [
+      other,
+      { roleRef: { name: "system:kube-scheduler" }, subjects },
+      { roleRef: { name: "none" }, subjects: own },
+    ],
+  };
 }
 
+const roles = {
+  items: [
+    { metadata: { name: "edit" }, rules: [{ verbs: ["create", "delete"], resources: ["pods", "services"] }] },
+    { metadata: { name: "cluster-admin" }, rules: [{ verbs: ["*"], resources: ["*"] }] },
+    {
+      metadata: { name: "none" },
+      rules: [
+        { verbs: ["create"], resources: ["bindings", "pods/binding"] },
+        { verbs: ["get", "delete"], resources: ["pods"] },
+      ],
+    },
+  ],
+};
 const USER = { kind: "User", name: "system:kube-scheduler" };
 const SECOND = { kind: "ServiceAccount", namespace: "batch", name: "volcano" };
 
 // prettier-ignore
 test.each([
-  ["Kubernetes' own",        bindings(USER),                                          undefined],
-  ["a second one",           bindings(USER, SECOND),                                  "preemptions by system:serviceaccount:batch:volcano"],
-  ["a group",                bindings({ kind: "Group", name: "schedulers" }),         undefined],
+  ["Kubernetes' own",        bindings([USER]),                                        undefined],
+  ["a second one",           bindings([USER, SECOND]),                                "preemptions by system:serviceaccount:batch:volcano"],
+  ["a role of its own",      bindings([USER], [SECOND]),                              "preemptions by system:serviceaccount:batch:volcano"],
+  ["a group",                bindings([{ kind: "Group", name: "schedulers" }]),       undefined],
   ["none that may be seen",  { kind: "Status", message: "forbidden" },                undefined],
 ])("%s", async (_, body, said) => {
-  const advice = await adviseOnSchedulers(async () => await Promise.resolve({ code: 200, body, bytes: 0 }), ["system:kube-scheduler"]);
+  const advice = await adviseOnSchedulers(async ({ path }) => await Promise.resolve({ code: 200, body: path.endsWith("roles") ? roles : body, bytes: 0 }), ["system:kube-scheduler"]);
   expect(advice).toEqual(said === undefined ? "" : expect.stringContaining(said));
   if (said !== undefined) expect(advice).toContain('"requesters":["system:kube-scheduler","system:serviceaccount:batch:volcano"]');
 });

@@ -148,9 +148,7 @@ describe("another cluster", () => {
       3,
       expect.stringMatching(/× Lifeboat is not installed in this cluster\n.*\n.*lifeboat install --in-cluster, or/),
     ]);
-    expect((await ask("evacuate web")).err[0]).toMatch(
-      /does not serve Lifeboat's kinds .*: lifeboat install brings them/,
-    );
+    expect((await ask("status")).err[0]).toMatch(/does not serve Lifeboat's kinds .*: lifeboat install brings them/);
     const { items } = await bare.client.list(DEFINITIONS);
     for (const { metadata } of items) await bare.client.delete(DEFINITIONS, { name: metadata.name });
     expect((await ask("doctor")).out.join("\n")).toMatch(
