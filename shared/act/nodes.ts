@@ -7,7 +7,7 @@ import { liveReads } from "../facts/reads.ts";
 import { requestEviction } from "../kube/requests.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
-import { CAUSE_ANNOTATION, CORDONED_BY_ANNOTATION, NAME_PREFIX } from "../kube/names.ts";
+import { CAUSE_ANNOTATION, CORDONED_BY_ANNOTATION, isPendingTaint, NAME_PREFIX, PENDING_TAINT } from "../kube/names.ts";
 import { Meta, part } from "../kube/schemas/fields.ts";
 import {
   addTo,
@@ -39,6 +39,8 @@ export async function actOnNode(action: NodeAction, cluster: Client): Promise<Re
       return await cordon(action, cluster);
     case "Uncordon":
       return await uncordon(action, cluster);
+    case "Steer":
+      return await steer(action, cluster);
     case "EvictPod":
       return await evictPod(action, cluster);
     case "ShutDown":
@@ -95,6 +97,25 @@ async function uncordon({ node, by, stays }: ActionOf<"Uncordon">, cluster: Clie
   const opened: readonly Operation[] =
     unschedulable === true && stays !== true ? [{ op: "remove", path: UNSCHEDULABLE }] : [];
   const patch = [test(OWNER, by), test(UNSCHEDULABLE, unschedulable), ...opened, { op: "remove", path: OWNER }];
+  return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
+}
+
+const TAINTS = pointer("spec", "taints");
+const Tainted = z.object({
+  spec: part({ taints: z.nullish(z.array(z.looseObject({ key: z.string(), effect: z.string() }))) }),
+});
+
+/** On condition that all taints are as they were read: a taint that another party sets or takes off meanwhile stays so. */
+async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): Promise<Result> {
+  const found = await cluster.get("nodes", named(node), { as: Tainted });
+  const before = found?.spec.taints ?? [];
+  if (found === undefined || before.some(isPendingTaint) === isPending) return "Done";
+  const others = before.filter((taint) => !isPendingTaint(taint));
+  const after = isPending ? [...others, PENDING_TAINT] : others;
+  const patch: readonly Operation[] = [
+    test(TAINTS, found.spec.taints),
+    after.length === 0 ? { op: "remove", path: TAINTS } : { op: "add", path: TAINTS, value: after },
+  ];
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }
 

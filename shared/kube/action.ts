@@ -71,6 +71,8 @@ export type Action =
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /** If it is this one's cordon. `stays`: it is a person's from now on; a node that is schedulable only loses that name, too. */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
+  /** Sets the taint of a node whose turn in a RollingMaintenance is still to come, or takes it off. */
+  | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
   /** Have KubeVirt restart or stop the VM, as the Evacuation says. */
   | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }
@@ -111,6 +113,7 @@ export type NodeAction = ActionOf<(typeof NODE_VERBS)[number]>;
 export const NODE_VERBS = [
   "Cordon",
   "Uncordon",
+  "Steer",
   "EvictPod",
   "ShutDown",
   "StartVm",

@@ -84,6 +84,13 @@ export const CORDONED_BY_ANNOTATION = "lifeboat.dev/cordoned-by";
 export const NOT_BEFORE_ANNOTATION = "lifeboat.dev/not-before";
 export const WHEN_BLOCKED_ANNOTATION = "lifeboat.dev/when-blocked";
 
+/** On a node whose turn in a RollingMaintenance is still to come: the scheduler prefers other nodes. */
+export const PENDING_TAINT = { key: "lifeboat.dev/maintenance-pending", effect: "PreferNoSchedule" } as const;
+
+export function isPendingTaint({ key, effect }: Readonly<Record<"key" | "effect", string>>): boolean {
+  return key === PENDING_TAINT.key && effect === PENDING_TAINT.effect;
+}
+
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 /** ValidatingWebhookConfigurations: KubeVirt's own, and Lifeboat's. */
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";

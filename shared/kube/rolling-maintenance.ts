@@ -37,6 +37,7 @@ export interface RollingMaintenanceSpec {
   readonly nextNode: "WhenUncordoned" | "WhenEvacuated";
   readonly nodeTimeoutSeconds: number;
   readonly whenNodeFails: "Stop" | "Continue";
+  readonly steering: "None" | "AwayFromPending";
   readonly template: NodeTemplate;
 }
 

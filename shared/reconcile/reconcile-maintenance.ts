@@ -1,10 +1,14 @@
 /** Reconciling node maintenance: RollingMaintenances, the NodeEvacuations of their nodes and others, and the VMs that these begin with. */
 import { eachOf } from "../act/each-of.ts";
+import { decide } from "../facts/decide.ts";
+import { type Facts, together } from "../facts/facts.ts";
+import { liveReads } from "../facts/reads.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
 import { type Maintaining, reconcileNodeEvacuations } from "../maintenance/reconcile.ts";
 import { reconcileRollingMaintenances } from "../maintenance/rolling/reconcile.ts";
-import { attempt, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
+import { planSteering } from "../maintenance/rolling/steering.ts";
+import { attempt, carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
 
 export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
   /** Whether RollingMaintenances are looked at also where none of their NodeEvacuations has changed. */
@@ -20,8 +24,9 @@ export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm
   const results: Result[] = [];
   let [isRolling, isConcerned] = [which.isRolling, which.isConcerned];
   for (let turn = 0; turn < MOST_TURNS; turn++) {
-    const rolled = isRolling ? await roll(deps) : { created: new Set<string>(), result: NOTHING };
+    const rolled = isRolling ? await roll(deps) : { created: new Set<string>(), isTurned: false, result: NOTHING };
     results.push(rolled.result);
+    if (rolled.isTurned) results.push(await steer(deps));
     if (turn > 0 && rolled.created.size === 0) break;
     const before = isConcerned;
     const maintained = await emptyEach(
@@ -40,11 +45,31 @@ export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm
 async function roll(deps: Deps) {
   const work = () => reconcileRollingMaintenances(deps);
   const { found, result } = await attempt("listing RollingMaintenances", deps, work);
-  const { done = [], failures = 0, created = [] } = found ?? {};
+  const { done = [], failures = 0, created = [], isTurned = false } = found ?? {};
   const counted = done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } }));
   const own = { ...NOTHING, failures, isUnderWay: created.length > 0 };
   // No other delivery of an event helps where they cannot be listed: the next tick tries again.
-  return { created: new Set(created), result: sum([{ ...result, refused: result.failures }, ...counted, own]) };
+  return {
+    created: new Set(created),
+    isTurned,
+    result: sum([{ ...result, refused: result.failures }, ...counted, own]),
+  };
+}
+
+/** The next full scan repeats what fails here. */
+async function steer(deps: Deps): Promise<Result> {
+  const rule = (facts: Facts) => {
+    const [nodes, rolling] = together(
+      () => facts.readable("nodes").items,
+      () => facts.list("rollingmaintenances"),
+    );
+    return planSteering(nodes, rolling, deps.clock());
+  };
+  const { found = NOTHING, result } = await attempt("steering", deps, async () => {
+    const { answer } = await decide(rule, liveReads(deps.cluster));
+    return { ...(await carryOut([{ name: "steering", ...answer }], deps)), again: false };
+  });
+  return sum([found, result]);
 }
 
 /** Each node that is to be empty; what begins or is cancelled there is reconciled at once. */

@@ -12,6 +12,7 @@ import { LAUNCHER, OURS } from "../kube/requests.ts";
 import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { planMaintenanceHistory } from "../maintenance/history.ts";
+import { planSteering } from "../maintenance/rolling/steering.ts";
 import { pressure } from "../pressure/feature.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
@@ -61,6 +62,7 @@ export async function scan(observer: Observer): Promise<Scanned> {
     { name: "beginnings", ...planNewEvacuations(seen) },
     { name: "history", ...planHistory({ ...seen, openNodeEvacuations }) },
     { name: "history of maintenance", ...planMaintenanceHistory({ ...seen, nodeEvacuations, rolling }) },
+    { name: "steering", ...(maintenance === undefined ? { chains: [] } : planSteering(nodes, rolling, now)) },
   ];
   return { plans, evacuations, nodes, isRolling: maintenance === undefined || rolling.length > 0 };
 }

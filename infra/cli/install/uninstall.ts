@@ -1,6 +1,8 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
+import { actOnNode, isOnNode } from "../../../shared/act/nodes.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
+import { planSteering } from "../../../shared/maintenance/rolling/steering.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { type Add, agree, EXIT, type With, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -133,6 +135,7 @@ export async function cleanObjects(connect: () => Client): Promise<Readonly<Reco
     pods: await clean(connect, "pods", [...LABELS, ...POD_ANNOTATIONS], LAUNCHER),
     migrations: await clean(connect, "virtualmachineinstancemigrations", MIGRATION_ANNOTATIONS),
     nodes: await clean(connect, "nodes", [names.CORDONED_BY_ANNOTATION]),
+    "taints of nodes": await untaint(connect),
     "disruption budgets": await deleteBudgets(connect),
   };
 }
@@ -157,6 +160,18 @@ async function clean(
 /** In a merge patch null takes a key off. */
 function removals(present: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, null> {
   return Object.fromEntries(keys.flatMap((key) => (key in present ? [[key, null]] : [])));
+}
+
+const MOST_TRIES = 5;
+
+/** Lifeboat takes them off when a RollingMaintenance is withdrawn: these are left where it could not. */
+async function untaint(connect: () => Client): Promise<number> {
+  const { chains } = planSteering(await connect().list("nodes"), [], new Date());
+  for (const action of chains.flat().filter(isOnNode)) {
+    // Another party may change the taints of the node at the same time.
+    for (let i = 0; i < MOST_TRIES; i++) if ((await actOnNode(action, connect())) === "Done") break;
+  }
+  return chains.length;
 }
 
 /** The label alone may be another product's. */

@@ -147,6 +147,7 @@ const rollingMaintenance = kind(
       nextNode: wordOf(["WhenUncordoned", "WhenEvacuated"], "WhenUncordoned"),
       nodeTimeoutSeconds: z._default(z.number(), 3600),
       whenNodeFails: wordOf(["Stop", "Continue"], "Stop"),
+      steering: wordOf(["None", "AwayFromPending"], "None"),
       template: part(how()),
     }),
     status: part({

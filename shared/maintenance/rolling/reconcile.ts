@@ -4,12 +4,12 @@ import { liveReads } from "../../facts/reads.ts";
 import type { Action } from "../../kube/action.ts";
 import type { Client } from "../../kube/client.ts";
 import { ClusterError, isForbidden } from "../../kube/failures.ts";
-import type { RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
+import type { RollingMaintenanceFacts, RollingMaintenanceStatus } from "../../kube/rolling-maintenance.ts";
 import { perform, type Performed } from "../../act/perform.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { rollingEvents } from "./events.ts";
 import { nextOfRolling } from "./rules.ts";
-import { rollingStatusAfter } from "./status.ts";
+import { phasesOf, rollingStatusAfter } from "./status.ts";
 import { isRollingOpen, type RollingNext } from "./world.ts";
 
 export interface Rolling {
@@ -24,6 +24,8 @@ export interface Rolled {
   readonly failures: number;
   /** Names of NodeEvacuations that were created. */
   readonly created: readonly string[];
+  /** One that steers, or a node of it, has another phase. */
+  readonly isTurned: boolean;
 }
 
 /** A start, a claim and a creation follow each other; several nodes may start at a time. */
@@ -43,6 +45,7 @@ export async function reconcileRollingMaintenances(deps: Rolling): Promise<Rolle
     done: passes.flatMap(({ done }) => done),
     failures: passes.reduce((sum, { failures }) => sum + failures, 0),
     created: passes.flatMap(({ created }) => created),
+    isTurned: passes.some(({ isTurned }) => isTurned),
   };
 }
 
@@ -58,7 +61,7 @@ async function reconcileOne(rm: RollingMaintenanceFacts, deps: Rolling): Promise
 
 type Examined = Rolled & { readonly isAgain: boolean };
 
-const NOTHING: Examined = { done: [], failures: 0, created: [], isAgain: false };
+const NOTHING: Examined = { done: [], failures: 0, created: [], isTurned: false, isAgain: false };
 
 async function examine({ name, uid }: RollingMaintenanceFacts, deps: Rolling): Promise<Examined> {
   const { cluster, settings, clock, onFailure } = deps;
@@ -76,17 +79,27 @@ async function examine({ name, uid }: RollingMaintenanceFacts, deps: Rolling): P
 async function act(rm: RollingMaintenanceFacts, next: RollingNext, deps: Rolling): Promise<Examined> {
   const before: Performed[] = [];
   for (const action of next.first ?? []) before.push(await perform([action], performingOf(deps)));
-  const denied = before.find(({ failure }) => failure !== undefined)?.failure;
+  const denied = before.find(hasFailed)?.failure;
   const said = denied === undefined ? next : { ...next, ...lacking(denied) };
-  const ended = await say(rm, said, deps);
-  const performed = [...before, ...(ended === undefined ? [] : [ended])];
+  const status = rollingStatusAfter(rm, said, deps.clock());
+  const ended = status === undefined ? [] : [await say(rm, said, status, deps)];
+  const performed = [...before, ...ended];
   const isConflict = performed.some(({ outcome }) => outcome === "Conflict");
   return {
     done: performed.flatMap(({ done }) => done),
-    failures: performed.filter(({ failure }) => failure !== undefined).length,
+    failures: performed.filter(hasFailed).length,
     created: createdBy(next, before),
-    isAgain: denied === undefined && (isConflict || (next.again === true && ended?.failure === undefined)),
+    isTurned: isTurnedBy(rm, status),
+    isAgain: denied === undefined && (isConflict || (next.again === true && !ended.some(hasFailed))),
   };
+}
+
+function hasFailed({ failure }: Performed): boolean {
+  return failure !== undefined;
+}
+
+function isTurnedBy({ spec, status: before }: RollingMaintenanceFacts, status = before): boolean {
+  return spec.steering !== "None" && phasesOf(status) !== phasesOf(before);
 }
 
 function createdBy({ first = [] }: RollingNext, performed: readonly Performed[]): readonly string[] {
@@ -95,10 +108,13 @@ function createdBy({ first = [] }: RollingNext, performed: readonly Performed[])
   });
 }
 
-/** The status, and then the Events that tell of it. Undefined: there is nothing new. */
-async function say(rm: RollingMaintenanceFacts, next: RollingNext, deps: Rolling): Promise<Performed | undefined> {
-  const status = rollingStatusAfter(rm, next, deps.clock());
-  if (status === undefined) return undefined;
+/** The status, and then the Events that tell of it. */
+async function say(
+  rm: RollingMaintenanceFacts,
+  next: RollingNext,
+  status: RollingMaintenanceStatus,
+  deps: Rolling,
+): Promise<Performed> {
   const write = { verb: "WriteRollingStatus", rm, status } as const;
   return await perform([write, ...rollingEvents(rm, next)], performingOf(deps));
 }

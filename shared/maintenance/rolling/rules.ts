@@ -11,7 +11,9 @@ import {
   evacuationOf,
   isActiveRow,
   isFailedRow,
+  isPastWindow,
   isPendingRow,
+  isStoppedByFailure,
   isUnavailable,
   type RollingNext,
   type RollingRule,
@@ -111,8 +113,8 @@ function creates(w: RollingWorld): RollingNext | undefined {
 
 /** A node failed, and no further one starts: it ends when the others that have started are done. */
 function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
+  if (!isStoppedByFailure(w.rm, w.rows)) return undefined;
   const failed = w.rows.filter(isFailedRow);
-  if (failed.length === 0 || w.rm.spec.whenNodeFails === "Continue") return undefined;
   const active = w.rows.filter(isActiveRow);
   const left = w.rows.filter(isPendingRow).length;
   if (left === 0 && active.length > 0) return undefined;
@@ -214,11 +216,6 @@ function running({ rows }: RollingWorld, message: string): RollingNext {
 
 function skipped(rows: readonly NodeRow[]): readonly NodeRow[] {
   return rows.map((row) => (isPendingRow(row) ? { name: row.name, phase: "Skipped" } : row));
-}
-
-function isPastWindow({ rm, now }: RollingWorld): boolean {
-  const { notAfter } = rm.spec.schedule;
-  return notAfter !== undefined && secondsUntil(notAfter, now) === 0;
 }
 
 function windowEnd({ rm }: RollingWorld): string {

@@ -38,7 +38,7 @@ export function rollingStatusAfter(
 }
 
 /** Who starts next depends on them: they are written at once. */
-function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus): string {
+export function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus): string {
   return [phase, startTime, ...nodes.map((row) => row.phase)].join();
 }
 

@@ -10,7 +10,7 @@ import {
   type RollingPhase,
   type RowPhase,
 } from "../../kube/rolling-maintenance.ts";
-import type { Moment } from "../../settings/time.ts";
+import { type Moment, secondsUntil } from "../../settings/time.ts";
 
 export interface RollingWorld extends Moment {
   readonly facts: Facts;
@@ -50,6 +50,17 @@ export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending"
 /** Returns whether the node is out of service: it is being drained, or it is drained and not back. */
 export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFacts, "spec">): boolean {
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
+}
+
+/** No further node starts, because one failed. */
+export function isStoppedByFailure({ spec }: Pick<RollingMaintenanceFacts, "spec">, rows: readonly NodeRow[]): boolean {
+  return spec.whenNodeFails === "Stop" && rows.some(isFailedRow);
+}
+
+/** No further node starts, because its last hour has passed. */
+export function isPastWindow({ rm, now }: Pick<RollingWorld, "rm" | "now">): boolean {
+  const { notAfter } = rm.spec.schedule;
+  return notAfter !== undefined && secondsUntil(notAfter, now) === 0;
 }
 
 /** The NodeEvacuation of one of its nodes. */

@@ -1,6 +1,7 @@
 /** `lifeboat install` into a cluster that is too old, and `lifeboat uninstall`, which takes what is Lifeboat's and says what is left. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
+import { core, kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
+import { PENDING_TAINT } from "../../../shared/kube/names.ts";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { NAMESPACE, startSandboxCluster, type SandboxCluster } from "../../support/installed/worker.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
@@ -30,6 +31,15 @@ test("install: a part that needs a newer KubeVirt is named before anything is ap
     code: 1,
     err: ["error: --with shield needs KubeVirt 1.9, and this cluster has KubeVirt 1.8. Nothing has been applied."],
   });
+});
+
+test("uninstall: a taint that Lifeboat has left on a node goes, and no other one", async () => {
+  const { spec } = await cluster.client.create(core.nodes, { metadata: { name: "tainted" } });
+  const others = [...(spec?.taints ?? []), { key: "gpu", value: "a", effect: "NoSchedule" }];
+  const body = { spec: { taints: [...others, PENDING_TAINT] } };
+  await cluster.client.patch(core.nodes, { name: "tainted" }, { type: "merge", body });
+  expect((await run("uninstall --yes")).out).toContain("cleaned taints of nodes: 1");
+  expect((await cluster.client.get(core.nodes, { name: "tainted" }))?.spec?.taints).toEqual(others);
 });
 
 test("uninstall: no other product's budgets go; nodes that nothing takes up are named", async () => {

@@ -88,18 +88,49 @@ test.each<[string, component: string, Deed, refusal: string]>([
   expect(await refusalOf("kubernetes-admin", component, deed)).toBe("");
 });
 
+const PENDING = names.PENDING_TAINT;
+const ANOTHER = { key: "k", effect: "NoExecute" };
+type Taints = readonly object[];
+const taints = (change: (before: Taints) => Taints) => (before: Taints) => ({ spec: { taints: change(before) } });
+
 // prettier-ignore
-test.each<[string, object, number]>([
-  ["the cordon",         { spec: { unschedulable: true }, metadata: { annotations: { "lifeboat.dev/cordoned-by": "a/b" } } }, 200],
-  ["another annotation", { metadata: { annotations: { "example.com/x": "y" } } },                                        422],
-  ["a label",            { metadata: { labels: { zone: "b" } } },                                                        422],
-  ["a taint",            { spec: { taints: [{ key: "k", effect: "NoExecute" }] } },                                      422],
-])("Lifeboat's account changes %s of a node, or not", async (_, body, code) => {
-  const name = `node-${++created}`;
-  await sandbox.client.create(core.nodes, { metadata: { name } });
-  const user = sandbox.client.as(LIFEBOAT, ["system:masters"]);
-  expect((await answerTo(patch(`/api/v1/nodes/${name}`, body), user)).answer[0]).toBe(code);
+test.each<[string, body: object | ((before: Taints) => object), number]>([
+  ["the cordon",                                  { spec: { unschedulable: true }, metadata: { annotations: { "lifeboat.dev/cordoned-by": "a/b" } } }, 200],
+  ["another annotation",                          { metadata: { annotations: { "example.com/x": "y" } } },              422],
+  ["a label",                                     { metadata: { labels: { zone: "b" } } },                              422],
+  ["another taint",                               taints((before) => [...before, ANOTHER]),                             422],
+  ["another taint away",                          taints((before) => before.slice(1)),                                  422],
+  ["the taint of steering",                       taints((before) => [...before, PENDING]), 200],
+  ["the taint of steering, and another one",      taints((before) => [...before, PENDING, ANOTHER]),                    422],
+  ["the taint of steering, and another one away", taints((before) => [...before.slice(1), PENDING]),                    422],
+  ["that taint with another effect",              taints((before) => [...before, { ...PENDING, effect: "NoExecute" }]), 422],
+  ["that taint with a value",                     taints((before) => [...before, { ...PENDING, value: "x" }]),          422],
+])("Lifeboat's account changes %s of a node, or not; any other account may", async (_, body, code) => {
+  expect(await changeOfNode(LIFEBOAT, body)).toBe(code);
+  expect(await changeOfNode("kubernetes-admin", body)).toBe(200);
 });
+
+test("Lifeboat's account takes the taint of steering off again", async () => {
+  expect(
+    await changeOfNode(
+      LIFEBOAT,
+      taints((before) => before.slice(0, -1)),
+      [PENDING],
+    ),
+  ).toBe(200);
+});
+
+/** Admission adds a taint to a new node. */
+async function changeOfNode(user: string, body: object | ((before: Taints) => object), more: Taints = []) {
+  const name = `node-${++created}`;
+  const { spec } = await sandbox.client.create(core.nodes, { metadata: { name } });
+  const before = [...(spec?.taints ?? []), ...more];
+  await sandbox.client.patch(core.nodes, { name }, { type: "merge", body: { spec: { taints: before } } });
+  const path = `/api/v1/nodes/${name}`;
+  const changed = typeof body === "function" ? body(before) : body;
+  const request: RawRequest = { method: "PATCH", path, body: changed, contentType: "application/merge-patch+json" };
+  return (await answerTo(request, sandbox.client.as(user, ["system:masters"]))).answer[0];
+}
 
 const NOBODY = { apiVersion: "v1", kind: "ConfigMap", name: "never-was", uid: "00000000-0000-0000-0000-000000000001" };
 

@@ -40,6 +40,7 @@ export function rolling({ spec, status, ...tweak }: Tweak = {}): RollingMaintena
       nextNode: "WhenUncordoned",
       nodeTimeoutSeconds: 3600,
       whenNodeFails: "Stop",
+      steering: "None",
       template,
       ...spec,
     },

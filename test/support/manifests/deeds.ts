@@ -1,5 +1,5 @@
 /** Lifeboat's actions, one at a time: together they need every permission that is shipped. */
-import { rolledBefore, rolling } from "./rolling-situations.ts";
+import { rolledBefore, rolling, steered, steering } from "./rolling-situations.ts";
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
@@ -192,6 +192,7 @@ export const DEEDS = steps({
     },
   },
   "empty several nodes": { configuration: ALONE, given: rolling(), done: reconcile },
+  "steer away from a node": { configuration: ALONE, given: steering, done: steered },
   "forget several nodes": { configuration: ALONE, given: rolledBefore, done: reconcile },
   "restart a VM": { configuration: ALONE, given: situations.pinned("Restart"), done: reconcile },
   "stop a VM": { configuration: ALONE, given: situations.pinned("ShutDown"), done: reconcile },
