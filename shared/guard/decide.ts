@@ -9,7 +9,7 @@ import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import * as kube from "../kube/objects.ts";
-import { type GuardCause, isRequester } from "../settings/guarded.ts";
+import { isGateOn, isRequester } from "../settings/guarded.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isToMove } from "../eviction/table.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
@@ -20,6 +20,8 @@ import {
   type DeletionTerms,
   type Disruption,
   disruptionOf,
+  isEnding,
+  isMadeForVm,
   isTooNear,
   type KnownDisruption,
   knownDisruptions,
@@ -83,9 +85,6 @@ export function allow(
   return { verdict: "Allow", reason, actions, events };
 }
 
-/** Causes for which a policy of the API server holds deletions while Lifeboat is away and while it is there, with any gates. */
-const HELD: readonly GuardCause[] = ["Preemption", "NodeTermination"];
-
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
   const { pod, launcher = pod, settings } = f;
   if (!isRequester(f.requester, settings)) return allow("OtherRequester");
@@ -94,9 +93,17 @@ export function decideDeletion(f: DeletionFacts): DeletionDecision {
   return decision.verdict === "Refuse" || !mayBeHeld(f) ? decision : byLifeboat(decision, f);
 }
 
-function mayBeHeld(f: DeletionFacts): boolean {
-  const cause = causeOf(f.pod, f.requester, f);
-  return cause !== undefined && HELD.includes(cause) && !f.pod.deleting && !kube.isFinal(f.pod);
+/** From this grace period on, the policy holds the pods of a node that is about to end. */
+const HELD_SECONDS = 60;
+
+/** Whether a policy of the API server may hold the deletion, also while Lifeboat is there. */
+function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: DeletionFacts): boolean {
+  if (!isMadeForVm(pod) || pod.deleting || kube.isFinal(pod)) return false;
+  const cause = causeOf(pod, requester, m);
+  if (cause !== "NodeTermination") return cause === "Preemption";
+  // Nothing of the pod shows who deletes it: the node has to show that it ends.
+  const isShown = node === undefined || isEnding(node);
+  return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }
 
 function byLifeboat(allowed: Allowal, { pod, graceSeconds }: DeletionFacts): DeletionDecision {

@@ -4,6 +4,7 @@ import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { LATEST_SECONDS } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { Moment } from "../settings/time.ts";
+import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../kube/names.ts";
 import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn, isReviewed } from "../settings/guarded.ts";
 
 export interface Disruption {
@@ -122,4 +123,17 @@ const NEAR_SECONDS = 15;
 /** Returns whether the deadline is too near to migrate. If no migration is in progress, the guest uses the remaining time to shut down in order. */
 export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: Date): boolean {
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
+}
+
+/** By its label, as the guard's policies select pods. */
+export function isMadeForVm({ labels }: PodFacts): boolean {
+  return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
+}
+
+/** The taints of nodes that Karpenter ends. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` before 1.0. */
+const ENDING_TAINTS = new Set(["karpenter.sh/disrupted", "karpenter.sh/disruption"]);
+
+/** Whether the node shows that somebody ends it. */
+export function isEnding({ unschedulable, endsAt, taints }: NodeFacts): boolean {
+  return unschedulable || endsAt !== undefined || taints.some(({ key }) => ENDING_TAINTS.has(key));
 }

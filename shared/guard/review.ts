@@ -1,7 +1,7 @@
 /** Reviewing a deletion that may be a disruption: observe and decide. */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
-import { decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
+import { allow, decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
 import { mayBeRefused } from "../settings/guarded.ts";
 import type { NodeFacts, PodFacts } from "../kube/facts.ts";
 import { COMPONENT_LABEL, VIRT_HANDLER_COMPONENT } from "../kube/names.ts";
@@ -26,12 +26,20 @@ export interface DeletionReview {
   readonly failedRead?: ClusterError | undefined;
 }
 
+/** Who knows the webhook token can send a review of any pod: Lifeboat deletes one only if the pod is so in the API server, too. */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
-  const { settings, now, cluster, besides, onFailure } = deps;
+  const { settings, now, cluster } = deps;
   const plain: DeletionFacts = { ...r, settings, now: now(), evacuations: [] };
-  if (!mayBeRefused(r.requester, settings)) {
-    return { facts: plain, decision: decideDeletion(plain) };
-  }
+  const isReadAtOnce = mayBeRefused(r.requester, settings);
+  const claimed = isReadAtOnce ? await reviewAs(plain, deps) : { facts: plain, decision: decideDeletion(plain) };
+  if (claimed.decision.verdict === "Refuse" || claimed.decision.isByLifeboat !== true) return claimed;
+  const pod = await cluster.get("pods", r.pod);
+  if (pod?.uid !== r.pod.uid) return { facts: plain, decision: allow("PodCompleted") };
+  return await reviewAs({ ...plain, pod }, deps);
+}
+
+async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionReview> {
+  const { cluster, besides, onFailure } = deps;
   const { nodeName } = r.pod;
   let failedRead: ClusterError | undefined;
   const listing: typeof readEvacuationsOf = async (key) => {
@@ -49,7 +57,7 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
     nodeName === undefined ? undefined : cluster.get("nodes", named(nodeName)),
   ]);
   const makesRoomForHandler = node !== undefined && (await isRoomForHandler(node, cluster));
-  const facts: DeletionFacts = { ...plain, ...subject, makesRoomForHandler, ...(node && { node }) };
+  const facts: DeletionFacts = { ...r, ...subject, makesRoomForHandler, ...(node && { node }) };
   return { facts, decision: decideDeletion(facts), failedRead };
 }
 

@@ -5,12 +5,14 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
+import type { PodFacts } from "../../../shared/kube/facts.ts";
 import { hash8 } from "../../../shared/kube/objects.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { type App, asWebhook, entry, openApp, type TestEnv } from "../../support/app.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import { type Before, FakeCluster, FORBIDDEN, UNREACHABLE } from "../../support/cluster.ts";
 import { newborn, node, NOW, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
+import { KARPENTER } from "../../support/guard/disruptions.ts";
 import { deletionOf } from "../../support/reviews.ts";
 
 const TIMEOUT_SECONDS = 10;
@@ -154,6 +156,27 @@ describe("a deletion that a policy may hold, and that may go", () => {
   test("in a dry run it only says so", async () => {
     fake.pods.put(late);
     expect(await ask(undefined, deletionOf(podObject(late), { dryRun: true }))).toMatchObject(gone);
+    expect(fake.pods.list()).toHaveLength(1);
+  });
+
+  const hour = { userInfo: { username: KARPENTER }, options: { gracePeriodSeconds: 3600 } };
+  const plain = pod({ labels: {} });
+  // prettier-ignore
+  test.each<[string, claimed: PodFacts, more: Readonly<Record<string, unknown>>, there: PodFacts, gate?: string]>([
+    ["a condition",                    late,                                    {},   pod()],
+    ["a condition, without a gate",    late,                                    {},   pod(),           "None"],
+    ["another pod's UID",              { ...late, uid: "other" },               {},   pod()],
+    ["no pod of a VM",                 { ...late, labels: {} },                 {},   pod()],
+    ["a pod of a VM",                  late,                                    {},   { ...late, labels: {} }],
+    ["another VM",                     { ...late, annotations: { "kubevirt.io/domain": "other" } }, {}, preempted(time(0))],
+    ["the end of a node",              pod({ owners: [] }),                     hour, pod(),           "NodeTerminationEvictionLiveMigration"],
+    ["the end of a node, without a gate", pod(),                                hour, pod(),           "None"],
+    ["the end of a pod's node",        plain,                                   hour, plain,           "None"],
+  ])("%s, which only the review claims: Lifeboat deletes nothing", async (...[, claimed, more, there, gate]) => {
+    if (gate !== undefined) fake.configure({ featureGates: { [gate]: true } });
+    fake.pods.put(there);
+    fake.nodes.put(node({ unschedulable: true }));
+    await ask(undefined, deletionOf(podObject(claimed), more));
     expect(fake.pods.list()).toHaveLength(1);
   });
 

@@ -131,19 +131,24 @@ describe("let go", () => {
 });
 
 describe("a deletion that a policy may hold, and that may go: Lifeboat deletes the pod, by its UID and with the grace period asked for", () => {
+  const ending = node({ taints: [{ key: "karpenter.sh/disrupted", effect: "NoSchedule" }] });
   // prettier-ignore
   test.each<[string, Partial<DeletionFacts>, deleted: boolean]>([
     ["a preemption",                          { vmi: vmi(PINNED) },                                             true],
-    ["the end of a node",                     { ...termination(100), vmi: vmi(PINNED) },                        true],
+    ["a preemption, of another pod",          { pod: target("Preemption", 0, { labels: {} }) },                 false],
+    ["the end of a node",                     { ...termination(100, { node: ending }), vmi: vmi(PINNED) },      true],
+    ["the end of a cordoned node",            { ...termination(100, { node: node({ unschedulable: true }) }), vmi: vmi(PINNED) }, true],
+    ["a node that does not end",              { ...termination(100), vmi: vmi(PINNED) },                        false],
+    ["a node without a minute left",          { ...termination(59, { node: ending }), vmi: vmi(PINNED), graceSeconds: 59 }, false],
     ["a device's taint: no policy holds it",  { ...askedFor("DeviceTaint"), vmi: vmi(PINNED) },                 false],
     ["a pod that ends already",               { pod: target("Preemption", 0, { deleting: true }), vmi: vmi(PINNED) }, false],
     ["a pod that has ended",                  { pod: target("Preemption", 0, { phase: "Succeeded" }) },         false],
     ["a preemption whose gate is off",        { settings: guarded({}, { featureGates: [] }) },                  true],
-    ["the end of a node whose gate is off",   { ...termination(100), settings: guarded({}, { featureGates: [] }) }, true],
+    ["the end of a node whose gate is off",   { ...termination(100, { node: ending }), settings: guarded({}, { featureGates: [] }) }, false],
     ["no disruption",                         { pod: pod() },                                                   false],
     ["another requester",                     { requester: "admin" },                                           false],
   ])("%s", (_, tweak, deleted) => {
-    const decision = decideDeletion(deletion({ ...tweak, graceSeconds: 77 }));
+    const decision = decideDeletion(deletion({ graceSeconds: 77, ...tweak }));
     const deletions = decision.actions.filter(({ verb }) => verb === "DeletePod");
     expect(deletions).toMatchObject(deleted ? [{ graceSeconds: 77 }] : []);
     expect(decision.verdict === "Allow" && decision.isByLifeboat === true).toBe(deleted);
@@ -222,7 +227,7 @@ describe("at the deadline the shield covers, before the answer", () => {
     ["a VM that has begun to move",             { vmi: vmi(moving) },                                          true ],
     ["none that waits",                         { vmi: vmi({ ...moving, isMigrating: false }) },               false],
     ["none with too short a grace period",      { vmi: vmi({ ...moving, graceSeconds: 299 }) },                false],
-    ["none whose node ends",                    { vmi: vmi(moving), ...termination(0) },                       false],
+    ["none whose node ends",                    { vmi: vmi(moving), ...termination(0, { node: node({ unschedulable: true }), graceSeconds: 60 }) }, false],
     ["none for a hotplug pod's deletion",       { vmi: vmi(moving), pod: volume, launcher: pod() }, false],
     ["none for that of the pod it moves to",    arrived, false],
   ])("%s", (_, tweak, armed) => {
