@@ -1,4 +1,7 @@
-/** The routes: what each is answered by, and what comes before that: the cluster, its caller, the room for the body. */
+/**
+ * The routes: which handler answers which path, after the cluster is found, the caller authenticated and memory for the
+ * body reserved.
+ */
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HonoBase } from "hono/hono-base";
@@ -62,7 +65,7 @@ export function createApp(
       c.set("target", targetOf(c.req.param("cluster") ?? "", entry, { env: c.env, platform, state }));
       await next();
     };
-  /** Reads the body of a review as far as there is room for it, and keeps that room until the answer. */
+  /** Reads the body of a review if there is memory for it, and reserves that memory until the answer. */
   const receive =
     (most: number, refuseUnread: (uid: string) => AdmissionReview): Middleware =>
     async (c, next) => {
@@ -142,7 +145,7 @@ function reject(c: Context, rejection: RejectionError): Response {
 
 type Verify = (c: Context, entry: ClusterEntry, now: Date) => Promise<void>;
 
-/** An API server may send its token in the path: some can send no header. */
+/** Authenticates an API server. Some cannot send a header: the token may be part of the path. */
 const asWebhook: Verify = async (c, { webhookToken }) => {
   const presented = bearerOf(c) ?? c.req.param("webhookToken");
   if (!(await isOneOf(webhookToken, presented))) throw new RejectionError("Unauthorized");
@@ -160,7 +163,7 @@ function bearerOf(c: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
 }
 
-/** One path for a missing and for a wrong token. Each of the expected ones is compared, whichever it is. */
+/** Compares the token with every expected one, so that a missing token and a wrong one take the same time. */
 async function isOneOf(expected: string | readonly string[], presented = ""): Promise<boolean> {
   return (await Promise.all([expected].flat().map((token) => timingSafeEqual(presented, token)))).includes(true);
 }

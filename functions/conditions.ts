@@ -25,7 +25,10 @@ import { areBudgetsWanted } from "../shared/budget/budget.ts";
 
 const REPORT_SECONDS = 10;
 
-/** Also after a scan that has failed: a permission may be missing. Never throws. */
+/**
+ * Updates the conditions of the LifeboatConfiguration, also after a failed scan, because a missing permission may be
+ * the cause. Never throws.
+ */
 export async function keepConditions(target: Target): Promise<void> {
   const { platform, state, name } = target;
   try {
@@ -34,14 +37,14 @@ export async function keepConditions(target: Target): Promise<void> {
     const verdict = judgeCredential(credential, platform.now());
     const { ok, reason, message } = verdict;
     if (reason !== "Valid") target.log({ level: ok ? "warn" : "error", reason, message });
-    // Nothing can be read or written then: the log, the metrics and /readyz say so.
+    // Without valid credentials nothing can be read or written: the log, the metrics and /readyz report it.
     if (credential.rejected) return;
     const observed = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
     const settings = await settingsNow(target, cluster);
     const installed = await readWebhooks(target, cluster, settings);
     const problems = installed.flatMap(({ problem }) => problem ?? []);
     for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
-    // It has to be called once more before that counts.
+    // The webhook counts as called only after the next call.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {
@@ -88,7 +91,10 @@ async function settingsNow(target: Target, cluster: Client): Promise<Settings> {
   return found?.settings ?? target.state.settings.last(target.name) ?? DEFAULT_SETTINGS;
 }
 
-/** An API server that does not answer has not rejected anything. */
+/**
+ * Returns whether the API server has rejected Lifeboat's credentials. An API server that does not answer has not
+ * rejected them.
+ */
 export async function credentialOf({ entry }: Target, cluster: Client): Promise<CredentialFacts> {
   return { expiresAt: expiryOf(entry.token), rejected: !(await orWhenUnread(isTokenAccepted(cluster), true)) };
 }
@@ -134,7 +140,7 @@ function rights(verbs: string, group: string, resource: string, subresource?: st
   return verbs.split(" ").map((verb) => ({ verb, group, resource, ...(subresource && { subresource }) }));
 }
 
-/** Without which no VM moves. */
+/** Permissions without which Lifeboat moves no VM. */
 const ALWAYS = [
   ...rights("get list", "", "pods"),
   ...rights("get list", "", "nodes"),

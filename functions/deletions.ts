@@ -1,4 +1,4 @@
-/** The guard's handler: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again. */
+/** The guard's handler: reviews deletions of VMs' pods. It answers at once; a refusal says when to try again. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import { BUSY } from "../shared/kube/failures.ts";
@@ -13,7 +13,7 @@ import * as review from "./review.ts";
 import type { Target } from "./target.ts";
 import type { Held } from "../shared/kube/transport.ts";
 
-/** The pod comes with the request: nothing else tells how it was when the deletion was asked for. */
+/** The request carries the pod: no other source shows the pod at the time of the deletion. */
 const DeletionReviewRequest = z.lazy(() =>
   z.object({
     uid: z.string(),
@@ -46,7 +46,7 @@ export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
 
-/** Anything that is not the review of a deletion is refused, for now: the webhook as shipped does not send it. */
+/** Refuses a request that does not review a deletion, with "try again": the shipped webhook sends no such request. */
 async function answerDeletion(
   c: Context,
   { arrived, body }: review.Received,
@@ -72,15 +72,17 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
   return review.refusal(uid, byLifeboat(pod, decision.reason), { retryAfterSeconds: GONE_SECONDS });
 }
 
-/** When the requester asks again, it finds the pod ending. */
+/** Seconds after which the requester tries again and finds the pod terminating. */
 const GONE_SECONDS = 1;
 
-/** In a dry run nothing is deleted. */
+/** In a dry run Lifeboat deletes nothing. */
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
   return `pod "${name}" may go (${reason}): Lifeboat itself deletes it, by its UID`;
 }
 
-/** For what a mark does not depend on; of the time that is left no more than this share, for it is spent up to three times. */
+/**
+ * Seconds for each read that the mark does not depend on. A review spends at most three times this share of its time.
+ */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;
 
@@ -104,14 +106,17 @@ async function rule(
     if (ruled === undefined) throw new RejectionError("Undecided", { message: "its VMI keeps changing" });
     return ruled;
   } catch (error) {
-    // The API server then does as when Lifeboat is away: its policies hold the pod, or let it go.
+    // The API server then acts as if Lifeboat were unavailable: its policies hold the pod or allow the deletion.
     target.logFailure("reviewing a deletion", error);
     state.reviews.count("deletions", "undecided");
     throw error;
   }
 }
 
-/** Records Events, and moves the VM on: at a refusal it has to move before the retry, and one that has moved is done. */
+/**
+ * Records Events and continues the evacuation. A refused VM has to move before the next try; a moved VM needs its
+ * Evacuation ended.
+ */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
   const { vmi, evacuations } = facts;
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));

@@ -38,7 +38,7 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
   return c.json({ dryRun, ...rendered(report) });
 }
 
-/** `true`, `false`, or absent, which is false. Anything else is the caller's mistake. */
+/** Reads a query parameter that is `true`, `false` or absent (false). Any other value is rejected. */
 function queryFlag(c: Context, field: string): boolean {
   const value = c.req.query(field);
   if (value === undefined || value === "false") return false;
@@ -46,9 +46,9 @@ function queryFlag(c: Context, field: string): boolean {
   throw new RejectionError("BadRequest", { field, message: "expected true or false" });
 }
 
-/** For the tick: a cycle if one is due by this cluster's interval. Throws a ClusterError. */
+/** Runs a descheduling cycle if the cluster's interval has passed. Throws a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
-  // Whether one is due is known within seconds.
+  // Reading whether a cycle is due takes seconds.
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;
@@ -62,10 +62,10 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   await requeue(target, report, REQUEUE_SECONDS.ofTick);
 }
 
-/** The platform ends what runs after an answer at 30 s. */
+/** The platform stops work that continues 30 s after the answer. */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 
-/** Requeues the VMs of new and withdrawn requests, so that they start and end at once. Their next reconcile may be a minute away. */
+/** Reconciles the VMs of new and withdrawn requests at once. Otherwise their next reconcile may be a minute away. */
 async function requeue(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {
   if (withdrawn.length === 0 && !nominations.some(({ result }) => result === "Background")) return;
   try {
@@ -119,7 +119,7 @@ function countsOf(nominations: readonly Answered[]): Readonly<Record<string, num
   return Object.fromEntries([...groups].map(([result, { length }]) => [result, length]));
 }
 
-/** Also for a policy that is carried out without some of its plugins. */
+/** Reports the problems of a policy, also if Lifeboat uses the policy without some of its plugins. */
 async function reportPolicy(target: Target, { configMap, problems }: LoadedPolicy) {
   if (problems.length === 0) return;
   const message = problems.map((p) => `${p.field}: ${p.message}`).join("; ");

@@ -1,4 +1,4 @@
-/** The Worker's surroundings: its environment, and everything that is not pure. */
+/** What the Worker gets from its platform: environment variables, bindings, clock, network and log. */
 import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 import type { CertificateFacts } from "../shared/settings/certificate.ts";
@@ -27,17 +27,17 @@ export interface Env {
   readonly [binding: string]: unknown;
 }
 
-/** Everything that is not pure. It is passed in, so that tests control time and network. */
+/** Everything that is not pure. The caller passes it in, so that tests control time and network. */
 export interface Platform {
   readonly fetch: Fetch;
   readonly now: () => Date;
   readonly sleep: (ms: number) => Promise<void>;
   readonly timeout: (ms: number) => AbortSignal;
   readonly random: () => number;
-  /** The stores of the watches of this process, which has one cluster. */
+  /** The watch stores of this process, if it serves one cluster and watches it. */
   readonly stores?: () => Stores | undefined;
   /** Compares the certificate that this process serves with a caBundle. Absent where the platform has its own certificate. */
   readonly trust?: (caBundle: string) => CertificateFacts;
-  /** One structured line. Never a token, never a body of the other side. */
+  /** Writes one structured line. The line never has a token or the other side's body. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }

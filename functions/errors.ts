@@ -1,4 +1,4 @@
-/** Every answer that is an error, but those of probes, which are bare: one table, one renderer. */
+/** Every error answer, except those of probes, which have no body: one table and one renderer. */
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 
@@ -28,7 +28,7 @@ const REJECTIONS = {
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
   TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
   Busy: { code: 503, message: "as much is being reviewed as can be at a time" },
-  /** An API server learns nothing but the code. */
+  /** An API server learns only the code. */
   Undecided: { code: 503, message: "nothing can be learnt about the pod; the log of the Worker says why" },
   InternalError: { code: 500, message: "an unexpected error; the log of the Worker has it" },
 } as const satisfies Record<string, Known>;
@@ -86,28 +86,36 @@ export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, 
   return new RejectionError("InternalError");
 }
 
-/** In Node, a caller that has gone before its body had arrived: what goes wrong with a cluster is a ClusterError. */
+/**
+ * Returns whether the caller disconnected before its body arrived (in Node). Failures of a cluster are ClusterErrors.
+ */
 function isCutShort(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }
 
-/** Whether asking the same again would be answered the same. */
+/** Returns whether the same request would get the same answer again. */
 export function isCallersFault(error: unknown): boolean {
   return isCutShort(error) || (error instanceof RejectionError && renderRejection(error).code < 500);
 }
 
-/** Continues without what a cluster did not let us read: it hides nothing else. */
+/**
+ * Returns undefined for data that the cluster did not let Lifeboat read, so that the rest is still shown. Throws any
+ * other error.
+ */
 export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
 }
 
-/** Returns no objects if the cluster does not serve the kind, as with manifests of an older version. Undefined: they could not be read. */
+/**
+ * Returns no objects if the cluster does not serve the kind, as with manifests of an older version. Returns undefined
+ * if they could not be read.
+ */
 export function noneOrUnread(error: unknown): readonly never[] | undefined {
   const isNotServed = error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404;
   return isNotServed ? [] : unlessUnreadable(error);
 }
 
-/** Returns why something failed, as far as a caller may know. A mistake in the configuration is named. */
+/** Describes why something failed, as far as a caller may know. The text names a mistake in the configuration. */
 export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;
   if (!(error instanceof RejectionError)) return "an unexpected error";

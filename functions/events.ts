@@ -1,4 +1,7 @@
-/** The relay's endpoint: an event says that something has happened in a cluster, and Lifeboat reads it there. */
+/**
+ * The relay's endpoint. An event says that an object in a cluster has changed; Lifeboat then reads the object from the
+ * cluster.
+ */
 import type { Context } from "hono";
 import { timingSafeEqual } from "hono/utils/buffer";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
@@ -11,10 +14,10 @@ import { reconcileWithin } from "./reconcile.ts";
 import { parseBody } from "./review.ts";
 import type { Target } from "./target.ts";
 
-/** A delivery is answered when its events have been acted on; the relay waits this long and more. */
+/** Lifeboat answers a delivery after acting on its events. The relay waits longer than this. */
 const RECONCILE_SECONDS = 20;
 
-/** 204: every event has been acted on. 503: send all again. */
+/** Receives a batch of events. 204: Lifeboat acted on every event. 503: the relay must send all of them again. */
 export async function receiveEvents(c: Context, target: Target): Promise<Response> {
   await actOn(parseBatch(c.req.header("content-type"), await c.req.text()), target);
   return c.body(null, 204);
@@ -65,7 +68,10 @@ export async function asRelay(c: Context, { relaySecret = [] }: ClusterEntry, no
 }
 
 const TOLERANCE_SECONDS = 5 * 60;
-/** Senders sign with an old and a new secret while rotating. A stranger may send a header of thousands. */
+/**
+ * Senders sign with an old and a new secret during a rotation. The limit protects against headers with thousands of
+ * signatures.
+ */
 const MOST_SIGNATURES = 8;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
@@ -75,7 +81,10 @@ export interface SignatureHeaders {
   readonly signature: string;
 }
 
-/** As https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md says, with the platform's own HMAC. */
+/**
+ * Checks the signature by https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md,
+ * with the platform's own HMAC.
+ */
 export async function isSigned(
   payload: string,
   { id, timestamp, signature }: SignatureHeaders,
@@ -93,7 +102,7 @@ export async function isSigned(
   return (await Promise.all(pairs)).includes(true);
 }
 
-/** `whsec_<base64>`, which the configuration has been checked for. */
+/** Signs with a secret `whsec_<base64>`, whose form the configuration has checked. */
 async function sign(text: string, secret: string): Promise<string> {
   const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, "")), (character) => character.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]);

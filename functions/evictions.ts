@@ -1,4 +1,4 @@
-/** The eviction handler: reviews of evictions, from API servers. */
+/** The eviction handler: reviews evictions for API servers. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Client } from "../shared/kube/client.ts";
@@ -54,7 +54,7 @@ interface Asked {
 }
 
 const READING_SHARE = 0.5;
-/** By then everything has ended. */
+/** The share of the API server's timeout after which Lifeboat stops all work on a review. */
 const ANSWERING_SHARE = 0.9;
 
 export async function reviewEvictionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {
@@ -113,7 +113,7 @@ async function answer(
     if (!dryRun) followUp(c, target, ruled);
     return say(render(uid, ruled));
   } catch (error) {
-    // A defect of ours leaves it undecided too.
+    // A review that fails by a defect of Lifeboat is undecided, too.
     target.logFailure("reviewing an eviction", error);
     if (!dryRun) noteUndecided(c, target, describeError(error), error);
     const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
@@ -128,7 +128,8 @@ function render(uid: string, { facts, decision }: Review): review.AdmissionRevie
 }
 
 /**
- * A dry run shows what Lifeboat answers by a warning, too: of several refusals an API server passes on the first, which may be KubeVirt's.
+ * Adds the refusal as a warning in a dry run. If several webhooks refuse, an API server shows only the first refusal,
+ * which may be KubeVirt's.
  */
 function withMessage({ response, ...answer }: review.AdmissionReview): review.AdmissionReview {
   const { status, warnings = [] } = response;
@@ -138,7 +139,7 @@ function withMessage({ response, ...answer }: review.AdmissionReview): review.Ad
 
 function postureAt(error: unknown, pod: PodFacts | undefined, hasFacts: boolean): Posture {
   if (isBusy(error)) return "refuse";
-  // The pod is read first: without it, the odd object is the pod.
+  // The pod is read first: if it is missing here, the malformed object is the pod.
   const isOdd = pod === undefined && error instanceof ClusterError && isOddObject(error.failure);
   return whenEvictionIsUndecided(isOdd ? "Odd" : pod, isForGood(error, hasFacts));
 }
@@ -148,7 +149,10 @@ function answerUndecided(posture: Posture, uid: string, key: NamespacedName, err
   return posture === "allow" ? review.permission(uid) : refuseUndecided(uid, key, describeError(error));
 }
 
-/** Nothing has been read of it. Without Retry-After: a person at kubectl, or the descheduler, has to see it. */
+/**
+ * Refuses an eviction of which Lifeboat could read nothing. There is no Retry-After, so that kubectl and the
+ * descheduler show the message.
+ */
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
 }
@@ -162,7 +166,10 @@ function isForGood(error: unknown, hasFacts: boolean): boolean {
   return isLasting(error.failure) || isOddObject(error.failure);
 }
 
-/** Records that a review was undecided. If the cluster does not answer, nothing can be written, and each scrape fails. */
+/**
+ * Records that a review was undecided. If the cluster does not answer, nothing can be written; then every scrape of the
+ * metrics fails.
+ */
 function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
   target.state.reviews.count("evictions", "undecided");
   if (error instanceof ClusterError && (isSilence(error) || isBusy(error))) return;
@@ -173,7 +180,7 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
   return review.refusal(uid, undecidedMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
-/** Records Events and reconciles the VM after the answer, on the facts that the review has read. */
+/** Records Events after the answer and reconciles the VM with the facts that the review has read. */
 function followUp(c: Context, target: Target, ruled: Review): void {
   const { events } = ruled.decision;
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));
@@ -183,17 +190,17 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // Watches report what follows, and the tick what time brings.
+  // Watches report later changes, and ticks act on the passage of time.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
   const isActed = decision.actions.some(({ verb }) => verb !== "AddRequester");
   if (evacuations.some(isActive)) return isActed || evacuations.some((e) => isDue(e, vmi, facts));
-  // A VM that may stay must not be kept by a budget of a time when it was to move.
+  // A VM that may stay must not keep the budget of an earlier evacuation.
   return vmi.evacuationNodeName !== undefined || decision.verdict === "Allow";
 }
 
-/** Nothing of a mark that has been taken back. */
+/** Returns the facts that the reconcile may use. Forgets what was read before the mark was cancelled. */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};
   const { evacuations, migrations } = facts;

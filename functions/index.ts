@@ -1,4 +1,4 @@
-/** The Worker: one Hono app, the scheduled handler and the queue's consumer, on the real platform. */
+/** The entry point of the Worker: the HTTP app, the scheduled handler and the queue's consumer. */
 import { createApp } from "./app.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveTicks, runTick } from "./schedule.ts";

@@ -1,4 +1,4 @@
-/** For probes and Prometheus: whether a cluster accepts Lifeboat, and its metrics. Functions share no memory: each is read anew. */
+/** Probes and metrics for Prometheus. Isolates share no memory, so that each request reads the cluster anew. */
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
 import { cycleLease } from "../shared/descheduling/deschedule.ts";
@@ -23,7 +23,9 @@ import type { Target } from "./target.ts";
 
 const READ_SECONDS = 9;
 
-/** Whether the API server of a cluster accepts Lifeboat; conditions and `lifeboat doctor` say what else may be wrong. */
+/**
+ * Answers whether the API server of a cluster accepts Lifeboat. Conditions and `lifeboat doctor` report other problems.
+ */
 export async function clusterReadyz(c: Context, target: Target): Promise<Response> {
   const rejected = !(await isTokenAccepted(target.connect(READ_SECONDS)));
   const credential = { expiresAt: expiryOf(target.entry.token), rejected };
@@ -74,14 +76,17 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
 }
 
 /**
- * Lets the scrape continue if the manifests in the cluster are of an older version: the kind is not served, or may not be read. Any other failure fails
- * the scrape: an alert must not end because a list could not be read.
+ * Lets the scrape continue if the cluster has manifests of an older version: the kind is not served or may not be read.
+ * Any other failure fails the scrape, because an alert must not end when a list could not be read.
  */
 function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);
 }
 
-/** Undefined: the Lease cannot be read, as without the permissions of descheduling. */
+/**
+ * Reads the number of pod evacuations from the descheduling Lease. Undefined: the Lease may not be read without the
+ * permissions of descheduling.
+ */
 async function podEvacuationsBy(cluster: Client): Promise<number | undefined> {
   return await cycleLease(cluster).then(
     ({ annotations }) => evacuationsRequested(annotations),
@@ -93,7 +98,9 @@ function isRefused(error: unknown, code: number): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === code;
 }
 
-/** Whether CLUSTERS and the registry's keys parse. Nothing about clusters: strangers may ask. */
+/**
+ * Answers whether CLUSTERS and the registry's keys parse. It says nothing about clusters, because strangers may ask.
+ */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;
   const keys = CLUSTER_REGISTRY === undefined ? undefined : parseKeys(REGISTRY_KEY);

@@ -1,4 +1,7 @@
-/** Reconciles of a cluster: within a time limit, with its failures in one line of the log; after an answer, or for a caller. */
+/**
+ * Runs reconciles of a cluster within a time limit and logs their failures in one line, after an answer or for a
+ * caller.
+ */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
@@ -14,7 +17,7 @@ import { OURS } from "../shared/kube/requests.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
 import type { Held } from "../shared/kube/transport.ts";
 
-/** A few objects: what takes longer does not answer. */
+/** The time limit for reading the settings, which are a few objects. */
 export const SETTINGS_SECONDS = 5;
 const STARTING_SHARE = 0.8;
 
@@ -25,8 +28,9 @@ interface Within {
 }
 
 /**
- * Reconciles within a time limit. Failures and the work that did not fit into it are one line of the log. `fresh`: reads the settings now.
- * `held`: limits the memory of reads. `watched`: uses facts of watches. Full scans read everything anew.
+ * Reconciles within a time limit. One line of the log has the failures and the work that did not fit. `fresh`: reads
+ * the settings now. `held`: limits the memory of reads. `watched`: uses facts of watches. Full scans read everything
+ * anew.
  */
 export async function reconcileWithin(
   target: Target,
@@ -54,7 +58,10 @@ export async function reconcileWithin(
   }
 }
 
-/** Ten thousand failures are of few kinds: each is logged once, with the first as its example. */
+/**
+ * Groups failures by kind, because ten thousand failures have few kinds. Each kind is logged once, with the first
+ * failure as its example.
+ */
 class Failures {
   readonly #kinds = new Map<string, { times: number; readonly doing: string; readonly failure: Failure }>();
 
@@ -70,10 +77,13 @@ class Failures {
   }
 }
 
-/** The platform ends what runs after an answer at 30 s. */
+/** The platform stops work that continues 30 s after the answer. */
 const AFTER_ANSWER_SECONDS = 20;
 
-/** One reconcile of the VMI that was asked about, which the repeats of a drain drive. Never throws: the next reconcile finds what fails. */
+/**
+ * Reconciles the VMI of a review, so that a drain's repeated evictions drive its evacuation. Never throws: the next
+ * reconcile meets the same failure.
+ */
 export async function requeue(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
   const held = target.state.budget.open(target.platform.now());
   try {
@@ -98,14 +108,14 @@ const TICK_SECONDS = 50;
 const UNDER_WAY_SECONDS = 20;
 const REQUEUE_SECONDS = 1;
 
-/** The endpoint: always a full scan. 200 with what was done, 202 if there was not enough time for all of it. */
+/** Answers a request for a full scan: 200 with its result, or 202 if the time was too short for all of it. */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
   const { done, failures, left } = await scanAll(target);
   if (left === 0) return c.json({ done, failures });
   return c.json({ done, failures, left, requeueAfterSeconds: REQUEUE_SECONDS }, 202);
 }
 
-/** Reads settings and webhooks, too: what has just been installed counts. */
+/** Reconciles everything, with settings and webhooks that are read now: a new installation takes effect at once. */
 export async function scanAll(target: Target): Promise<Result> {
   try {
     return await reconcileWithin(target, FULL_SCAN_SECONDS, reconcileAll, { fresh: true });
@@ -115,8 +125,8 @@ export async function scanAll(target: Target): Promise<Result> {
 }
 
 /**
- * Reconciles active Evacuations by settings that are read now, so that a gate takes effect within a minute. If budgets have become necessary,
- * because a webhook no longer fails closed, this tick creates them again.
+ * Reconciles active Evacuations with settings that are read now, so that a gate takes effect within a minute. If
+ * budgets have become necessary, because a webhook no longer fails closed, this tick creates them again.
  */
 export async function scanActive(target: Target): Promise<Result> {
   const cluster = target.connect(TICK_SECONDS);

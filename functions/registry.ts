@@ -1,12 +1,15 @@
-/** The clusters of the KV namespace `CLUSTER_REGISTRY`. */
+/** Reads clusters from the KV namespace `CLUSTER_REGISTRY`. */
 import { type ClusterEntry, parseRegistryEntry } from "../shared/settings/clusters.ts";
 import type { Parsed } from "../shared/settings/problem.ts";
 import { parseKeys, unseal } from "../shared/settings/sealed-entry.ts";
 import type { ClusterRegistry, Env } from "./env.ts";
 
-/** KV itself shows a change only within a minute. */
+/** Seconds to keep an entry. KV itself shows a change within a minute. */
 const CACHE_SECONDS = 30;
-/** Anybody may ask about names that are not in the registry. After so many of them, the list of all names answers for the others. */
+/**
+ * Anybody may ask for names that are not in the registry. After this many, Lifeboat reads the list of all names
+ * instead.
+ */
 const MOST_ABSENT = 100;
 
 export type Entry = Parsed<ClusterEntry>;
@@ -21,7 +24,7 @@ export class RegistryCache {
   readonly #absent = new Map<string, Remembered<undefined>>();
   #names: Remembered<readonly string[]> | undefined;
 
-  /** The entry of the named cluster, at most 30 s old. Rejects where KV does not answer. */
+  /** Finds the entry of the named cluster, at most 30 s old. Rejects if KV does not answer. */
   async find(name: string, env: Env, now: Date): Promise<Entry | undefined> {
     const { CLUSTER_REGISTRY: registry, REGISTRY_KEY: key } = env;
     if (registry === undefined) return undefined;
@@ -37,7 +40,7 @@ export class RegistryCache {
     return entry;
   }
 
-  /** All names, at most 30 s old. */
+  /** Lists all names, at most 30 s old. */
   async names(registry: ClusterRegistry, now: Date): Promise<readonly string[]> {
     if (this.#names !== undefined && isRecent(this.#names, now)) return this.#names.value;
     const names: string[] = [];

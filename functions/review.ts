@@ -1,4 +1,6 @@
-/** The common parts of reviews of evictions and of deletions: the AdmissionReview, its body, its deadline, its answer. */
+/**
+ * The common parts of reviews of evictions and deletions: the AdmissionReview, its body, its deadline and its answer.
+ */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
@@ -15,10 +17,10 @@ export interface Received {
   readonly held: Held;
 }
 
-/** An API server puts the uid near the start of the body. An answer needs the uid to count. */
+/** An API server puts the uid near the start of the body. An answer without the uid does not count. */
 const BEGINNING_BYTES = 1024;
 
-/** The body of a review, of at most so many bytes. `Busy`: there is no room for it, and only the uid was read. */
+/** Reads the body of a review up to a limit. `Busy`: there is no memory for the body, and only the uid was read. */
 export async function readBody(
   c: Context,
   held: Held,
@@ -78,7 +80,7 @@ export function requestIn(body: string) {
   return { uid: request.uid, request };
 }
 
-/** A body of JSON; BadRequest names the first problem of one that is not as expected. */
+/** Parses a body of JSON. BadRequest names the first problem. */
 export function parseBody<T extends z.ZodMiniType>(schema: T, text: string): z.output<T> {
   const parsed = schema.safeParse(jsonOf(text));
   return parsed.success ? parsed.data : rejectProblems("BadRequest", problemsIn(parsed.error, "body"));
@@ -117,11 +119,11 @@ export interface AdmissionReview {
 
 interface More {
   readonly warnings?: readonly string[];
-  /** For deletions only: clients that evict retry by themselves, and show the message only if it is absent. */
+  /** For deletions only. Clients that evict retry by themselves, and show the message only if this is absent. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** 429 in every case: callers know it as "try again", anything else as final. */
+/** Refuses with 429 in every case: callers take 429 as "try again" and any other code as final. */
 export function refusal(uid: string, message: string, { warnings, retryAfterSeconds }: More = {}): AdmissionReview {
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return answer(uid, warnings, { code: 429, reason: "TooManyRequests", message, ...details });
@@ -139,9 +141,12 @@ function answer(uid: string, warnings: readonly string[] = [], status?: Refusal)
 
 export interface Deadline {
   readonly timeoutSeconds: number;
-  /** Milliseconds since the epoch: since when it waits. To find and authenticate the cluster takes its share. */
+  /**
+   * When the request arrived, in milliseconds since the epoch. Finding and authenticating the cluster takes part of the
+   * time.
+   */
   readonly arrivedAt: number;
-  /** By then everything has ended: the rest is for the way back. */
+  /** When all work on the review ends. The rest of the timeout is for the answer to arrive. */
   readonly answerBy: number;
 }
 
@@ -155,7 +160,10 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60,
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const LONGEST_TIMEOUT_SECONDS = 30;
 
-/** Seconds the API server waits, from its `?timeout=` (a Go duration); its default where that is missing or odd. */
+/**
+ * Returns how long the API server waits: its `?timeout=` (a Go duration), or its default if that is missing or
+ * malformed.
+ */
 export function timeoutSeconds(query: string | undefined): number {
   const parts = [...(query ?? "").matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([all]) => all).join("") !== query) return DEFAULT_TIMEOUT_SECONDS;
@@ -163,16 +171,21 @@ export function timeoutSeconds(query: string | undefined): number {
   return total > 0 ? Math.min(total, LONGEST_TIMEOUT_SECONDS) : DEFAULT_TIMEOUT_SECONDS;
 }
 
-/** Between review and action another function may act; after so many the caller has to come again. */
+/** Between review and action another isolate may act. After this many reviews the caller has to try again. */
 const MOST_REVIEWS = 3;
 
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
-  /** Why the VMI's Evacuations could not be listed: another review would not see one that has ended under the new one's name either. */
+  /**
+   * Why the VMI's Evacuations could not be listed. A further review would fail to find an ended Evacuation with the new
+   * one's name, too.
+   */
   readonly failedRead?: Error | undefined;
 }
 
-/** Reviews, and does what makes the decision true. Undefined: the world kept changing in between. */
+/**
+ * Reviews, and performs the actions that the decision needs. Returns undefined if the world changed during each review.
+ */
 export async function reviewAndPerform<R extends Reviewed>(
   review: () => Promise<R>,
   performing: () => Performing,
@@ -198,7 +211,7 @@ export const REVIEW_FAMILY: Family = {
   help: "Reviews that this replica has answered since it started; undecided: without the facts.",
 };
 
-/** Reviews that this process has answered, but for dry runs. */
+/** Counts the reviews that this process has answered. Dry runs are not counted. */
 export class ReviewCounts {
   readonly #counts = new Map<string, number>();
 

@@ -1,4 +1,4 @@
-/** Ticks: which clusters one is for, that each gets its own share of it, and what is done with that share. */
+/** Ticks: which clusters a tick is for, and the work and the time limit of each cluster. */
 import * as z from "zod/mini";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
 import { descheduleIfDue } from "./deschedule.ts";
@@ -18,17 +18,20 @@ export interface Tick {
 
 const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
 
-/** A message that waited longer is not acted on: the next tick has sent another one. */
+/** A message that waited longer is dropped: the next tick has sent a new one. */
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
-/** Without a queue: with all at once, a few that do not answer would use up the deadlines of those that wait for a connection. */
+/**
+ * Without a queue: how many clusters are reconciled at a time. Silent clusters would otherwise use up the connections
+ * of the others.
+ */
 const CLUSTERS_AT_A_TIME = 4;
-/** Without a queue: what one cluster may take while other clusters wait for their turn. */
+/** Without a queue: how long one cluster may take while other clusters wait. */
 const SHARE_SECONDS = 10;
-/** Without a queue: no cluster's share starts later than this. */
+/** Without a queue: no cluster starts later than this. */
 const LAST_START_MS = 50_000;
 
-/** Sends the tick to every cluster by the queue; without one, works on as many as the minute allows, in turn. */
+/** Sends the tick to every cluster by the queue. Without a queue, it works on as many clusters as the minute allows. */
 export async function runTick(scheduledTime: number, surroundings: Surroundings): Promise<void> {
   const ticks = (await clusterNames(surroundings)).map((cluster) => ({ cluster, scheduledTime }));
   const queue = surroundings.env.TICKS;
@@ -40,7 +43,7 @@ export async function runTick(scheduledTime: number, surroundings: Surroundings)
   }
 }
 
-/** Works on the messages of a batch, each by itself. Nothing is sent again: the next tick is a minute away. */
+/** Works on each message of a batch separately. Nothing is sent again, because the next tick is a minute away. */
 export async function receiveTicks(bodies: readonly unknown[], surroundings: Surroundings): Promise<void> {
   for (const { sentAt, ...tick } of bodies.map((body) => Message.parse(body))) {
     const isLate = surroundings.platform.now().getTime() - sentAt > LATEST_MS;
@@ -48,7 +51,7 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** In a random order: what one tick does not reach, another will. */
+/** Works on clusters in a random order: a cluster that one tick does not reach, another tick reaches. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();
@@ -73,7 +76,10 @@ function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return items.flatMap(() => rest.splice(Math.floor(random() * rest.length), 1));
 }
 
-/** One cluster's share of a tick, with its own deadlines and its own errors. Never throws. `seconds`: a limit for all of it. */
+/**
+ * Works on one cluster's tick, with its own deadlines and errors. Never throws. `seconds`: the limit for the whole
+ * tick.
+ */
 async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Surroundings, seconds?: number) {
   const target = await targetNamed(name, surroundings, seconds);
   if (target === undefined || !(await isAnswering(target))) return;
@@ -84,20 +90,20 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   const stayed = async () => {
     if (isUnderWay && seconds === undefined) await stay(target, scheduledTime + TICK_MS, surroundings);
   };
-  // Evacuations first, and then in any case the descheduling: neither's failure is the other's.
+  // Evacuations come first. The descheduling runs even if the evacuations fail.
   const attempt = (work: (of: Target) => Promise<void>) =>
     work(target).catch((error: unknown) => target.logFailure("the scheduled tick", error));
   await attempt(scan);
   const cycle = attempt(descheduleIfDue);
   await attempt(stayed);
-  // It may take minutes, and each minute has a tick.
+  // A cycle may take minutes, and each minute has a tick.
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
-/** Without a relay nothing else says that a VM has left, and that the next one may. */
+/** Without a relay no event reports that a VM has left and that the next one may leave. */
 const STAY_MS = 5000;
 
-/** Looks again, until the next tick is due. */
+/** Reconciles again and again until the next tick is due. */
 async function stay(target: Target, until: number, surroundings: Surroundings): Promise<void> {
   const { platform, stays = () => false } = surroundings;
   if (!stays() || platform.now().getTime() + 2 * STAY_MS >= until) return;
@@ -112,7 +118,7 @@ export function isFullScan(name: string, scheduledTime: number): boolean {
   return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;
 }
 
-/** Undefined: its entry is not valid, or is gone, which the log says. */
+/** Finds the target of a tick. Returns undefined if its entry is invalid or deleted, which the log reports. */
 async function targetNamed(name: string, surroundings: Surroundings, seconds?: number): Promise<Target | undefined> {
   const { log, now } = surroundings.platform;
   const shareEnds = seconds === undefined ? undefined : new Date(now().getTime() + seconds * 1000);
@@ -128,13 +134,16 @@ async function targetNamed(name: string, surroundings: Surroundings, seconds?: n
   }
 }
 
-/** An API server that hangs costs the tick these few seconds: settings last seen are no reason to ask it for more. */
+/**
+ * Returns whether the API server answers. One that hangs costs the tick only these few seconds: remembered settings are
+ * no reason to ask it for more.
+ */
 async function isAnswering(target: Target): Promise<boolean> {
   try {
     const { silence } = await target.settings(target.connect(SETTINGS_SECONDS));
     if (silence !== undefined) throw silence;
   } catch (error) {
-    // A refusal is an answer: what meets it says so.
+    // A refusal is an answer: the request that it refuses reports it.
     if (error instanceof ClusterError && !isSilence(error)) return true;
     target.logFailure("the scheduled tick", error);
     return false;

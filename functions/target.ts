@@ -1,4 +1,4 @@
-/** The cluster that a request is about: found by name, and ready to be connected to. */
+/** The cluster that a request is about: its entry, and the clients that read and write it. */
 import type { Reads } from "../shared/facts/decide.ts";
 import { watchedReads } from "../shared/facts/reads.ts";
 import { notedIn, readsFrom } from "../shared/kube/cache.ts";
@@ -12,15 +12,15 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 import { RegistryCache } from "./registry.ts";
 import { ReviewCounts } from "./review.ts";
 
-/** The memory of this isolate: caches that may be empty at any time. */
+/** The memory of this isolate: caches that the platform may empty at any time. */
 export interface IsolateState {
-  /** By the text of `CLUSTERS`, the last one: it changes seldom, and is asked for with every request. */
+  /** The last parsed value of `CLUSTERS`, by its text. The value seldom changes, and every request needs it. */
   readonly clusters: Map<string | undefined, Clusters>;
   readonly settings: SettingsCache;
   readonly registry: Pick<RegistryCache, "find" | "names">;
   readonly called: Set<string>;
   readonly budget: MemoryBudget;
-  /** For the metrics of a server. An isolate of a Worker has none of its own: there the log has them. */
+  /** For the metrics of the server. A Worker's isolate has no lasting counters: its log has them. */
   readonly reviews: ReviewCounts;
 }
 
@@ -40,17 +40,20 @@ export interface Target {
   readonly entry: ClusterEntry;
   readonly platform: Platform;
   readonly state: IsolateState;
-  /** Its requests end after so many seconds, and with its share of a tick at the latest; what they read counts in `held`. */
+  /**
+   * Creates a client. Its requests end after `seconds`, at the latest with the cluster's share of a tick. Its reads
+   * count in `held`.
+   */
   connect(seconds: number, held?: Held): Client;
-  /** The client, with reads that may be old; undefined where nothing is watched. */
+  /** The client with reads that may be old. Undefined if nothing is watched. */
   readonly cached: ((cluster: Client) => Client) | undefined;
-  /** The same for decisions that ask for their facts. */
+  /** The reads of watches, for decisions that ask for their facts. Undefined if nothing is watched. */
   readonly watched: ((cluster: Client) => Reads) | undefined;
   /** Returns as many of `seconds` as its share of a tick leaves, and all of them without a share. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   log(line: Readonly<Record<string, unknown>>): void;
-  /** Unexpected errors too: one cluster's defect is no other's. */
+  /** Logs a failure, including a defect: one cluster's failure does not stop the others. */
   logFailure(doing: string, error: unknown): void;
 }
 
@@ -58,16 +61,19 @@ export interface Surroundings {
   readonly env: Env;
   readonly platform: Platform;
   readonly state: IsolateState;
-  /** Whether a tick that finds a draining node may stay and reconcile again while there is time. Absent: it may not. */
+  /** Returns whether a tick that finds a draining node may reconcile again while there is time. Absent: it may not. */
   readonly stays?: () => boolean;
-  /** Takes over a descheduling cycle that outlasts the rest of its tick. Absent: the tick waits for it. */
+  /** Takes over a descheduling cycle that outlasts the tick. Absent: the tick waits for it. */
   readonly leave?: (cycle: Promise<void>) => void;
 }
 
-/** The URL's host is only Host header and SNI of a VPC service; every API server's certificate has this name. */
+/** For a VPC service the host is only used as Host header and SNI. Every API server's certificate has this name. */
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
-/** `shareEnds`: when the cluster's share of a tick ends; absent: only the requests' own deadlines count. */
+/**
+ * Returns the target for a cluster. `shareEnds`: when the cluster's share of a tick ends. Without it only the deadlines
+ * of requests count.
+ */
 export function targetOf(
   name: string,
   entry: ClusterEntry,
@@ -120,7 +126,10 @@ function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   return known;
 }
 
-/** `CLUSTERS` wins; where that is no JSON at all, the registry's clusters still count. */
+/**
+ * Finds a cluster's entry: in `CLUSTERS` first, then in the registry. If `CLUSTERS` is not valid JSON, the registry
+ * still counts.
+ */
 export async function findEntry(name: string, surroundings: Surroundings): Promise<ClusterEntry> {
   const { env, platform, state } = surroundings;
   const clusters = clustersOf(surroundings);
@@ -143,7 +152,7 @@ export async function clusterNames(surroundings: Surroundings): Promise<readonly
   try {
     return [...new Set([...ofSecret, ...(await state.registry.names(env.CLUSTER_REGISTRY, platform.now()))])];
   } catch (error) {
-    // A registry that fails does not hurt the clusters of the secret.
+    // A registry that fails does not affect the clusters of the secret.
     const stack = error instanceof Error ? error.stack : undefined;
     platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
     return ofSecret;

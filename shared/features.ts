@@ -26,7 +26,7 @@ function manifestsOnly(name: string, about: string) {
 
 const all: readonly Feature[] = FEATURES;
 
-/** Returns what the configuration sets that has no effect, or less than expected. */
+/** Describes the settings that have no effect, or less than expected. */
 export function notesOn(settings: Settings): readonly string[] {
   return all.flatMap(({ notes }) => notes?.(settings) ?? []);
 }

@@ -38,7 +38,7 @@ interface Actable {
   readonly settings: Settings;
 }
 
-/** Lists the acts that the commands themselves would find possible now. */
+/** Lists the actions on a VM that the commands would accept now. */
 export function actsOnVm({ vmi, evacuations, settings }: Actable, key: NamespacedName): readonly Act[] {
   if (vmi === undefined || isFinal(vmi)) return [];
   const mayMove = isToMove(vmi, settings);
@@ -72,7 +72,7 @@ function evacuate(key: NamespacedName): Act {
   };
 }
 
-/** Lists the ways to drain a node that no NodeEvacuation drains. `pinned`: VMs of it cannot move. */
+/** Lists the ways to drain a node that has no NodeEvacuation. `pinned`: the node has VMs that cannot move. */
 export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const drain: Act = {
     name: "Drain this node",

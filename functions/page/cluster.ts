@@ -27,7 +27,7 @@ import { countVms, isClosed, type NodeLine, nodeLines, nodeTable, type RecentVms
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 10;
-/** A large cluster has hundreds of nodes, which are all read. */
+/** A renewal reads every node, and a large cluster has hundreds. */
 const EVERY_SECONDS = 10;
 const MOST_OPEN = 200;
 const MOST_ENDED = 50;
@@ -125,12 +125,12 @@ export async function clusterProblems(cluster: Client): Promise<readonly Problem
   return known === undefined ? [unread("The conditions of Lifeboat")] : problemsOf(known);
 }
 
-/** A list that was not read is not an empty one. */
+/** Reports a list that could not be read, which differs from an empty list. */
 function unread(what: string): Problem {
   return { mood: "warn", title: `${what} could not be read`, message: "This page does not show them." };
 }
 
-/** The worst come first. */
+/** Lists the problems that conditions report, the worst first. */
 function problemsOf(conditions: readonly Condition[]): readonly Problem[] {
   const problems = conditions.flatMap(({ type, status, reason, message }): readonly Problem[] => {
     if (reason === "ExpiresSoon") {

@@ -1,14 +1,14 @@
-/** Parts of pages: words of other parties, links, times, badges, notices, commands to copy, key facts, tables. */
+/** Parts of pages: text from other parties, links, times, badges, notices, commands to copy, key facts and tables. */
 import { html } from "hono/html";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { plain } from "../../shared/kube/plain.ts";
 import { durationText } from "../../shared/settings/time.ts";
 
-/** Escaped: what comes from a cluster or a visitor is put into it by the `html` template only. */
+/** Escaped HTML: only the `html` template inserts text of a cluster or a visitor. */
 export type Html = ReturnType<typeof html>;
 
 const LONGEST = 1024;
-/** Words of another party: isolated, so that they turn nothing around them. */
+/** Isolates text of another party, so that it cannot change the text direction of the page around it. */
 export function isolated(text: string | undefined): Html | "" {
   if (text === undefined || text === "") return "";
   const isLong = text.length > LONGEST;
@@ -19,7 +19,10 @@ export function visible(text: string): string {
   return plain(text);
 }
 
-/** Begins with a capital letter, unless the first word is a field such as `spec.progress`, and ends with a full stop. */
+/**
+ * Makes a sentence: starts with a capital letter, unless the first word is a field such as `spec.progress`, and ends
+ * with a full stop.
+ */
 export function sentence(words: string): string {
   if (words === "") return "";
   const [first = "", ...rest] = words.split(/(?<=^.)/su);
@@ -66,7 +69,7 @@ export function move(cluster: string, from: string | undefined, to: string | und
 
 type Step = readonly [name: string, path?: string];
 
-/** The last step is the page itself. */
+/** Renders the path to a page. The last step is the page itself. */
 export function crumbs(...steps: readonly Step[]): Html {
   const stepOf = ([name, path]: Step) =>
     path === undefined
@@ -79,13 +82,13 @@ export function crumbs(...steps: readonly Step[]): Html {
   </nav>`;
 }
 
-/** "1 VM", "3 VMs"; with a verb: "1 VM moves", "3 VMs move". */
+/** Counts with the right plural: "1 VM", "3 VMs"; with a verb: "1 VM moves", "3 VMs move". */
 export function counted(count: number, noun: string, [one, several]: readonly [string, string] = ["", ""]): string {
   const verb = count === 1 ? one : several;
   return `${count} ${noun}${count === 1 ? "" : "s"}${verb === "" ? "" : ` ${verb}`}`;
 }
 
-/** "12m ago"; the exact moment for those who point at it. */
+/** Renders an age such as "12m ago", with the exact time as its title. */
 export function ago(time: string | Date | number, now: Date): Html {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return html`<span>at an unknown time</span>`;
@@ -93,12 +96,14 @@ export function ago(time: string | Date | number, now: Date): Html {
   return html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${words} ago</time>`;
 }
 
-/** "3m20s": how long something takes or has taken, as of now. */
+/** Renders a duration such as "3m20s". */
 export function lasting(seconds: number): Html {
   return html`<time datetime="PT${Math.max(0, Math.round(seconds))}S">${durationText(seconds)}</time>`;
 }
 
-/** `good`: done as wanted. `busy`: continues by itself. `bad`: stays so until a person acts. `quiet`: neither. */
+/**
+ * `good`: done as wanted. `busy`: continues by itself. `bad`: stays bad until a person acts. `quiet`: none of these.
+ */
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 export type Labelled = readonly [word: string, mood: Tone];
 
@@ -106,26 +111,26 @@ export function badge(word: string, mood: Tone): Html {
   return html`<span class="badge ${mood}">${word}</span>`;
 }
 
-/** `bad` is read out at once by a screen reader. */
+/** Renders a notice. A screen reader reads a `bad` notice at once. */
 export function notice(mood: Tone, content: Html | string): Html {
   return html`<div class="notice ${mood}" role="${mood === "bad" ? "alert" : "status"}">${content}</div>`;
 }
 
 const quoted = (word: string) => `'${visible(word).replaceAll("'", String.raw`'\''`)}'`;
 
-/** Words of a command line, quoted where a shell would take them for more than a word. */
+/** Renders the words of a command line, quoted where the shell needs quotes. */
 export function shellLine(...words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(" ");
 }
 
-/** The button is shown where there is a script that copies. */
+/** Renders a command with a button to copy it. The script shows the button. */
 export function commandLine(text: string): Html {
   return html`<span class="command"
     ><code>${text}</code><button type="button" aria-label="Copy: ${text}">Copy</button></span
   >`;
 }
 
-/** Renders the commands that show the same in a terminal, folded. */
+/** Renders commands that show the same data in a terminal, folded. */
 export function fromTerminal(...commands: readonly string[]): Html {
   return html`<details data-key="terminal">
     <summary>From a terminal</summary>
@@ -133,7 +138,7 @@ export function fromTerminal(...commands: readonly string[]): Html {
   </details>`;
 }
 
-/** Left out where there is nothing in it. */
+/** Renders a section. Leaves out a section without rows. */
 export function section<T>(title: string, rows: readonly T[], content: (rows: readonly T[]) => Html): Html | "" {
   if (rows.length === 0) return "";
   return html`<section>
@@ -142,7 +147,7 @@ export function section<T>(title: string, rows: readonly T[], content: (rows: re
   </section>`;
 }
 
-/** Left out where there is nothing to say. */
+/** A fact without a value is left out. */
 type Fact = readonly [term: string, value: Html | string];
 
 export function factList(facts: readonly Fact[]): Html | "" {
@@ -159,7 +164,7 @@ export function factList(facts: readonly Fact[]): Html | "" {
   </dl>`;
 }
 
-/** `label` is of a progress bar that stands alone. */
+/** Renders a progress bar. `label` is for screen readers, if no text stands beside the bar. */
 export function progressBar(done: number, total: number, label: string): Html {
   return html`<progress value="${done}" max="${Math.max(1, total)}" aria-label="${visible(label)}"></progress>`;
 }
@@ -171,14 +176,14 @@ export interface Column<T> {
 
 interface Table<T> {
   readonly key: (row: T) => string;
-  /** The first one names the row. */
+  /** The first column names the row. */
   readonly columns: readonly Column<T>[];
   readonly caption?: Html | string;
-  /** So many rows are shown; the rest is counted. */
+  /** The table shows this many rows and counts the rest. */
   readonly most: number;
 }
 
-/** Without columns that are empty in each row. */
+/** Renders a table. Leaves out columns that are empty in every row. */
 export function table<T>(rows: readonly T[], { key, columns, caption, most }: Table<T>): Html {
   const shown = rows.slice(0, most).map((row) => ({ key: key(row), cells: columns.map(({ cell }) => cell(row)) }));
   const heads = columns

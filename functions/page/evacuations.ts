@@ -1,4 +1,4 @@
-/** Evacuations for a person: what their phases and causes mean, who can change them, in what order they come, and as a table. */
+/** Shows Evacuations to a person: what phases and causes mean, who can change them, their order, and a table. */
 import { html } from "hono/html";
 import { type Cause, type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
 import { requestersOf } from "../../shared/evacuation/requesters.ts";
@@ -21,9 +21,9 @@ import {
 
 interface PhaseWords {
   readonly mood: Tone;
-  /** After "the VM". */
+  /** The text after "the VM". */
   readonly means: string;
-  /** Absent: nothing has to be changed. */
+  /** Absent if nothing has to be changed. */
   readonly remedy?: string;
 }
 
@@ -45,7 +45,7 @@ export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
   Gone:            { mood: "quiet", means: "has ended, or was deleted" },
 };
 
-/** `count`: of several that are in it. */
+/** Renders a phase as a badge. `count`: how many Evacuations are in the phase. */
 export function phaseBadge(phase: Phase | undefined, count?: number): Html {
   if (phase === undefined) return badge("New", "busy");
   return badge(count === undefined ? phase : `${count} ${phase}`, PHASES[phase].mood);
@@ -76,11 +76,14 @@ const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternal
 export interface Sorted {
   readonly needAttention: readonly EvacuationFacts[];
   readonly inProgress: readonly EvacuationFacts[];
-  /** Newest end first. */
+  /** The one that ended last comes first. */
   readonly ended: readonly EvacuationFacts[];
 }
 
-/** Sorts Evacuations by urgency. A given-up one needs no person once its VM is evacuated anew, or after `givenUpSeconds`. */
+/**
+ * Sorts Evacuations by urgency. An abandoned Evacuation needs no person once its VM is evacuated again, or after
+ * `givenUpSeconds`.
+ */
 export function sortEvacuations(evacuations: readonly EvacuationFacts[], now: Date, givenUpSeconds: number): Sorted {
   const latest = new Map(evacuations.toSorted(oldestFirst).map((one) => [keyOfVm(one), one]));
   const isRecent = (one: EvacuationFacts) =>
@@ -98,7 +101,7 @@ function rankOf({ status: { phase = "Pending" } }: EvacuationFacts): number {
   return ATTENTION.indexOf(phase);
 }
 
-/** Oldest first. */
+/** Compares two Evacuations: the older one comes first. */
 export function oldestFirst(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || Number(isActive(a)) - Number(isActive(b)) || (keyOf(a) < keyOf(b) ? -1 : 1);
 }
@@ -116,7 +119,7 @@ interface Options {
   readonly now: Date;
   readonly caption?: Html | string;
   readonly most: number;
-  /** Whether all rows are about one VM, so that they need not name it. */
+  /** All rows are about one VM, so that no row names it. */
   readonly ofOneVm?: boolean;
 }
 
@@ -155,7 +158,7 @@ export function failedAttempts(
   return next > 0 ? html`${attempts}, next in ${lasting(next)}` : String(attempts);
 }
 
-/** Since when, or when it ended and how long it took. */
+/** Says since when the Evacuation exists, or when it ended and how long it took. */
 function whenOf(one: EvacuationFacts, now: Date): Html {
   const end = endOf(one);
   if (isActive(one) || end === 0) return ago(one.createdAt, now);

@@ -1,4 +1,7 @@
-/** The fleet: what is in progress in each cluster and what is wrong there, read so that no cluster holds up the others. */
+/**
+ * The page of the fleet: what is in progress and what is wrong in each cluster. A slow cluster does not delay the
+ * others.
+ */
 import { html } from "hono/html";
 import type { Phase } from "../../shared/kube/evacuation.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
@@ -22,20 +25,23 @@ import type { Shown } from "./layout.ts";
 import { MOST_CLUSTERS, type OpenClusters } from "./session.ts";
 
 interface Summary {
-  /** How many evacuations that have not ended are in each; one that no reconcile has read counts as Pending. */
+  /** How many active evacuations are in each phase. An Evacuation that was never reconciled counts as Pending. */
   readonly phases: ReadonlyMap<Phase, number>;
   readonly problems: readonly Problem[];
 }
 
 interface FleetEntry {
   readonly name: string;
-  /** Why it could not be read, else what was. */
+  /** The summary of the cluster, or the reason why it could not be read. */
   readonly found: Summary | string;
 }
 
-/** A cluster that takes longer is said to be unreachable: one of them must not hold up the page of all. */
+/** Seconds after which the page shows a cluster as unreachable, so that one cluster does not delay the page. */
 const CLUSTER_SECONDS = 3;
-/** A Worker may wait on six connections. Each cluster is asked one thing after another: it must not use up those of others. */
+/**
+ * A Worker may have six open connections. Requests to one cluster are sequential, so that they leave connections to the
+ * other clusters.
+ */
 const AT_A_TIME = 6;
 const EVERY_SECONDS = 15;
 

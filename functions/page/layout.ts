@@ -1,4 +1,4 @@
-/** The frame of every page, the files that it loads, and the page that says why there is no other one. */
+/** The frame of every page, the files that the page loads, and the error page. */
 import { html } from "hono/html";
 import type { Platform } from "../env.ts";
 import { type Reason, rejectionOf, type RenderedError, renderRejection } from "../errors.ts";
@@ -7,7 +7,7 @@ import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
 import type { PageContext } from "./session.ts";
 
-/** The mark: a lifebuoy, cut where a light and a dark surface would both show it. */
+/** The logo: a lifebuoy that is visible on light and dark backgrounds. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke-width="7"><circle cx="16" cy="16" r="11.5" stroke="#0f7f8c"/><circle cx="16" cy="16" r="11.5" stroke="#f4f7f7" stroke-dasharray="6.02 12.04" stroke-dashoffset="3.01"/></g><g fill="none" stroke="#0a5c66" stroke-width="1.2"><circle cx="16" cy="16" r="15"/><circle cx="16" cy="16" r="8"/></g></svg>
 `;
 
@@ -17,7 +17,7 @@ export interface Asset {
   readonly content: string;
 }
 
-/** FNV-1a, 32 bits: tells versions apart, secures nothing. */
+/** Hashes with FNV-1a (32 bits), to tell versions apart. It secures nothing. */
 function versionOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -34,9 +34,9 @@ export interface Frame {
   readonly title: string;
   /** Absent: nobody is signed in. */
   readonly visitor?: string;
-  /** Absent on a page that does not change: where it is renewed. */
+  /** The address that renews the page. Absent on a page that does not change. */
   readonly path?: string;
-  /** Seconds after which it is. */
+  /** Seconds between two renewals. */
   readonly every?: number;
   readonly main: Html;
 }
@@ -71,7 +71,7 @@ export function layout({ title, visitor, path, every = 5, main }: Frame): Html {
     </html> `;
 }
 
-/** The script says how old the page is. */
+/** Renders the age of the page, which the script updates. */
 function asOf(path: string, every: number): Html {
   return html`<p class="asof" id="asof" data-path="${path}" data-every="${every}">
     <span class="dot" aria-hidden="true"></span>
@@ -87,7 +87,7 @@ function signOut(visitor: string): Html {
   </form>`;
 }
 
-/** A stranger signs in first, and comes back to the page then. */
+/** Answers a page's error. A stranger gets the sign-in page, and returns to the wanted page after signing in. */
 export async function answerError(c: PageContext, error: unknown, platform: Platform): Promise<Response> {
   const rendered = renderRejection(rejectionOf(error, platform.log));
   const { code, body } = rendered;
@@ -101,7 +101,7 @@ export async function answerError(c: PageContext, error: unknown, platform: Plat
 
 type Words = readonly [title: string, words: string];
 
-/** `InternalError` says nothing of what the error was. */
+/** `InternalError` does not describe the error. */
 // prettier-ignore
 const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],

@@ -1,4 +1,4 @@
-/** NodeEvacuations for a person: how far they are, what is in their way, and the commands that change them. */
+/** Shows NodeEvacuations to a person: their progress, what blocks them, and the commands that change them. */
 import { html } from "hono/html";
 import { named } from "../../shared/kube/client.ts";
 import type { NodeFacts } from "../../shared/kube/facts.ts";
@@ -89,7 +89,10 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
   return left > 0 ? html`empty in about ${lasting(left)}` : "";
 }
 
-/** The status follows the spec at Lifeboat's next look, which may be a minute later. `node`: undefined where it is not known. */
+/**
+ * Returns the message of the status. The status follows the spec at the next reconcile, up to a minute later. `node`:
+ * undefined if it was not read.
+ */
 function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
   const { phase, startTime, message = "Lifeboat has not read it yet" } = status;
   if (hasEnded({ status })) return isolated(sentence(message));
@@ -99,12 +102,15 @@ function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | unde
       ? "A person has paused it. It has not started."
       : "A person has paused it: nothing new starts; running migrations continue.";
   }
-  // On a node that is cordoned, only a person pauses it.
+  // A NodeEvacuation whose node is cordoned pauses only if a person pauses it.
   const isResumed = phase === "Paused" && (startTime === undefined || node?.unschedulable === true);
   return isResumed ? "It was resumed, and continues within a minute." : isolated(sentence(message));
 }
 
-/** The one that has not ended, else the last one; undefined: there is none, or it is long over. */
+/**
+ * Returns the active NodeEvacuation of a node, otherwise the last one. Returns undefined if there is none or it ended
+ * long ago.
+ */
 export function currentOf(all: readonly NodeEvacuationFacts[], node: string): NodeEvacuationFacts | undefined {
   const own = all.filter(({ spec }) => spec.nodeName === node).toSorted((a, b) => b.createdAt - a.createdAt);
   const active = own.filter((ne) => !hasEnded(ne));

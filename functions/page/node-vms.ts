@@ -1,4 +1,7 @@
-/** The VMs of a node, and the other pods in the way of a drain, as tables: what happens to each, and who can change it. */
+/**
+ * Two tables of a node: its VMs, and the other pods that block a drain. Each row says what happens and who can change
+ * it.
+ */
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import { isActive } from "../../shared/kube/evacuation.ts";
 import type { PodVerdict } from "../../shared/preflight/facts.ts";
@@ -22,7 +25,7 @@ export function vmTable(vms: readonly VmProgress[], cluster: string, now: Date):
   return table(vms, { key: ({ row }) => row.key, columns, most: MOST_VMS });
 }
 
-/** The phase of its Evacuation where that says more than that it moves or waits. */
+/** Renders the phase of the VM's Evacuation if it says more than "moves" or "waits". */
 function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   if (row.mood === "moving") return badge("Moving", "busy");
   if (isInQueue(row)) return badge("Waiting", "quiet");
@@ -31,7 +34,7 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
 }
 
-/** No room elsewhere is what a failed attempt comes from: it says more than that. */
+/** Returns the message. Missing room elsewhere is shown instead of a failed attempt, because it is the cause. */
 function messageOf({ subject, row }: VmProgress): Html | "" {
   const { verdict, evacuation } = subject;
   if (row.mood === "moving" || isInQueue(row)) return isolated(row.words);
@@ -51,12 +54,12 @@ function howItMoves({ verdict: { room }, vmi }: Subject): Html | "" {
   );
 }
 
-/** Who can change it is said as well. */
+/** Renders the reason, and who can change it. */
 function reasonOf({ message, remedy, room }: PodVerdict): Html | "" {
   return room?.fits === false ? withRemedy(room.message ?? "", REMEDY.NoRoom) : withRemedy(message, remedy);
 }
 
-/** Not of a VM. */
+/** Renders the pods of a node that are not VMs' pods. */
 export function podTable(pods: readonly Subject[]): Html {
   const columns: readonly Column<Subject>[] = [
     { head: "Pod", cell: ({ verdict: { namespace, name } }) => visible(`${namespace}/${name}`) },

@@ -47,17 +47,20 @@ import type { Visit } from "./session.ts";
 const READ_SECONDS = 25;
 const EVERY_SECONDS = 5;
 const MOST_GONE = 50;
-/** As `lifeboat explain node` and a maintenance that is started here, if nothing else is said. */
+/** The defaults of `lifeboat explain node` and of a maintenance that the page starts. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/** The verdict on the whole drain at that time, without the thousands of pods that it rests on. */
+/** The verdict on the whole drain at that time. The pods that it depends on are not kept: there are thousands. */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;
   readonly at: Date;
 }
 
-/** Whether other nodes have room needs the pods of all of them: what was found is kept for so long, of some nodes. */
+/**
+ * To judge the room on other nodes, Lifeboat reads the pods of every node. The results for a few nodes are kept for a
+ * while.
+ */
 export type RecentPreflights = Map<string, Judged>;
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;
@@ -67,7 +70,7 @@ interface NodeView extends Judged {
 }
 
 async function readNode(name: string, target: Target, recent: RecentPreflights): Promise<NodeView> {
-  // It becomes part of a selector.
+  // The name becomes part of a selector.
   if (!isObjectKey({ namespace: "", name })) throw new RejectionError("NodeNotFound");
   const cluster = target.connect(READ_SECONDS);
   const { settings } = await target.settings(cluster);
@@ -88,7 +91,7 @@ async function readNode(name: string, target: Target, recent: RecentPreflights):
   return { ...judged, node: facts.node, progress: nodeProgress(facts, subjects) };
 }
 
-/** The node alone: what its VMs do does not depend on the others. */
+/** Reads the node alone: the progress of its VMs does not depend on other nodes. */
 async function observeAgain(before: Judged["node"], observer: Observer): Promise<PreflightFacts | undefined> {
   const { name } = before;
   const [node, here] = await Promise.all([
@@ -155,7 +158,7 @@ function actsOf({ preflight: { pods }, node }: NodeView, maintenance: NodeEvacua
   return actsOnNode(node.name, pinned);
 }
 
-/** One line: what is happening. */
+/** Says in one line what happens on the node. */
 function leadOf({ state, here, gone, pods }: NodeProgress): string {
   const vms = here.length;
   switch (state) {

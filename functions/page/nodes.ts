@@ -1,4 +1,7 @@
-/** The table of a cluster's nodes: draining nodes come first, with their number of VMs and the known blockers of a drain. */
+/**
+ * The table of a cluster's nodes. Draining nodes come first, with their number of VMs and the known blockers of a
+ * drain.
+ */
 import { html } from "hono/html";
 import { isHeldFast } from "../../shared/eviction/table.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -14,12 +17,14 @@ import { badge, type Column, counted, type Html, type Labelled, nodeLink, progre
 
 const MOST_NODES = 300;
 
-/** How many VMs run on each node, and how many of them would block a drain: of some clusters, as they were read lately. */
+/**
+ * How many VMs run on each node, and how many of them would block a drain, for the clusters that were read recently.
+ */
 export type RecentVms = Map<string, { readonly at: number; readonly byNode: VmsByNode }>;
 type VmsByNode = ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;
-/** A cluster may have thousands of VMs: what takes longer is not shown. */
+/** The time limit for counting: a cluster may have thousands of VMs. After the limit the page shows no numbers. */
 const COUNT_MS = 4000;
 
 interface Counting {
@@ -28,7 +33,7 @@ interface Counting {
   readonly recent: RecentVms;
 }
 
-/** Undefined: the VMs could not be counted in time. */
+/** Counts the VMs on each node. Returns undefined if the time limit ends before. */
 export async function countVms(target: Target, { client, settings, recent }: Counting): Promise<VmsByNode | undefined> {
   const now = target.platform.now().getTime();
   const known = recent.get(target.name);
@@ -55,7 +60,7 @@ export function isClosed(node: NodeFacts, settings: Settings): boolean {
   return node.unschedulable || carriesDrainTaint(node, settings);
 }
 
-/** Reads what a drain has still before it. */
+/** Reads the VMs that a drain of these nodes still has to move. */
 export async function vmisOnAny(nodes: readonly string[], client: Client): Promise<readonly VmiFacts[]> {
   const found = await client.list("virtualmachineinstances", { labels: { [NODE_NAME_LABEL]: nodes } });
   return found.filter((vmi) => !isFinal(vmi));
@@ -66,11 +71,11 @@ export interface NodeLine {
   readonly state: NodeState;
   readonly conditions: readonly Labelled[];
   readonly departures: Departures;
-  /** VMs that are still there: of a node that nobody has closed, those that an evacuation moves. */
+  /** VMs that are still on the node. On a schedulable node, only VMs that an evacuation moves. */
   readonly left: number;
-  /** VMs that a drain that is in progress cannot move. */
+  /** VMs that the drain in progress cannot move. */
   readonly blocked: number;
-  /** Absent: they could not be counted. */
+  /** Absent if they could not be counted. */
   readonly onIt: { readonly vms: number; readonly held: number } | undefined;
 }
 
@@ -158,7 +163,7 @@ function vmsCell({ name, state, left, departures: { gone }, onIt }: NodeLine): H
   return html`<span class="progress">${bar} ${gone.length} of ${total} gone</span>`;
 }
 
-/** Says what is known to block, and promises nothing: room elsewhere is judged on the page of the node. */
+/** Names the known blockers of a drain. The page of the node judges the room on other nodes. */
 function drainCell({ state, blocked, onIt }: NodeLine): Html | "" {
   if (blocked > 0) return badge(counted(blocked, "VM", ["blocks it", "block it"]), "bad");
   if (state === "Draining") return badge("In progress", "busy");

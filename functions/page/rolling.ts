@@ -1,4 +1,7 @@
-/** RollingMaintenances for a person: a time line with a bar for each node, what blocks, and the commands that change them. */
+/**
+ * Shows RollingMaintenances to a person: a time line with a bar for each node, what blocks, and the commands that
+ * change them.
+ */
 import { html } from "hono/html";
 import {
   hasRollingEnded,
@@ -164,7 +167,7 @@ function messageOf({ message, nodeEvacuation }: NodeRow, cluster: string): Html 
 
 const WIDTH = 1000;
 
-/** Attributes of SVG, because the page's policy allows no styles in the document. */
+/** Attributes of SVG place the bar, because the page's policy allows no styles in the document. */
 function barOf({ node, planned, actual }: Bar, { from, to }: Span, now: Date): Html {
   const place = (time: number) => Math.round((Math.min(Math.max(time, from), to) - from) * (WIDTH / (to - from)));
   const rect = (span: Span | undefined, name: string, y: number) =>
@@ -193,7 +196,7 @@ function barOf({ node, planned, actual }: Bar, { from, to }: Span, now: Date): H
   </svg>`;
 }
 
-/** For those who cannot see the bar. */
+/** Describes the bar for screen readers. */
 function barWords(planned: Span | undefined, actual: Span | undefined): string {
   const said = [
     ...(planned === undefined ? [] : [`planned ${shortTime(planned.from)} to ${shortTime(planned.to)}`]),

@@ -1,4 +1,4 @@
-/** The pages for people: which address shows what, to whom. */
+/** The routes of the pages: which address shows what, to whom. */
 import { bodyLimit } from "hono/body-limit";
 import { getCookie } from "hono/cookie";
 import { HonoBase } from "hono/hono-base";
@@ -20,7 +20,7 @@ import { rollingPage } from "./rolling.ts";
 import { signingIn } from "./sign-in.ts";
 import { vmPage } from "./vm.ts";
 
-/** Nothing but what this Worker itself serves, and no script or style in the document. */
+/** Allows only what this Worker serves. Scripts and styles in the document are forbidden. */
 const CONTENT_SECURITY_POLICY = {
   defaultSrc: ["'none'"],
   styleSrc: ["'self'"],
@@ -34,13 +34,13 @@ const CONTENT_SECURITY_POLICY = {
 
 const HEADERS = {
   contentSecurityPolicy: CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers say `Origin: null` of our own forms, too.
+  // With `no-referrer`, browsers send `Origin: null` with Lifeboat's own forms, too.
   referrerPolicy: "same-origin",
   strictTransportSecurity: "max-age=31536000",
   xFrameOptions: "DENY",
 };
 
-/** A ServiceAccount's token takes about 1 KB, one of OIDC with many groups a few. */
+/** A ServiceAccount's token takes about 1 KB. An OIDC token with many groups takes a few. */
 const LARGEST_FORM_BYTES = 16 * 1024;
 
 export function createPages(platform: Platform, state: IsolateState): HonoBase<{ Bindings: Env }> {
@@ -51,7 +51,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     return await show(c, await read(visit, c), visit.visitor.name);
   };
 
-  /** A visitor with one cluster is led to it. */
+  /** Shows the fleet. A visitor with one cluster is redirected to its page. */
   const fleet = async (c: PageContext) => {
     const open = await openClusters(await cookieIn(c), around(c));
     const [first, ...others] = open.visits;
@@ -89,16 +89,19 @@ async function show(c: PageContext, shown: Shown, visitor: string): Promise<Resp
   return c.html(await layout({ ...shown, visitor, path: c.req.path }));
 }
 
-/** Forbids caching: a cluster's answer is for this visitor only, and outdated at once. Styles and scripts have names made from their contents. */
+/**
+ * Forbids caching: a cluster's answer is for this visitor only and soon outdated. Styles and scripts may be cached,
+ * because their names contain a hash.
+ */
 async function neverStored(c: PageContext, next: () => Promise<void>): Promise<void> {
   await next();
   if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
 }
 
 /**
- * Rejects a form of another site, which could sign a visitor in as somebody else. Every browser that keeps `__Host-` cookies sends at
- * least one of the two headers with a POST, and no page can set them. Behind `kubectl port-forward` the own origin is that of the
- * forwarded port.
+ * Rejects a form that another site sends, because it could sign a visitor in as somebody else. Every browser that keeps
+ * `__Host-` cookies sends at least one of the two headers with a POST, and no page can set them. Behind `kubectl
+ * port-forward` the origin is that of the forwarded port.
  */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
   if (c.req.method === "POST") {

@@ -1,6 +1,6 @@
 /**
- * Scripts of pages beyond links and forms: pages renew themselves, show their age, and copy commands. Everything works without scripts. A renewal
- * changes only the parts that differ: focus, selection, scroll position and unfolded parts stay as they are.
+ * The scripts of pages: they renew the page, show its age and copy commands. Everything else works without scripts. A
+ * renewal replaces only the parts that differ: focus, selection, scroll position and unfolded parts are kept.
  */
 export const SCRIPT = `"use strict";
 document.documentElement.classList.add("script");
@@ -48,7 +48,7 @@ const follow = (line) => {
     const answer = await fetch(line.dataset.path, { redirect: "manual", headers: { accept: "text/html" } }).catch(() => undefined);
     isSilent = answer === undefined || answer.status >= 500;
     if (isSilent) return tell();
-    // The visitor has to sign in again, or the page is gone: the server says so.
+    // The visitor has to sign in again, or the page no longer exists: the server answers with the right page.
     if (!answer.ok) return location.reload();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     morphChildren(main, page.getElementById("main"));

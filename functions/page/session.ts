@@ -1,8 +1,7 @@
 /**
- * Who has signed in, and which clusters they may look at: one cookie lists the clusters that it opens.
- *
- * The key is made of secrets that are there already, mostly the cluster's own two tokens: there is no further secret to keep, and once one
- * of them is replaced, nothing that was signed with it counts any more. Neither of those who hold one of them can sign.
+ * The session: one cookie lists the clusters that a visitor has signed in to. The signing key is derived from existing
+ * secrets, mostly the cluster's two tokens, so that there is no further secret to keep. Replacing one of them ends the
+ * sessions. A party that holds only one of the two tokens cannot sign.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -18,7 +17,7 @@ export const COOKIE = "__Host-lifeboat";
 
 /** A person who has signed in to a cluster. */
 export interface Visitor {
-  /** As Kubernetes names them. */
+  /** The user's name in Kubernetes. */
   readonly name: string;
 }
 
@@ -30,14 +29,17 @@ export interface Grant extends Visitor {
 
 const Fields = z.lazy(() => z.tuple([z.string(), z.string(), z.number()]));
 
-/** `BASE64URL(json).BASE64URL(mac)`. */
+/** Signs a grant. Its form is `BASE64URL(json).BASE64URL(mac)`. */
 export async function signGrant(grant: Grant, entry: ClusterEntry): Promise<string> {
   const { cluster, name, until } = grant;
   const text = unpadded(bytes(JSON.stringify([cluster, name, until])).buffer);
   return `${text}.${await macOf("session", text, secretsOf(entry))}`;
 }
 
-/** The grant of the named cluster among those of the cookie, if it is signed with one of its tokens and has not ended. */
+/**
+ * Finds the named cluster's grant in the cookie. The grant counts if the cluster's tokens have signed it and it has not
+ * expired.
+ */
 export async function findGrant(
   cookie: string | undefined,
   { cluster, entry, now }: { readonly cluster: string; readonly entry: ClusterEntry; readonly now: Date },
@@ -51,12 +53,12 @@ export async function findGrant(
   return undefined;
 }
 
-/** Lists the clusters of a cookie whose signatures are not checked, to choose which clusters to look up. */
+/** Lists the clusters of a cookie without checking signatures, to choose which clusters to read. */
 export function clustersIn(cookie: string | undefined): readonly string[] {
   return grantsIn(cookie).flatMap((one) => parse(one)?.cluster ?? []);
 }
 
-/** The cookie with one more grant; one of the same cluster is replaced, and those that are over are left out. */
+/** Adds a grant to the cookie. Replaces the grant of the same cluster and removes expired ones. */
 export function withGrant(cookie: string | undefined, cluster: string, grant: string, now: Date = new Date(0)): string {
   const others = grantsIn(cookie).filter((one) => {
     const other = parse(one);
@@ -66,15 +68,15 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
 }
 
 /**
- * Only a cluster's entry says whether its grant is signed, and an entry of the registry is a read of KV. So where there is a registry, its
- * key signs the cookie as a whole: a stranger cannot have any clusters looked up.
+ * Signs the cookie as a whole with the registry's key, if there is a registry. Only a cluster's entry can prove its
+ * grant, and reading the entry costs a read of KV. The signature keeps strangers from causing such reads.
  */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
   return keys === undefined ? grants : `${grants}~${await macOf("cookie", grants, keys)}`;
 }
 
-/** Its grants; undefined: it is not sealed, though it has to be. */
+/** Returns the grants of the cookie. Returns undefined if the cookie lacks a required signature. */
 export async function openCookie(cookie: string | undefined, env: Env): Promise<string | undefined> {
   const keys = registryKeys(env);
   if (keys === undefined || cookie === undefined) return cookie;
@@ -87,7 +89,7 @@ function registryKeys({ CLUSTER_REGISTRY, REGISTRY_KEY }: Env): readonly string[
   return isRead ? REGISTRY_KEY?.split(",").map((key) => key.trim()) : undefined;
 }
 
-/** Browsers drop a cookie whose name and value take more, without a word. Everything in it is ASCII. */
+/** Browsers silently drop a cookie whose name and value are longer. All of its characters are ASCII. */
 const LONGEST = 4096 - COOKIE.length;
 
 export function isTooLong(cookie: string): boolean {
@@ -113,15 +115,15 @@ function parse(signed: string): Grant | undefined {
   }
 }
 
-/** Signed for one of these, a text counts for no other. */
+/** A text that is signed for one purpose is invalid for the other. */
 type Purpose = "session" | "cookie";
 
-/** With the first of the secrets. */
+/** Signs with the first secret. */
 async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
   return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
 }
 
-/** With any of the secrets. `verify` compares in constant time. */
+/** Verifies with any of the secrets. `verify` compares in constant time. */
 async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: readonly string[]): Promise<boolean> {
   const signature = decoded(mac);
   if (signature === undefined) return false;
@@ -131,7 +133,7 @@ async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: rea
   return (await Promise.all(tried)).includes(true);
 }
 
-/** While tokens are rotated, each pair of them. */
+/** Returns the signing secrets: one for each pair of tokens, because there are several during a rotation. */
 function secretsOf({ webhookToken, operatorToken = webhookToken }: ClusterEntry): readonly string[] {
   const others = [webhookToken].flat();
   return [operatorToken].flat().flatMap((one) => others.map((other) => `${one} ${other}`));
@@ -146,12 +148,12 @@ function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new TextEncoder().encode(text));
 }
 
-/** `=` would have to be escaped in a cookie. */
+/** Encodes base64url without `=`, which a cookie would have to escape. */
 function unpadded(binary: ArrayBuffer): string {
   return encodeBase64Url(binary).replaceAll("=", "");
 }
 
-/** Decodes base64url. Any other text gives undefined. */
+/** Decodes base64url. Returns undefined for any other text. */
 function decoded(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return decodeBase64Url(text);
@@ -167,9 +169,12 @@ export interface Visit {
   readonly visitor: Visitor;
 }
 
-/** To a stranger, a cluster that does not exist looks like one that is closed to them: both throw Unauthorized. */
+/**
+ * Checks that the visitor may see the cluster. Throws Unauthorized for a missing cluster as for a forbidden one, so
+ * that a stranger learns no names.
+ */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
-  // A stranger may name any cluster, and each look-up is a read of KV.
+  // A stranger may name any cluster, and each read costs a read of KV.
   const entry = clustersIn(cookie).includes(cluster)
     ? await findEntry(cluster, surroundings).catch(unlessRejected)
     : undefined;
@@ -178,16 +183,16 @@ export async function visitTo(cluster: string, cookie: string | undefined, surro
   return { target: targetOf(cluster, entry, surroundings), visitor };
 }
 
-/** A visitor with more clusters sees only so many, and the page says that it leaves out the rest. */
+/** A visitor with more clusters sees this many, and the page says that it leaves out the rest. */
 export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
   readonly visits: readonly Visit[];
-  /** So many more are in the cookie. */
+  /** How many more clusters the cookie has. */
   readonly more: number;
 }
 
-/** Throws Unauthorized where there is none. */
+/** Lists the clusters that the cookie opens. Throws Unauthorized if there is none. */
 export async function openClusters(cookie: string | undefined, surroundings: Surroundings): Promise<OpenClusters> {
   const names = [...new Set(clustersIn(cookie))].toSorted();
   const asked = names.slice(0, MOST_CLUSTERS);

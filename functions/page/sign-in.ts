@@ -1,7 +1,6 @@
 /**
- * Signing in with a token that was made for this page, which the cluster's API server reviews, and signing out.
- *
- * A stranger is answered alike of a cluster that does not exist and of one that they have no token of.
+ * Signing in and out. The visitor presents a token made for this page, and the cluster's API server reviews it. A
+ * stranger gets the same answer for a missing cluster and for a wrong token.
  */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
@@ -19,10 +18,13 @@ import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant,
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
 /** The audience of tokens for the page. The page rejects a token for the API server, and never forwards it. */
 const AUDIENCE = "lifeboat";
-/** The API server is not asked again meanwhile: what a user may do no longer, they may do here for so long. */
+/** The API server is not asked again in this time: a withdrawn permission takes effect here only afterwards. */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
-/** A stranger can have the API server asked, by Lifeboat's own account: each process asks about so many tokens at a time. */
+/**
+ * A stranger can make Lifeboat call the API server with its own account. The limit is the number of tokens that a
+ * process has reviewed at a time.
+ */
 const MOST_REVIEWS = 20;
 
 const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });
@@ -36,14 +38,14 @@ const MAY_VIEW: readonly Right[] = [
 ];
 
 interface Asked {
-  /** Empty: none was named. */
+  /** Empty if the visitor named none. */
   readonly cluster: string;
-  /** The page to come back to. */
+  /** The page to return to. */
   readonly to: string;
 }
 
 export function signingIn(around: (c: PageContext) => Surroundings) {
-  /** By cluster, how many tokens its API server is being asked about. Only clusters that exist are in it. */
+  /** By cluster, how many token reviews are in progress. Only existing clusters are in it. */
   const asking = new Map<string, number>();
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
     const only = await onlyCluster(around(c));
@@ -97,7 +99,7 @@ interface Presented {
   readonly asking: Map<string, number>;
 }
 
-/** Reviews a token for the page. The API server decides whose token it is, and what its user may do. */
+/** Has the API server review a token for the page: whose token it is, and what its user may do. */
 async function review({ token, cluster, asking }: Presented, surroundings: Surroundings): Promise<Reviewed> {
   const { platform } = surroundings;
   try {
@@ -128,15 +130,15 @@ async function mayAll(rights: readonly Right[], user: ReviewedUser, cluster: Cli
   return (await Promise.all(rights.map((right) => isAllowed(user, right, cluster)))).every(Boolean);
 }
 
-/** Strangers do not learn the names; where there is one cluster, none need be given. */
+/** Returns the only cluster, which the form need not name. Strangers do not learn the names of several clusters. */
 async function onlyCluster(surroundings: Surroundings): Promise<string | undefined> {
   const names = await clusterNames(surroundings);
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** A page of ours: anything else becomes the fleet, so that no link leads from here to another site. */
+/** Returns the page if it is one of Lifeboat's, otherwise the fleet, so that no link leads to another site. */
 function pageOf(to: string): string {
-  // Only what needs no normalising: `..`, `//` and backslashes could lead elsewhere.
+  // Only a path that needs no normalising: `..`, `//` and backslashes could lead elsewhere.
   return /^\/fleet\/(?!.*(?:\/\/|\.\.|\\))[\x21-\x7e]+$/.test(to) ? to : FLEET_PATH;
 }
 
@@ -149,7 +151,7 @@ function clusterIn(path: string): string | undefined {
   }
 }
 
-/** Never the token, nor whether there is such a cluster. */
+/** The failures never contain the token, nor whether the cluster exists. */
 type Failure =
   | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "CookieFull" }
   | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }
@@ -159,7 +161,7 @@ type Failure =
 interface SignInView {
   /** The content of the field. Undefined: there is only one cluster, and no field. */
   readonly cluster: string | undefined;
-  /** The page to come back to. */
+  /** The page to return to. */
   readonly to: string;
   readonly failure: Failure | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The style sheet: the scales that all of it is made of, the document, and what pages are put together from.
- * Each colour of text has a contrast of at least 4.5 on each surface it is used on; no meaning is carried by colour alone.
+ * The style sheet: its scales, the document, and the components of pages. Each text colour has a contrast of at least
+ * 4.5 on each of its backgrounds. No meaning depends on colour alone.
  */
 const TOKENS = `:root {
   color-scheme: light dark;
@@ -27,7 +27,7 @@ const TOKENS = `:root {
 }
 `;
 
-/** Ground, headings, links, the bar on top, what a keyboard and a printer need. */
+/** Page background, headings, links, the top bar, and styles for keyboards and printers. */
 const FRAME = `*, ::before, ::after { box-sizing: border-box; }
 html { font-size: 100%; -webkit-text-size-adjust: 100%; scroll-padding-top: 5rem; }
 body { margin: 0; background: var(--ground); color: var(--text); font: var(--m)/1.55 var(--sans); font-variant-numeric: tabular-nums; overflow-wrap: break-word; }

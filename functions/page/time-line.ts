@@ -9,9 +9,9 @@ export interface Span {
 
 export interface Bar {
   readonly node: NodeRow;
-  /** Undefined: nobody has said when all of it ends. */
+  /** Undefined: the RollingMaintenance has no planned end. */
   readonly planned: Span | undefined;
-  /** Up to now, if it has not ended. Undefined: it has not started. */
+  /** Up to now if the drain has not ended. Undefined: it has not started. */
   readonly actual: Span | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface TimeLine {
   readonly span: Span;
 }
 
-/** Each node has an equal share of the time, as many at once as may be unavailable. */
+/** Plans the drains: each node gets an equal share of the time, and `maxUnavailable` nodes drain at once. */
 export function timeLineOf({ spec, status, createdAt }: RollingMaintenanceFacts, now: Date): TimeLine {
   const began = timeOf(status.startTime) ?? timeOf(spec.schedule.notBefore) ?? createdAt;
   const end = timeOf(status.completionTime) ?? timeOf(status.estimatedCompletionTime) ?? timeOf(spec.schedule.notAfter);

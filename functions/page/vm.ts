@@ -1,4 +1,4 @@
-/** A virtual machine: where it runs, what an eviction of it would get, what moves it, and its past. */
+/** The page of a VM: where it runs, what an eviction of it would get, what moves it, and its past evacuations. */
 import { html } from "hono/html";
 import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
@@ -46,7 +46,7 @@ interface VmView {
   /** The pod in which the guest runs. */
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
-  /** One that has not ended. */
+  /** The migration that has not ended. */
   readonly migration?: MigrationFacts | undefined;
   /** Its migrations could not be read. */
   readonly isUnread: boolean;
@@ -107,7 +107,7 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   return { title: `${namespace}/${name}`, every: EVERY_SECONDS, main };
 }
 
-/** The most important, in a sentence or two. */
+/** Says the most important fact about the VM in a sentence or two. */
 function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date): Html | string {
   const { vmi, migration } = view;
   if (vmi === undefined) return "The VM does not run. This page shows its history.";
@@ -129,7 +129,7 @@ interface OnEviction {
   readonly outcome: string;
 }
 
-/** Says what becomes of the guest if its pod is evicted now. */
+/** Says what happens to the guest if its pod is evicted now. */
 function onEviction({ decision, isUnread }: VmView): OnEviction {
   if (decision === undefined) {
     const outcome = isUnread

@@ -6,16 +6,16 @@ import { Failed, UsageError } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { printable } from "./print.ts";
 
-/** How a command ends, for scripts: documented in `lifeboat --help`. */
+/** The exit codes, for scripts. `lifeboat --help` documents them. */
 export const EXIT = {
   done: 0,
-  /** Something could not be done: the cluster cannot be reached, a permission is missing. */
+  /** The command could not do its work: the cluster does not answer, or a permission is missing. */
   failed: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** The answer is no: a drain would not end, a check has failed. */
+  /** The answer is no: a drain would not end, or a check has failed. */
   no: 3,
-  /** Not everything could be read, so the answer may be no. */
+  /** Not everything could be read, so that the answer may be no. */
   unknown: 4,
   /** Ctrl-C. */
   interrupted: 130,
@@ -30,9 +30,9 @@ export interface Call {
   readonly line: string;
   /** To the cluster that the options name. */
   readonly connect: () => Connection;
-  /** Every command, in one program: for completion. */
+  /** Every command in one program, for completion. */
   readonly everything: () => Promise<CommandUnknownOpts>;
-  /** Takes the exit code of what a command does. */
+  /** Runs a command and keeps its exit code. */
   readonly ends: <A extends readonly unknown[]>(
     act: (...args: A) => Promise<ExitCode>,
   ) => (...args: A) => Promise<void>;
@@ -103,7 +103,7 @@ export function nameMatching(what: string, kind: RegExp): (text: string) => stri
   };
 }
 
-/** Parses one of several names, each once. */
+/** Parses one of several names, and ignores repeated ones. */
 export function namesOf(what: string, kind: RegExp): (text: string, before: readonly string[]) => readonly string[] {
   const name = nameMatching(what, kind);
   return (text, before) => [...new Set([...before, name(text)])];

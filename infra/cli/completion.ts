@@ -1,4 +1,4 @@
-/** `lifeboat completion`: what a shell completes after TAB, by @bomb.sh/tab, from the commands themselves and from the cluster. */
+/** `lifeboat completion`: completes words after TAB, by @bomb.sh/tab, from the commands and from the cluster. */
 import { Argument, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { script } from "@bomb.sh/tab";
 import tab from "@bomb.sh/tab/commander";
@@ -6,7 +6,7 @@ import { type Add, EXIT } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { PARTS } from "./install/manifests.ts";
 
-/** The library's types are those of commander without its further typings. A method may be narrower than it says. */
+/** The library's types are commander's without its extra typings. Its methods accept more than these. */
 interface Adapter {
   model(program: object, options: { readonly completionCommandName: string }): ReturnType<typeof tab>;
 }
@@ -15,7 +15,7 @@ const adapter: Adapter = { model: tab };
 const SHELLS = ["bash", "zsh", "fish"] as const;
 const NAME = "lifeboat";
 
-/** A shell calls `complete` at each TAB, with the words so far. */
+/** Adds the commands `completion` and `complete`. A shell calls `complete` at each TAB, with the words so far. */
 export const completion: Add = (program, { connect, ends, everything }) => {
   program
     .command("completion")
@@ -47,7 +47,7 @@ fish: lifeboat completion fish > ~/.config/fish/completions/lifeboat.fish`,
           if (parts !== undefined)
             parts.handler = (complete) => PARTS.forEach(({ name, about }) => complete(name, about));
         }
-        // Reads --kubeconfig, --context and --namespace, and leaves the rest.
+        // Reads --kubeconfig, --context and --namespace, and ignores the rest.
         const { operands } = program.parseOptions([...words]);
         program.setOptionValue("requestTimeout", READ_SECONDS);
         const names = await namesFor(operands, completing.commands, connect);
@@ -75,7 +75,7 @@ const READ_SECONDS = 2;
 
 type Commands = ReadonlyMap<string, { readonly arguments: ReadonlyMap<string, unknown> }>;
 
-/** Names of the nodes or VMs that the command takes. A cluster that does not answer has none. */
+/** Lists the nodes or VMs that the command takes, or none if the cluster does not answer. */
 async function namesFor(
   [first = "", second = ""]: readonly string[],
   commands: Commands,

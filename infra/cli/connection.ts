@@ -1,4 +1,4 @@
-/** The cluster that a kubeconfig names, as the command talks to it. */
+/** The connection to the cluster that a kubeconfig names. */
 import { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { createClient } from "../../shared/kube/client.ts";
@@ -28,7 +28,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
-  /** Its requests all end after the time for requests, counted from now. */
+  /** Requests end after the time limit, counted from the connection. */
   const cluster = () =>
     createClient({
       endpoint,
@@ -39,14 +39,14 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   return {
     context,
     server,
-    /** `-n`, else the context's, else `default`. */
+    /** `-n`, otherwise the context's, otherwise `default`. */
     namespace: options.namespace ?? config.getContextObject(context)?.namespace ?? "default",
     cluster,
     send: () => sender(endpoint, signal()),
     settings: async () => (await cache.load(context, cluster(), host.now())).settings,
-    /** In the API server's words, by method and path. */
+    /** The API server's messages, by method and path. */
     refusals: heard.refusals,
-    /** The warnings that were heard, in the same way. */
+    /** The API server's warnings, by method and path. */
     warnings: heard.warnings,
     /** Why the last connection broke. */
     trouble: heard.trouble,
@@ -60,7 +60,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     else config.loadFromFile(kubeconfig);
   } catch (cause) {
     const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
-    // Below its first line the YAML parser shows the text around the mistake, which may be a token.
+    // After its first line the YAML parser quotes the text around the mistake, which may be a token.
     const [what = ""] = messageOf(cause).split("\n");
     throw new Failed(`the kubeconfig ${file} cannot be read: ${printable(what)}`, { cause });
   }
@@ -73,7 +73,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
   return config;
 }
 
-/** The context that client-node makes up where it finds no kubeconfig. */
+/** The context that client-node invents if it finds no kubeconfig. */
 const MADE_UP = "loaded-context";
 
 function noCluster(context: string | undefined): string {
@@ -85,8 +85,8 @@ function noCluster(context: string | undefined): string {
 const Status = z.object({ message: z.string() });
 
 /**
- * Takes out what a terminal would obey, once for everything that any command prints. Notes what shared/kube drops on
- * purpose: a Worker would pass it on to its caller, the command tells the person who asked.
+ * Removes characters that control a terminal, once for everything that any command prints. Records messages that
+ * shared/kube drops: a Worker would pass them on to its caller, but the command shows them to the person who asked.
  */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();
@@ -120,7 +120,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `fetch failed` has a cause that says more, which may have one too. */
+/** Returns the innermost cause: `fetch failed` has one that says more. */
 function rootOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : messageOf(error);
 }

@@ -1,4 +1,7 @@
-/** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM, followed until it has come about. */
+/**
+ * `lifeboat evacuate`, `retry` and `cancel`: a person's requests about the evacuation of one VM, and waiting for their
+ * result.
+ */
 import { parseAnswer } from "../../shared/kube/read.ts";
 import { type Requester, type Evacuating, evacuateVm, retryVm } from "../../shared/act/evacuate-vm.ts";
 import {
@@ -21,7 +24,7 @@ import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
 import { readEvacuationsOf } from "../../shared/kube/requests.ts";
 
-/** A command about one VM, which a person names as kubectl takes it. */
+/** Adds a command about one VM, which takes the name as kubectl does. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
   const command = program
     .command(name)
@@ -119,7 +122,10 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-/** With KubeVirt's names of both kinds: the VMI's name is that of its VM. */
+/**
+ * Returns the connection and the key of a named VM. KubeVirt's names of both kinds are accepted, because a VMI has its
+ * VM's name.
+ */
 export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
   return { namespace, name: word.replace(KIND.vm, "") };
 }
@@ -134,7 +140,7 @@ async function askingOf(connection: Connection, host: Host): Promise<Requester> 
   return { requestedBy: await whoAmI(connection), cluster: connection.cluster(), now: host.now() };
 }
 
-/** Who the API server takes the caller for, named in what they ask for: every user may ask (system:basic-user). */
+/** Asks the API server who the caller is, to name them in the Evacuation. Every user may ask (system:basic-user). */
 async function whoAmI(connection: Connection): Promise<string> {
   const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -143,12 +149,12 @@ async function whoAmI(connection: Connection): Promise<string> {
 }
 
 interface Following extends With {
-  /** Whether what was asked for has come about, so far as the person wants to wait. */
+  /** Returns whether the requested state is reached. */
   readonly isReached: (status: EvacuationStatus) => boolean;
 }
 
 const POLL_MS = 1000;
-/** Without a relay the tick of every minute takes it up. */
+/** Without a relay Lifeboat sees the request at the next tick, which comes every minute. */
 const TAKEN_UP_SECONDS = 90;
 
 export async function followVm(
@@ -179,7 +185,7 @@ function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }
 
-/** One that is withdrawn ends with the next reconcile. */
+/** Returns whether Lifeboat has seen the request. A withdrawn Evacuation ends with the next reconcile. */
 function isTakenUp({ spec, status }: EvacuationFacts): boolean {
   return status.phase !== undefined && spec.intent === "Evacuate";
 }
@@ -189,7 +195,7 @@ async function find(evacuation: EvacuationFacts, connection: Connection): Promis
   return (await readEvacuationsOf(vmi, connection.cluster())).find(({ uid }) => uid === evacuation.uid);
 }
 
-/** Says each line once. */
+/** Returns a function that prints each line once. */
 function createNews({ stderr }: Host): (line: string) => void {
   const said = new Set([""]);
   return (line) => {

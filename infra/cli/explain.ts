@@ -1,4 +1,4 @@
-/** `lifeboat explain`: will a drain of this node succeed, and what would an eviction of this pod get? */
+/** `lifeboat explain`: predicts a drain of a node, or the answer to an eviction of a pod. */
 import { adviseOnHandler } from "./install/handler-advice.ts";
 import { explanationOf, EXPLAINED } from "../../shared/eviction/explanation.ts";
 import { reviewEviction } from "../../shared/eviction/review.ts";

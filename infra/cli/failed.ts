@@ -1,18 +1,18 @@
-/** Reasons why a command cannot do its work, in words that say what to do. */
+/** Why a command cannot do its work, and what the person can do. */
 import { ClusterError, describeFailure, type Failure } from "../../shared/kube/failures.ts";
 import type { Connection } from "./connection.ts";
 
-/** Expected, and described in full by its message. */
+/** An expected failure whose message says everything. */
 export class Failed extends Error {
   override readonly name = "Failed";
 }
 
-/** The user can fix it: the message is all there is to say. */
+/** A mistake of the user: the message says everything. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Undefined: a defect of ours. */
+/** Describes a failure. Returns undefined for a defect of Lifeboat. */
 export function wordsOf(error: unknown, connection: Connection | undefined): string | undefined {
   if (error instanceof Failed) return error.message;
   if (!(error instanceof ClusterError) || connection === undefined) return undefined;
@@ -48,7 +48,7 @@ function ofRefusal(code: number, request: string, said: string | undefined): str
   }
 }
 
-/** A list of a kind that is served is never 404. */
+/** Describes a missing kind: a list of a served kind never gives 404. */
 function ofMissing(request: string): string {
   if (request.includes("kubevirt.io/")) {
     return `this cluster does not serve KubeVirt's kinds (${request}): is KubeVirt installed, and this the right --context?`;

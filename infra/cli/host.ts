@@ -1,4 +1,4 @@
-/** The parts of the machine that the command uses: streams, environment, time, a person to ask. */
+/** The parts of the machine that commands use: streams, environment, time, and a person to ask. */
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -9,7 +9,7 @@ export interface Stream {
 }
 
 export interface Host {
-  /** Data, and nothing else. */
+  /** Only data. */
   readonly stdout: Stream;
   /** Progress, warnings, errors. */
   readonly stderr: Stream;
@@ -23,12 +23,12 @@ export interface Host {
   readonly ask: (question: string) => Promise<string | undefined>;
 }
 
-/** The second Ctrl-C ends the process, as every tool does. */
+/** Returns the host of this process. The second Ctrl-C ends the process, as in every tool. */
 export function processHost(): Host {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   process.once("SIGTERM", () => interrupt.abort());
-  // A reader that has seen enough, `head` for example, is no error.
+  // A reader that closes the pipe early, such as `head`, is no error.
   process.stdout.on("error", () => process.exit(0));
   return {
     stdout: process.stdout,
@@ -44,7 +44,7 @@ export function processHost(): Host {
 async function askOnTerminal(question: string, interrupt: AbortController): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // readline takes Ctrl-C for itself.
+  // readline handles Ctrl-C itself.
   terminal.on("SIGINT", () => interrupt.abort());
   try {
     return await terminal.question(question, { signal: interrupt.signal });

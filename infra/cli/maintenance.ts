@@ -1,4 +1,4 @@
-/** `lifeboat pause` and `resume`, and `cancel` of nodes: changes of maintenance that has not ended. */
+/** `lifeboat pause`, `resume` and `cancel` of nodes: changes active maintenance. */
 import { hasEnded } from "../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
 import { type Change, changeNodeEvacuation, changeRolling, type Changed } from "../../shared/maintenance/api.ts";
@@ -71,13 +71,13 @@ function saidBy({ refusals }: Connection): string {
 }
 
 const POLL_MS = 1000;
-/** Without a relay the tick of every minute sees it. */
+/** Without a relay Lifeboat sees the change at the next tick, which comes every minute. */
 const SEEN_SECONDS = 90;
-/** With one, that takes a moment. */
+/** With a relay Lifeboat sees the change within moments. */
 export const SILENT_SECONDS = 3;
 export const WAITING = "waiting for Lifeboat, which without a relay acts once a minute …";
 
-/** Until the nodes are uncordoned, and what has not moved stays. */
+/** Cancels maintenance and waits until the nodes are uncordoned. VMs that have not moved stay. */
 export async function cancelMaintenance(targets: Targets, { connection, host }: With): Promise<ExitCode> {
   await changeAll(targets, "cancel", connection);
   const began = host.now().getTime();

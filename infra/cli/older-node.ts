@@ -1,4 +1,7 @@
-/** Adds what the command may use of ECMAScript 2024 and Node 20 lacks. Only the bundle has this file (infra/tools/build-command.ts). */
+/**
+ * Adds parts of ECMAScript 2024 that the command uses and Node 20 lacks. Only the bundle has this file
+ * (infra/tools/build-command.ts).
+ */
 
 function groupInMap<K, T>(items: Iterable<T>, keyOf: (item: T, index: number) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
@@ -19,7 +22,7 @@ function withResolvers<T>() {
   return { promise, resolve: settle?.[0], reject: settle?.[1] };
 }
 
-/** The platform's own, where it has one. */
+/** Adds functions that the platform lacks. */
 function add(to: object, added: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(added)) if (!(name in to)) Object.assign(to, { [name]: value });
 }

@@ -1,4 +1,6 @@
-/** The verdict of `explain` and `drain` on nodes: which nodes, the forecast of a drain of each, and how that is printed. */
+/**
+ * The verdict of `explain` and `drain` on nodes: selects the nodes, forecasts a drain of each, and prints the result.
+ */
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { readPreflight } from "../../shared/preflight/read.ts";

@@ -1,4 +1,4 @@
-/** How the command prints: tables as kubectl's, JSON, YAML, names; colours on a terminal only. */
+/** Prints tables as kubectl does, JSON, YAML and names. Colours are used only on a terminal. */
 import { dump } from "js-yaml";
 import { plain as harmless } from "../../shared/kube/plain.ts";
 import type { Form } from "./command.ts";
@@ -32,7 +32,7 @@ const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
 
 export type Paint = (text: string, style: keyof typeof CODES) => string;
 
-/** https://no-color.org: any value that is not empty counts. */
+/** Returns the colours of a stream. https://no-color.org: any value that is not empty switches them off. */
 export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
   const isPlain = stream.isTTY !== true || Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb";
   return isPlain ? (text) => text : (text, style) => `\u001b[${CODES[style]}m${text}\u001b[0m`;

@@ -1,4 +1,4 @@
-/** `lifeboat report`: what became of each node and of each VM of a maintenance, for the change ticket. */
+/** `lifeboat report`: the outcome for each node and each VM of a maintenance, for the change ticket. */
 import type { NodeEvacuationFacts, VmOutcome } from "../../shared/kube/node-evacuation.ts";
 import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { withoutFractions } from "../../shared/settings/time.ts";
@@ -126,7 +126,7 @@ function markdownRow(cells: readonly string[]): string {
   return `| ${cells.map(cell).join(" | ")} |`;
 }
 
-/** A cluster's text may hold what Markdown or HTML reads. */
+/** Escapes text of a cluster for Markdown and HTML. */
 function cell(text: string): string {
   return printable(text).replaceAll(/[\\`*_[\]<>|#]/g, (character) => `\\${character}`);
 }

@@ -1,4 +1,4 @@
-/** One call of `lifeboat`, from its words to its exit code. */
+/** Runs `lifeboat` once, from its arguments to its exit code. */
 import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
 import { type Add, type Call, EXIT, type ExitCode, nameMatching, secondsOf } from "./command.ts";
@@ -17,7 +17,7 @@ interface Listed {
   readonly load: () => Promise<Add>;
 }
 
-/** Its module exports it under its name. */
+/** Lists a command, which its module exports under its name. */
 function listed<N extends string>(name: N, summary: string, load: () => Promise<Readonly<Record<N, Add>>>): Listed {
   return { name, summary, load: async () => (await load())[name] };
 }
@@ -28,7 +28,7 @@ const COMPLETION = listed(
   () => import("./completion.ts"),
 );
 
-/** In the order in which help lists them. Only the module of the one that is asked for is loaded. */
+/** In the order of the help. Only the module of the called command is loaded. */
 // prettier-ignore
 const COMMANDS: readonly Listed[] = [
   listed("explain", "predict a drain of a node, or the answer to an eviction of a pod", () => import("./explain.ts")),
@@ -88,14 +88,14 @@ export async function run(args: readonly string[], machine: Host): Promise<ExitC
   }
 }
 
-/** `help COMMAND` is `COMMAND --help`. */
+/** Returns the arguments; `help COMMAND` becomes `COMMAND --help`. */
 function wordsFor(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   return first === undefined || first === "help" ? [...rest, "--help"] : args;
 }
 
 function afterError(error: unknown, connection: Connection | undefined, { stderr }: Host): ExitCode {
-  // It has said it already, or has printed the help that was asked for.
+  // commander has printed the mistake or the requested help already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const words = error instanceof UsageError ? error.message : wordsOf(error, connection);
   stderr.write(`error: ${words ?? defectOf(error)}\n`);
@@ -104,7 +104,7 @@ function afterError(error: unknown, connection: Connection | undefined, { stderr
 
 const MOST_CHARACTERS = 200;
 
-/** One line of what is nobody's fault but ours. */
+/** Describes a defect of Lifeboat in one line. */
 function defectOf(error: unknown): string {
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const line = said.replaceAll(/\s+/g, " ").slice(0, MOST_CHARACTERS).toWellFormed();
@@ -141,7 +141,7 @@ function createProgram({ stdout, stderr }: Host) {
     });
 }
 
-/** Knows which commands there are, and leaves the words of each to the command itself. */
+/** Creates the program that knows every command's name and leaves its arguments to the command. */
 function createOverview(host: Host, start: (command: Listed) => Promise<void>): Command {
   const overview = createProgram(host);
   for (const command of COMMANDS) {

@@ -1,10 +1,10 @@
-/** Files that hold a token or a key. */
+/** Writes files that contain a token or a key. */
 import { writeFile } from "node:fs/promises";
 import { Failed } from "./failed.ts";
 
 /**
- * Creates a file for its owner's eyes only. A file or link that is there already may be somebody else's, who could read what is written into
- * it: so nothing is written then.
+ * Creates a file that only its owner can read. Writes nothing if a file or link exists: it may belong to somebody who
+ * could read the secret.
  */
 export async function createSecretFile(file: string, text: string): Promise<void> {
   try {

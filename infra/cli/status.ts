@@ -1,4 +1,4 @@
-/** `lifeboat status`: which maintenance is under way, what blocks it, and since when. */
+/** `lifeboat status`: shows active maintenance, what blocks it, and since when. */
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";

@@ -1,4 +1,4 @@
-/** Names that a person may have meant: of nodes and VMs, by their distance from what was typed. */
+/** Suggests names of nodes and VMs that a person may have meant, by their distance from the typed name. */
 import { distance } from "fastest-levenshtein";
 import type { Listing } from "../../shared/kube/client.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
@@ -8,7 +8,10 @@ import { printable } from "./print.ts";
 
 const MOST = 3;
 
-/** Returns the nearest names first: at most three, of which no more than a third has to be typed otherwise, or that begin alike. */
+/**
+ * Returns at most three names, the nearest first: those that start alike, or differ in at most a third of their
+ * characters.
+ */
 export function similar(typed: string, known: readonly string[]): readonly string[] {
   const rated = known
     .filter((name) => name !== typed)
@@ -20,7 +23,7 @@ export function similar(typed: string, known: readonly string[]): readonly strin
   return nearest.slice(0, MOST).map(({ name }) => name);
 }
 
-/** Ends a sentence about a node that is not there. */
+/** Ends a sentence about a missing node with similar names. */
 export async function orNode(typed: string, { cluster }: Connection): Promise<string> {
   const nodes = await unlessRefused(cluster().list("nodes"));
   return meant(
@@ -31,7 +34,7 @@ export async function orNode(typed: string, { cluster }: Connection): Promise<st
   );
 }
 
-/** Ends a sentence about a VM that is not there: another namespace may have it. */
+/** Ends a sentence about a missing VM with similar names. Another namespace may have the VM. */
 export async function orVm({ namespace, name }: NamespacedName, { cluster }: Connection): Promise<string> {
   const list = (selected: Listing) => unlessRefused(cluster().list("virtualmachineinstances", selected));
   const elsewhere = await list({ fields: { "metadata.name": name } });
@@ -47,7 +50,7 @@ export function meant(names: readonly string[]): string {
   return `. Did you mean ${shown.length === 1 ? "" : "one of "}${shown.join(", ")}?`;
 }
 
-/** A suggestion is no reason to fail. */
+/** Returns no names if the list is refused: a missing suggestion is no failure. */
 async function unlessRefused<T>(listed: Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await listed;

@@ -1,13 +1,13 @@
-/** Text in columns. */
+/** Aligns text in columns. */
 export type Cells = readonly string[];
 
 export interface Alignment {
   readonly gap?: string;
-  /** The columns whose cells end at the same place: figures. */
+  /** Columns of figures, which are aligned to the right. */
   readonly right?: (column: number) => boolean;
 }
 
-/** A line for each row. */
+/** Aligns cells. Returns a line for each row. */
 export function aligned(
   rows: readonly Cells[],
   { gap = "  ", right = () => false }: Alignment = {},

@@ -1,4 +1,4 @@
-/** Maintenance that a person names: nodes, NodeEvacuations and RollingMaintenances, as kubectl names them. */
+/** Finds maintenance that a person names as kubectl does: nodes, NodeEvacuations and RollingMaintenances. */
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { nameMatching } from "./command.ts";
@@ -13,7 +13,10 @@ const ROLLING = /^(?:rollm|rollingmaintenances?(?:\.lifeboat\.dev)?)\//i;
 
 export const WORDS = "node-1, node/node-1, nodeevacuation/NAME or rollm/NAME";
 
-/** Parses one of several words, each once. A bare word is the name of a node: an object of that name may be about another node. */
+/**
+ * Parses one of several words, and ignores repeated ones. A bare word is the name of a node, because an object of that
+ * name may be about another node.
+ */
 export function targetWords(text: string, before: readonly string[]): readonly string[] {
   const kind = [NODE, EVACUATION, ROLLING].find((one) => one.test(text)) ?? NODE;
   nameMatching("node", kind)(text);
@@ -39,11 +42,11 @@ export async function allTargets(connection: Connection): Promise<Targets> {
 interface Asked {
   readonly words: readonly string[];
   readonly selector?: string | undefined;
-  /** Ended ones count, too. */
+  /** Whether ended ones count, too. */
   readonly isOver?: boolean;
 }
 
-/** Throws where a word names nothing. */
+/** Finds the named maintenance. Throws if a word names nothing. */
 export async function targetsOf({ words, selector, isOver = false }: Asked, connection: Connection): Promise<Targets> {
   if (words.length === 0 && selector === undefined) throw new UsageError(`expected ${WORDS}, or --selector`);
   const named = selector === undefined ? words : await nodesOf(words, selector, connection);
@@ -57,7 +60,7 @@ export async function targetsOf({ words, selector, isOver = false }: Asked, conn
     nodeEvacuations: [...new Set(found.flatMap(({ nodeEvacuations }) => nodeEvacuations))],
     rolling: [...new Set(found.flatMap(({ rolling }) => rolling))],
   };
-  // If many nodes have the labels, some of them may have none.
+  // If a selector selects many nodes, some may have no maintenance.
   const missing = found.findIndex(({ nodeEvacuations, rolling }) => nodeEvacuations.length + rolling.length === 0);
   const isNone = targets.nodeEvacuations.length + targets.rolling.length === 0;
   if (isNone || (selector === undefined && missing >= 0)) {

@@ -1,4 +1,4 @@
-/** Times as a person types and reads them: the next 22:00 of this machine's zone, a time from now, or RFC 3339. */
+/** Times in a person's form: the next 22:00 of this machine's zone, a time from now, or RFC 3339. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { durationText } from "../../shared/settings/time.ts";
 import { secondsOf } from "./command.ts";
@@ -6,7 +6,7 @@ import { UsageError } from "./failed.ts";
 
 export const TIMES = "22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
 
-/** `after`: a time of day is the next one after it (default: after now). */
+/** `after`: a time of day means the next one after it (default: after now). */
 export type At = (now: Date, after?: Date) => Date;
 
 /** Parses what `--at` and `--until` take. */
@@ -20,7 +20,7 @@ export function timeOf(text: string): At {
   return (now) => new Date(now.getTime() + seconds * 1000);
 }
 
-/** By the clock on the wall: a day may have 23 or 25 hours. */
+/** Returns the next time of day by the local clock: a day may have 23 or 25 hours. */
 function nextOf(hours: number, minutes: number, after: Date): Date {
   const on = (days: number) => new Date(after.getFullYear(), after.getMonth(), after.getDate() + days, hours, minutes);
   const today = on(0);
@@ -32,7 +32,7 @@ export interface Times {
   readonly notAfter: Date | undefined;
 }
 
-/** `--until 04:00` is the next 04:00 after it begins. */
+/** Returns the times of `--at` and `--until`. `--until 04:00` is the next 04:00 after the start. */
 export function timesOfOptions(
   { at, until }: { readonly at?: At | undefined; readonly until?: At | undefined },
   now: Date,
@@ -44,7 +44,7 @@ export function timesOfOptions(
   throw new UsageError(`--until: expected a time after ${fullTime(begins, now)}, got ${fullTime(notAfter, now)}`);
 }
 
-/** Says in full when it begins and ends, for a person to read before they agree. */
+/** Renders the start and the end in full, for a person to read before they agree. */
 export function timeLines({ notBefore, notAfter }: Times, now: Date): readonly string[] {
   return [
     ...(notBefore === undefined ? [] : [`starts ${fullTime(notBefore, now)}`]),

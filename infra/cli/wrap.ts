@@ -6,7 +6,7 @@ import type { Host, Stream } from "./host.ts";
 const NARROWEST = 40;
 const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
 
-/** A row of a table stays a row, and a command to copy stays in one piece. */
+/** A row of a table stays a row, and a command to copy stays in one line. */
 const KEPT = /\S {2,}\S|^\s*(?:[\w-]+: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
 
 /** Returns the lines of a text for a terminal of this width. Text that follows a mark is indented below it. */
@@ -25,7 +25,7 @@ function wrappedLine(line: string, width: number): string {
   return [`${indent}${first}`, ...rest.map((one) => `${hanging}${one.trimStart()}`)].join("\n");
 }
 
-/** Only a terminal has a width: files and pipes get whole lines. */
+/** Wraps the output of a host. Only a terminal has a width: files and pipes get whole lines. */
 export function wrapping(host: Host): Host {
   return { ...host, stdout: narrowed(host.stdout), stderr: narrowed(host.stderr) };
 }

@@ -11,7 +11,7 @@ export interface ApiServer {
 
 const PAGE_TIMEOUT_MS = 60_000;
 
-/** Throws where the kubeconfig names no cluster. */
+/** Returns the API server of a kubeconfig. Throws if the kubeconfig names no cluster. */
 export function apiServerOf(kubeConfig: KubeConfig): ApiServer {
   const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, "");
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");

@@ -1,4 +1,4 @@
-/** Time, handed to everything that waits: the real one, or one that tests step through. */
+/** Time for everything that waits: the real clock, or one that tests control. */
 export interface Clock {
   now(): Date;
   /** Runs `fn` once, `ms` from now; the returned function cancels it. */
@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Ends early when aborted. */
+/** Waits for a time. Ends early when aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -36,7 +36,10 @@ export interface Backoff {
 /** A number in [0, 1). */
 export type Random = () => number;
 
-/** Doubles with every failure. The upper half is random, so that two replicas do not retry in step. */
+/**
+ * Returns the delay before the next try, which doubles with every failure. The upper half is random, so that two
+ * replicas do not retry at the same time.
+ */
 export function backoffMs({ firstMs, longestMs }: Backoff, failures: number, random: Random): number {
   const full = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);
   return full / 2 + (full / 2) * random();

@@ -1,27 +1,32 @@
 /**
- * Which connections a server keeps: any pod can open one, and each takes memory.
- *
- * Until a caller has shown a token it is a stranger. Strangers get little time, and no more than so many connections: of more, those go
- * that have waited longest and send nothing. A request that has arrived whole is answered first. So strangers that send nothing, or never
- * finish, keep neither the API server nor its reviews out.
+ * Limits connections: any pod can open one, and each takes memory. A caller without a valid token is a stranger.
+ * Strangers get little time and few connections: above the limit, those that have waited longest and send nothing are
+ * closed. A request that has arrived completely is answered first. So strangers that send nothing or never finish lock
+ * out neither the API server nor its reviews.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** One each for as many reviews as fit, those that the API servers keep idle, and the strangers'. */
+/** One for each review that fits into memory, the API servers' idle ones, and the strangers'. */
 const MOST_CONNECTIONS = 1024;
 /** Each takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
-/** The API server's new connections are strangers, too: it opens hundreds at once for a drain. Beyond so many the oldest goes at once. */
+/**
+ * The API server's new connections are strangers, too: it opens hundreds at once for a drain. Above this limit the
+ * oldest is closed at once.
+ */
 const MOST_NEW_STRANGERS = 768;
 /**
- * Interval at which connections beyond `MOST_STRANGERS` are closed that have sent nothing since the last time. A busy server is late here, too:
- * what has been sent is read first.
+ * How often connections above `MOST_STRANGERS` that sent nothing since the last check are closed. A busy server checks
+ * later, too, because it reads received data first.
  */
 const SILENCE_MS = 500;
 
-/** An API server sends a whole review within milliseconds. Its answer may take longer: these limit only what a client sends. */
+/**
+ * An API server sends a whole review within milliseconds. These limits are for the client's sending; an answer may take
+ * longer.
+ */
 export const ARRIVAL = {
   handshakeTimeout: 5000,
   headersTimeout: 5000,
@@ -32,24 +37,27 @@ export const ARRIVAL = {
 interface Stranger {
   readonly socket: Socket;
   request?: IncomingMessage;
-  /** When it was last looked at. */
+  /** The number of received bytes at the last check. */
   bytes?: number;
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 export interface Connections {
-  /** The caller has shown a token: its connection stays. */
+  /** The caller has shown a token: its connection stays open. */
   trust(socket: Socket): void;
 }
 
-/** Go's client, and any other that is meant to call, waits for an answer before it asks again. The start of a second request may have arrived. */
+/**
+ * Go's client and every intended client wait for an answer before the next request. The start of a second request may
+ * have arrived.
+ */
 const MOST_REQUESTS = 2;
 
 export function limitConnections(server: Server | TlsServer, answer: Answer): Connections {
   const strangers = new Map<string, Stranger>();
   server.maxConnections = MOST_CONNECTIONS;
-  // Before TLS: a handshake that is never finished takes memory, too.
+  // This runs before TLS, because an unfinished handshake takes memory, too.
   server.on("connection", (socket: Socket) => {
     const name = nameOf(socket);
     strangers.set(name, { socket });
@@ -75,7 +83,7 @@ export function limitConnections(server: Server | TlsServer, answer: Answer): Co
   return { trust: (socket) => void strangers.delete(nameOf(socket)) };
 }
 
-/** The oldest so many: a map keeps the order in which they came. */
+/** Closes the oldest connections. A map keeps the order of insertion. */
 function end(strangers: Map<string, Stranger>, count: number, mayGo: (stranger: Stranger) => boolean): void {
   let left = count;
   for (const [name, stranger] of strangers) {
@@ -87,7 +95,7 @@ function end(strangers: Map<string, Stranger>, count: number, mayGo: (stranger: 
   }
 }
 
-/** The socket below TLS and the one above it have this in common. */
+/** Names a connection. The sockets below and above TLS have the same name. */
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

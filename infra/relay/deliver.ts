@@ -1,4 +1,4 @@
-/** Delivers the events of an outbox: one delivery at a time, repeated until the Worker takes it. */
+/** Delivers the events of an outbox: one delivery at a time, repeated until the Worker accepts it. */
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -11,7 +11,7 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** So long it waits for more, where a delivery would not be full: of an object that changes meanwhile, one event is sent. */
+  /** How long to gather events if a delivery would not be full. An object that changes meanwhile is sent once. */
   readonly gatherMs?: number;
   readonly onResult: (result: DeliveryResult, events: readonly LifeboatEvent[]) => void;
 }
@@ -21,7 +21,7 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** Short: a disruption is over after about two minutes. */
+/** Short, because a disruption is over after about two minutes. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
 /** A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -37,9 +37,9 @@ export function startDelivery({
 }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
-  /** Ends the present pause soon. */
+  /** Shortens the present pause. */
   let wake: (() => void) | undefined;
-  /** Deliveries that have failed one after another, and how many events the next one has at most. */
+  /** Deliveries that failed in succession, and the most events of the next one. */
   let [failures, limit] = [0, LARGEST_BATCH];
 
   const run = async () => {
@@ -73,7 +73,7 @@ export function startDelivery({
     }
   };
 
-  /** Halves the batch until the refused event is alone in it: one bad event must not cost 99 good ones. */
+  /** Halves the batch until the refused event is alone: one bad event must not delay 99 good ones. */
   const refuse = (events: readonly LifeboatEvent[], { status, reason }: Delivered) => {
     limit = halfOf(events);
     if (events.length > 1) return log("warn", "Lifeboat refused a batch, sending half of it", { status, reason });
@@ -87,7 +87,7 @@ export function startDelivery({
     { result, status, reason, retryAfterMs = 0 }: Delivered,
   ): Promise<void> => {
     failures += 1;
-    // The Worker answers, so either the batch is too much for it, or it fails on one of these objects.
+    // The Worker answers: the batch is too large for it, or one of these objects makes it fail.
     const answers = result === "unavailable" && status !== undefined;
     if (answers) {
       if (events.length > 1) limit = halfOf(events);
@@ -98,7 +98,7 @@ export function startDelivery({
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, "Lifeboat did not take a delivery, sending all of it again", details);
     const woken = new AbortController();
-    // New events do not wait for events that have failed.
+    // New events do not wait for failed ones.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
     await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
     wake = undefined;

@@ -1,9 +1,11 @@
-/** From a change to the event that is delivered. */
+/** Makes the event for a change of an object. */
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import type { EventType } from "../../shared/events/cloud-event.ts";
 import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts";
 
-/** Two queues: a disruption never waits behind ten thousand VMs after a restart, nor behind a slow answer about them. */
+/**
+ * Two queues: a disruption waits neither behind ten thousand VMs after a restart nor behind a slow answer about them.
+ */
 export const LANES = ["urgent", "routine"] as const;
 export type Lane = (typeof LANES)[number];
 
@@ -32,7 +34,7 @@ export function noticeOf<Facts>(
 ): Noticed | undefined {
   const seen = now ?? before;
   if (seen === undefined) return undefined;
-  // The same name with another uid is another object.
+  // An object with the same name and another UID is another object.
   const known = before?.metadata.uid === seen.metadata.uid ? before.facts : undefined;
   const [object, gone] = [seen.metadata, now === undefined];
   if (!gone && known !== undefined && JSON.stringify(known) === JSON.stringify(seen.facts)) return undefined;
@@ -40,7 +42,9 @@ export function noticeOf<Facts>(
   return notice && { object, gone, notice };
 }
 
-/** The id depends on the state of the object only: both replicas give the same, also after a restart. */
+/**
+ * Makes the event. Its id depends only on the object's state: both replicas make the same one, also after a restart.
+ */
 export function eventOf({ object: { uid, resourceVersion }, gone, notice }: Noticed, now: Date): LifeboatEvent {
   const { data } = notice;
   return {

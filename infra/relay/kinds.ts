@@ -1,4 +1,4 @@
-/** The watched kinds: a few facts of every object, and the changes that the Worker has to know of. */
+/** The watched kinds: which facts the relay keeps, and which changes it reports to the Worker. */
 import * as z from "zod/mini";
 import { listOf, part, Text } from "../../shared/kube/schemas/fields.ts";
 import type { EventData, EventType } from "../../shared/events/cloud-event.ts";
@@ -12,43 +12,43 @@ import {
 } from "../../shared/kube/names.ts";
 
 export interface ObjectIdentity {
-  /** Absent on what is not namespaced. */
+  /** Absent for cluster-scoped objects. */
   readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/** The facts that are kept of an object. */
+/** The facts that the relay keeps of an object. */
 export interface KeptObject<Facts, View = never> {
   readonly metadata: ObjectIdentity;
   readonly facts: Facts;
-  /** Further facts. */
+  /** Further facts, for an app in the same process. */
   readonly view?: View;
-  /** Why there is no view, though there should be one. */
+  /** Why the view is missing. */
   readonly odd?: string;
 }
 
-/** A change that the Worker has to know of, before it becomes an event. */
+/** A change that the relay reports to the Worker, before it becomes an event. */
 export type Notice = { readonly [T in EventType]: { readonly type: T; readonly data: EventData<T> } }[EventType];
 
 interface Change<Facts> {
   readonly object: ObjectIdentity;
   readonly facts: Facts;
-  /** Undefined: seen for the first time. */
+  /** Undefined: the object is new to the relay. */
   readonly before: Facts | undefined;
   readonly gone: boolean;
 }
 
 export interface WatchedKind<Facts, View = never> {
-  /** In metrics and log. */
+  /** The name in metrics and log. */
   readonly name: string;
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Undefined: ignored. Throws what zod throws. */
+  /** Returns undefined for an ignored object. Throws zod's errors. */
   readonly read: (object: unknown) => KeptObject<Facts, View> | undefined;
-  /** Called when an object appears, when any of its facts change, and when it goes. */
+  /** Called when an object appears, changes its facts, or disappears. */
   readonly notice: (change: Change<Facts>) => Notice | undefined;
 }
 
@@ -78,29 +78,32 @@ const Identified = z.object({
 });
 const Metadata = z.extend(Identified, { deletionTimestamp: Text });
 
-/** Undefined: it is no object of the API. */
+/** Returns the identity of an object. Returns undefined if it is no object of the API. */
 export function identityIn(object: unknown): ObjectIdentity | undefined {
   return z.object({ metadata: Identified }).safeParse(object).data?.metadata;
 }
 
 export interface WatchedPod {
   readonly node: string | undefined;
-  /** `DisruptionTarget` is True: its reason and time. A pod may be disrupted a second time. */
+  /** The reason and time of a True `DisruptionTarget`. A pod may be disrupted a second time. */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
-  /** Its containers have ended: there is no guest any more. */
+  /** Its containers have ended: it has no guest any more. */
   readonly completed: boolean;
 }
 
-/** First sight of a condition that is True, or of the deletion that follows it. Any other deletion is nobody's disruption. */
+/**
+ * Returns whether a disruption is new: its condition is True, or the deletion follows it. Any other deletion is no
+ * disruption.
+ */
 function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
 }
 
-/** The kubelet sets this when the containers have ended. It needs no Event, which the kubelet's own rate limit may drop. */
+/** The kubelet sets this reason when the containers have ended. Unlike Events, conditions are not rate-limited. */
 const KUBELET = "TerminationByKubelet";
 
-/** Ignores those that ended before the relay started. */
+/** Returns whether a kubelet ended the pod. Pods that ended before the relay started do not count. */
 function isKubelets({ disruption, completed }: WatchedPod, before: WatchedPod | undefined): boolean {
   const isNew = disruption !== before?.disruption && (before !== undefined || !completed);
   return isNew && disruption?.split(" ")[0] === KUBELET;
@@ -137,7 +140,7 @@ export const PODS = watchedKind({
   },
 });
 
-/** Lifeboat's own. The app reads them; there is nothing to report. */
+/** Lifeboat's budgets. The app reads them; the relay reports no changes of them. */
 export const WATCHED_BUDGETS = watchedKind({
   name: "poddisruptionbudgets",
   path: "/apis/policy/v1/poddisruptionbudgets",
@@ -165,7 +168,7 @@ export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   }),
 });
 
-/** From when it leaves KubeVirt's queue: what decides then is time, and how it ends. */
+/** The phases after KubeVirt's queue: only time and the end matter then. */
 const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
 
 export const MIGRATIONS = watchedKind({
@@ -199,7 +202,7 @@ export const EVACUATIONS = watchedKind({
     status: part({ phase: Text, observedRetryAt: Text }),
   },
   facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt, cause }, status }) => {
-    // Nobody can ask anything of an Evacuation that has ended.
+    // An ended Evacuation takes no requests.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
     // An Evacuation that a person has created, and that Lifeboat may not have seen.
@@ -214,7 +217,7 @@ export const EVACUATIONS = watchedKind({
   },
 });
 
-/** Changes by people. Lifeboat itself writes the status. */
+/** Changes by people: Lifeboat itself writes the status. */
 /** Each condition with its status on a healthy node; an absent condition counts as healthy. */
 const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 

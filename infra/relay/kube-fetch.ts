@@ -1,17 +1,17 @@
-/** `fetch` with the credentials of a kubeconfig: a file's, or those of the pod's own account. */
+/** `fetch` with the credentials of a kubeconfig: those of a file, or of the pod's account. */
 import { HttpMethod, IsomorphicFetchHttpLibrary, type KubeConfig, RequestContext } from "@kubernetes/client-node";
 import type { Fetch } from "../../shared/kube/transport.ts";
 
 const METHODS = new Map<string, HttpMethod>(Object.values(HttpMethod).map((method) => [method, method]));
 
-/** The kubeconfig has the authorization. */
+/** Copies the headers of a request. The kubeconfig sets the authorization. */
 function setHeaders(request: RequestContext, headers: RequestInit["headers"]): void {
   for (const [name, value] of new Headers(headers)) if (name !== "authorization") request.setHeaderParam(name, value);
 }
 
 /**
- * Sends requests with a kubeconfig's credentials. client-node makes a new pool of connections for every request. These requests share one
- * pool until a request fails, because the credentials or the cluster's authority may be others by then.
+ * Returns a `fetch` with a kubeconfig's credentials. client-node makes a new connection pool for every request. Here
+ * requests share one pool until a request fails, because credentials or the cluster's authority may have changed.
  */
 export function kubeFetch(config: KubeConfig): Fetch {
   const library = new IsomorphicFetchHttpLibrary();
@@ -32,7 +32,7 @@ export function kubeFetch(config: KubeConfig): Fetch {
         throw error;
       });
     if (answer.httpStatusCode === 401) pool = undefined;
-    // Only the API server's warnings matter among its headers.
+    // Of the API server's headers only warnings matter.
     const { warning = "" } = answer.headers;
     return new Response(answer.body.stream(), { status: answer.httpStatusCode, headers: { warning } });
   };

@@ -1,4 +1,4 @@
-/** The kubelet's Events about pods that it ends: which are watched, and which of them the Worker has to know of. */
+/** The kubelet's Events about pods that it ends: which the relay watches, and which it reports to the Worker. */
 import * as z from "zod/mini";
 import { Text } from "../../shared/kube/schemas/fields.ts";
 import { watchedKind, type Notice, type WatchedPod, type KeptObject, type WatchedKind } from "./kinds.ts";
@@ -7,7 +7,7 @@ export interface KubeletEventFacts {
   readonly pod: string;
   readonly podUid: string;
   readonly reason: string;
-  /** How often the kubelet reported it, and when last. */
+  /** How often the kubelet reported it, and when it last did. */
   readonly count: number;
   readonly at: string | undefined;
 }
@@ -18,8 +18,9 @@ const POD_NAMES = /^(virt-launcher|hp-volume)-/;
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
- * About pods that a kubelet ends: it does not ask the API server, and sets the pod's condition only afterwards. One watch for each reason:
- * field selectors have no "or", and few of the kubelet's Events have these reasons.
+ * Returns the watched kinds of a kubelet's Events about pods that it ends. The kubelet does not ask the API server, and
+ * sets the pod's condition only afterwards. Each reason has its own watch, because field selectors have no "or"; few
+ * Events have these reasons.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
@@ -51,7 +52,7 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
 /** Events stay for an hour; a launcher ends sooner than this (`evictionMaxPodGracePeriod` is 300 s). */
 const STALE_MS = 10 * 60 * 1000;
 
-/** Undefined for a pod that has been deleted: PODS reports that, or the owner wants it. */
+/** Returns undefined for a deleted pod: PODS reports it, or the owner wants the deletion. */
 export function killingOf(
   event: KubeletEventFacts,
   pod: Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined,

@@ -9,7 +9,7 @@ export function createLog(clock: Clock, write: (line: string) => void): Log {
     write(JSON.stringify({ time: clock.now().toISOString(), level, ...(message !== "" && { message }), ...details }));
 }
 
-/** client-node puts the whole response into its errors, and undici the reason into the cause. */
+/** Describes an error. client-node puts the whole response into its errors, and undici the reason into the cause. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   const { cause } = error;

@@ -38,7 +38,7 @@ if (parsed.ok) {
     log("info", "stopping");
     await relay.stop();
     await server.stop();
-    // client-node may be opening a watch that nothing can stop any more.
+    // client-node may be opening a watch that nothing can stop.
     process.exit(0);
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void stop());

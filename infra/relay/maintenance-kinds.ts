@@ -1,8 +1,8 @@
-/** The kinds of node maintenance, as watched. */
+/** The watched kinds of node maintenance. */
 import * as z from "zod/mini";
 import { watchedKind } from "./kinds.ts";
 
-/** Kinds of maintenance: people ask for it and change it, and Lifeboat writes the status. */
+/** Makes a kind of maintenance: the relay reports changes by people, and Lifeboat writes the status. */
 function maintenance(name: string, type: "nodeevacuation" | "rollingmaintenance") {
   return watchedKind({
     name,

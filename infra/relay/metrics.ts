@@ -1,4 +1,4 @@
-/** The relay's metrics: their names, what they mean, and counting. */
+/** The relay's metrics: their names, descriptions and counters. */
 import { EVENT_DATA } from "../../shared/events/cloud-event.ts";
 import type { Family, Sample } from "../../shared/metrics/open-metrics.ts";
 import { LANES } from "./event.ts";

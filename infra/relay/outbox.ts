@@ -1,24 +1,30 @@
-/** Events that the Worker has not taken yet: of every object the newest event of each type. */
+/** Events that the Worker has not accepted yet: for every object the newest event of each type. */
 import { LARGEST_BATCH_BYTES, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 
 export interface Outbox {
   readonly length: number;
-  /** False if one of this object and type is postponed, and this one instead of it now. */
+  /** Adds an event. Returns false if it replaces a postponed event of the same object and type. */
   put(event: LifeboatEvent, now: Date): boolean;
-  /** The next events, as many as one delivery takes; they stay until they are settled. Postponed ones come in time, or when no other is left. */
+  /**
+   * Returns the next events for one delivery; they stay until they are settled. Postponed ones follow when their time
+   * comes or no other is left.
+   */
   first(limit: number, now: Date): readonly LifeboatEvent[];
-  /** Delivered or dropped. An object that has changed again since stays. */
+  /** Removes delivered or dropped events. An object that has changed since stays. */
   settle(events: readonly LifeboatEvent[]): void;
-  /** Postpones events whose delivery failed. Others do not wait for them. Later they are delivered in halves, until the event that fails is alone. */
+  /**
+   * Postpones failed events, so that others do not wait. They are later delivered in halves, until the failing event is
+   * alone.
+   */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
-  /** Since when the oldest waits. */
+  /** When the oldest event arrived. */
   waitingSince(): Date | undefined;
 }
 
 interface Waiting {
   readonly event: LifeboatEvent;
   readonly since: Date;
-  /** When this event came; an earlier one of the same object may have come before. */
+  /** When this event arrived. An earlier event of the same object may have arrived before. */
   readonly newest: Date;
   readonly postponed?: { readonly until: Date; readonly most: number } | undefined;
 }
@@ -56,7 +62,7 @@ export function createOutbox(): Outbox {
     settle(events) {
       for (const event of events) {
         const entry = remove(event);
-        // To the end: an object that changes all the time must not make the others wait.
+        // The event goes to the end: an object that changes all the time must not delay the others.
         if (entry !== undefined && entry.event !== event)
           waiting.set(keyOf(event), { ...entry, since: entry.newest, postponed: undefined });
       }
@@ -78,7 +84,7 @@ export function createOutbox(): Outbox {
 
 const BRACKETS_BYTES = 2;
 
-/** With the comma after it. */
+/** Returns the size with the comma after it. */
 function bytesOf(event: LifeboatEvent): number {
   return Buffer.byteLength(JSON.stringify(event)) + 1;
 }

@@ -8,7 +8,7 @@ import type { Clock } from "./clock.ts";
 import { ARRIVAL, limitConnections } from "./connections.ts";
 
 export interface Probed {
-  /** Every watch has had its first list. */
+  /** Returns whether every watch has its first list. */
   isReady(): boolean;
   metrics(): string | Promise<string>;
 }
@@ -18,7 +18,10 @@ export interface ProbeServer {
   stop(): Promise<void>;
 }
 
-/** Any pod can ask for the metrics, and a leader reads all Evacuations for them: within this time every request gets the same answer. */
+/**
+ * Any pod can read the metrics, and a leader reads all Evacuations for them: within this time every request gets the
+ * same answer.
+ */
 const SCRAPE_MS = 30_000;
 
 export async function startProbes(relay: Probed, port: number, clock: Clock): Promise<ProbeServer> {
@@ -34,7 +37,7 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
   app.onError((_, c) => c.text("not now\n", 503));
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer({ ...ARRIVAL });
-  // Nobody here shows a token: all are strangers.
+  // Callers of probes show no token: all are strangers.
   limitConnections(server, answer);
   return {
     port: await portOf(server, port),
@@ -46,7 +49,7 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
   };
 }
 
-/** Lets a server listen, and returns its port; with 0, a free one. */
+/** Lets a server listen, and returns its port. Port 0 means any free one. */
 export async function portOf(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
   const address = server.address();

@@ -23,21 +23,26 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** For an app in this process, which reads from the watches. */
+  /** Set for an app in this process, which reads from the watches. */
   readonly within?: { readonly isLeader: () => boolean };
 }
 
 export interface Relay extends Probed {
-  /** The stores of an app in the same process. */
+  /** The stores for an app in the same process. */
   readonly stores: Stores | undefined;
   metrics(): string;
   stop(): Promise<void>;
 }
 
-/** So much later a replica acts on what is not urgent, if another one is the leader: by then there is nothing left to do. */
+/**
+ * If another replica is the leader, this one acts on routine events so much later: the leader has then done the work.
+ */
 const FOLLOWING_MS = 10_000;
 
-/** KubeVirt marks a VM, creates its migration and begins it within a moment, for which one status is enough. */
+/**
+ * KubeVirt marks a VM and creates and starts its migration within a moment. Gathering makes one status of these
+ * changes.
+ */
 const GATHER_MS = { urgent: 0, routine: 1000 } as const;
 
 export function startRelay(options: RelayOptions): Relay {
@@ -114,7 +119,7 @@ export function startRelay(options: RelayOptions): Relay {
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),
   };
-  // Pods are listed first: an Event of the kubelet counts only for a pod that is known.
+  // Pods are listed first: a kubelet's Event counts only for a known pod.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);

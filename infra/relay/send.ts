@@ -1,4 +1,4 @@
-/** One attempt to deliver a batch over HTTP, and what its answer means. */
+/** Delivers a batch once over HTTP, and interprets the answer. */
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod/mini";
@@ -7,8 +7,8 @@ import type { Clock } from "./clock.ts";
 import { reasonOf } from "./log.ts";
 
 /**
- * accepted: the Worker has it. refused: something is wrong with this batch. unavailable: not now.
- * misconfigured: every delivery is answered so, until an administrator changes the Worker's configuration or ours.
+ * accepted: the Worker has the batch. refused: the batch has a defect. unavailable: the Worker does not answer now.
+ * misconfigured: every delivery gets this answer until an administrator changes the configuration.
  */
 export const RESULTS = ["accepted", "refused", "unavailable", "misconfigured"] as const;
 export type DeliveryResult = (typeof RESULTS)[number];
@@ -21,7 +21,7 @@ export interface Delivered {
   readonly retryAfterMs?: number;
 }
 
-/** Gives a batch to Lifeboat: over HTTP from the relay, by a call where Lifeboat is in the same process. */
+/** Gives a batch to Lifeboat: over HTTP from the relay, or by a call in the same process. */
 export type Deliver = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Delivered>;
 
 export type FetchUrl = (url: URL, init: RequestInit) => Promise<Response>;
@@ -36,7 +36,7 @@ export interface HttpOptions {
 /** The Worker reads every object of a batch before it answers. */
 const TIMEOUT_MS = 60_000;
 
-/** Any other status below 500 is `misconfigured`: redirects too, and a 200, which is another server's. */
+/** Any other status below 500 is `misconfigured`: also redirects, and 200, which another server sends. */
 const RESULT_OF = new Map<number, DeliveryResult>([
   [204, "accepted"],
   [400, "refused"],
@@ -81,14 +81,14 @@ function outcomeOf({ status, headers }: Response, text: string): Delivered {
     result: resultOf(status),
     status,
     ...(reason === undefined ? {} : { reason }),
-    // Seconds, as the Worker says them.
+    // The Worker sends seconds.
     ...(/^\d+$/.test(after) && { retryAfterMs: Number(after) * 1000 }),
   };
 }
 
 const Rejection = z.object({ error: z.object({ reason: z.string(), message: z.prefault(z.string(), "") }) });
 
-/** The Worker's own errors only: a proxy may answer with a whole page. */
+/** Returns the Worker's own error. Ignores a proxy's page. */
 function reasonIn(text: string): string | undefined {
   try {
     const { error } = Rejection.parse(JSON.parse(text));
@@ -99,8 +99,8 @@ function reasonIn(text: string): string | undefined {
 }
 
 /**
- * Standard Webhooks: the headers that prove that a delivery is ours and recent. The same body has the same id, so that the Worker
- * recognises a repeated delivery. Specification:
+ * Creates a signer for the headers of Standard Webhooks, which prove that a delivery is from this relay and recent. The
+ * same body has the same id, so that the Worker recognises a repeated delivery. Specification:
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function createSigner(secret: string): (body: string, now: Date) => Readonly<Record<string, string>> {

@@ -6,7 +6,10 @@ import type { ObjectIdentity, WatchedKind } from "./kinds.ts";
 import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
 
-/** Keeps, where the app reads them, the app's facts of each object. An object that the app cannot understand has none, and counts as odd. */
+/**
+ * Returns the facts that the app needs of each object. An object that the app cannot parse has none, and counts as
+ * malformed.
+ */
 export function keptOf<R extends CachedResource, Noted>(
   resource: R,
   kind: WatchedKind<Noted>,
@@ -60,7 +63,10 @@ function keyOf({ namespace = "", name }: Versioned): string {
   return `${namespace}/${name}`;
 }
 
-/** VERSIONS.comparableVersions: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions. */
+/**
+ * Returns a comparable version (VERSIONS.comparableVersions):
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
+ */
 function versionOf({ resourceVersion = "0" }: Versioned): number {
   return Number(resourceVersion);
 }

@@ -1,8 +1,8 @@
-/** Picks a few texts out of JSON that arrives piece by piece, and keeps nothing else of it. */
+/** Picks a few texts out of JSON that arrives piece by piece, and keeps nothing else. */
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OBJECT, OBJECT_END, LIST, LIST_END] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** No name, UID or version is as long. */
+/** Names, UIDs and versions are shorter. */
 const LONGEST_TEXT = 1024;
 
 interface Level {
@@ -10,7 +10,7 @@ interface Level {
   key: string;
 }
 
-/** Takes paths such as `object.metadata.name`. A text inside of a list is never picked. */
+/** Takes paths such as `object.metadata.name`. Ignores texts inside a list. */
 export class TextPicker {
   readonly found = new Map<string, string>();
   readonly #paths: ReadonlySet<string>;

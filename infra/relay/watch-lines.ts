@@ -3,10 +3,10 @@ import * as z from "zod/mini";
 import type { ObjectIdentity } from "./kinds.ts";
 import { TextPicker } from "./text-picker.ts";
 
-/** Annotations are limited to 256 KiB by the API server. Watched objects are a tenth of that. */
+/** The API server limits annotations to 256 KiB. Watched objects are a tenth of that. */
 export const LONGEST_LINE_BYTES = 256 * 1024;
 
-/** `object` is absent where the line was too long: `identity` is what is known of it then. */
+/** `object` is absent if the line was too long: only its `identity` is known. */
 export interface WatchEvent {
   readonly type: string;
   readonly object?: unknown;
@@ -15,10 +15,13 @@ export interface WatchEvent {
 
 const NEWLINE = 0x0a;
 
-/** A line of the watch could not be read: the change in it is unknown. */
+/** A line of the watch could not be read: the change is unknown. */
 export class UnreadLine extends Error {}
 
-/** Throws UnreadLine where a line is no event. `onChunk` is called whenever something arrives. */
+/**
+ * Yields the events of a watch. Throws UnreadLine for a line that is no event. `onChunk` is called whenever data
+ * arrives.
+ */
 export async function* watchEvents(body: ReadableStream<Uint8Array>, onChunk: () => void): AsyncGenerator<WatchEvent> {
   let line = new Line();
   for await (const chunk of body) {

@@ -1,8 +1,7 @@
 /**
- * Watches one kind until stopped: lists it, then follows its changes from there. It keeps only a few facts of each object.
- *
- * Lists and lines are bounded in bytes, because tenants decide how large their objects are. client-node's informer keeps whole objects, and
- * its watch whole lines.
+ * Watches one kind until stopped: lists it, then follows its changes. It keeps only a few facts of each object. Lists
+ * and lines are limited in bytes, because tenants decide the size of their objects. client-node's informer keeps whole
+ * objects, and its watch whole lines.
  */
 import * as z from "zod/mini";
 import { ClusterError } from "../../shared/kube/failures.ts";
@@ -27,17 +26,17 @@ export interface Watched<Facts, View = never> {
   /** Resolves once the first list is complete. */
   readonly synced: Promise<void>;
   isSynced(): boolean;
-  /** And changes are shown as they happen: its watch is open. */
+  /** Returns whether the first list is complete and the watch is open. */
   isCurrent(): boolean;
   get(namespace: string, name: string): KeptObject<Facts, View> | undefined;
   all(): Iterable<KeptObject<Facts, View>>;
-  /** Objects that are there, but too large or not as expected: nothing else is known of them. */
+  /** Objects that are too large or malformed: only their identity is known. */
   odd(): readonly ObjectIdentity[];
   isOdd(namespace: string, name: string): boolean;
   stop(): void;
 }
 
-/** The API server has forgotten that version. */
+/** The API server no longer has that version. */
 const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
 /** The wait after a watch that ended without any event. */
@@ -57,7 +56,7 @@ export function startWatch<Facts, View>(
   const stopped = new AbortController();
   const { signal } = stopped;
   let [isSynced, isOpen] = [false, false];
-  /** From where to watch; undefined: from a new list. */
+  /** The version to watch from. Undefined: list first. */
   let version: string | undefined;
 
   const logOdd = ({ namespace, name }: ObjectIdentity, reason: string) =>
@@ -71,7 +70,7 @@ export function startWatch<Facts, View>(
     known.set(key, seen);
     onChange(seen, before);
   };
-  /** `last`: the object as it was when it was deleted. */
+  /** `last`: the deleted object's last state. */
   const remove = (key: string, last = known.get(key)) => {
     odd.delete(key);
     if (known.delete(key)) onChange(undefined, last);
@@ -82,7 +81,7 @@ export function startWatch<Facts, View>(
     odd.set(key, identity);
     known.delete(key);
   };
-  /** Returns the key of an object that is there. */
+  /** Stores an object and returns its key. */
   const store = (object: unknown): string | undefined => {
     try {
       const seen = kind.read(object);
@@ -130,11 +129,11 @@ export function startWatch<Facts, View>(
   const onObject = (type: string, object: unknown) => {
     if (type === "DELETED") remove(keyIn(object), readIfPossible(object));
     else if (type !== "BOOKMARK") store(object);
-    // An object that is ignored also moves the watch on.
+    // An ignored object also moves the version on.
     version = Versioned.safeParse(object).data?.metadata.resourceVersion;
   };
 
-  /** Resolves when the watch has ended; to false if it was only silent for too long. */
+  /** Resolves when the watch has ended: to false if it was only silent for too long. */
   const watchFrom = async (resourceVersion: string): Promise<boolean> => {
     const silence = silenceAfter(SILENCE_MS);
     try {
@@ -151,7 +150,7 @@ export function startWatch<Facts, View>(
       }
       return true;
     } catch (error) {
-      // Silence of a watch that never opened is a failure.
+      // If a watch never opened, its silence is a failure.
       if (isOpen && silence.signal.aborted) return false;
       if (error instanceof UnreadLine) version = undefined;
       throw error;
@@ -225,7 +224,7 @@ async function openWatch(
   throw new ClusterError({ reason: "Refused", code: status, request: `watch of ${path}` });
 }
 
-/** Aborts its signal when nothing has interrupted the silence for so long. */
+/** Aborts its signal after a time without data. */
 function silenceAfter(ms: number) {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), ms).unref();

@@ -1,8 +1,7 @@
 /**
- * The pod's own service account: where its API server is, and with what to ask it.
- *
- * The kubelet replaces a token before it ends, and an authority when the cluster gets a new one. Both are read again with each use: a few
- * microseconds, and no replica ever sends an old one.
+ * The pod's own service account: the API server's address and the credentials. The kubelet replaces a token before it
+ * ends, and the authority when the cluster gets a new one. Both are read again at each use, which takes microseconds:
+ * no replica ever sends an old token.
  */
 import { readFileSync } from "node:fs";
 import { setDefaultCACertificates } from "node:tls";
@@ -29,9 +28,9 @@ export function podAccount(root: string): Account {
     server,
     kubeConfig,
     token() {
-      // One, or two while the cluster changes from one to the other.
+      // Two authorities while the cluster replaces one by the other.
       const authority = read("ca.crt");
-      // The server talks to no one but its API server, so it needs to trust no other authority.
+      // The server calls only its API server, and trusts no other authority.
       if (authority !== trusted)
         setDefaultCACertificates(authority.split(/(?<=-----END CERTIFICATE-----)\s+/).filter(Boolean));
       trusted = authority;

@@ -1,9 +1,9 @@
-/** The certificate that the server shows, and whether a caBundle trusts it. */
+/** The certificate that the server presents, and whether a caBundle trusts it. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { HOST } from "./names.ts";
 import type { CertificateFacts, Validity } from "../../shared/settings/certificate.ts";
 
-/** Returns whether the certificate is for the Service, and the key is its own, both as PEM: with others the API server is not served. */
+/** Returns whether the certificate is for the Service and has this key (both PEM). The API server accepts no other. */
 export function isPair(certPem = "", keyPem = ""): boolean {
   try {
     const certificate = new X509Certificate(certPem);
@@ -13,7 +13,7 @@ export function isPair(certPem = "", keyPem = ""): boolean {
   }
 }
 
-/** Leaves out text that is no certificate. */
+/** Returns the certificates in PEM. Leaves out text that is no certificate. */
 export function certificatesIn(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   return blocks.flatMap((block) => {
@@ -29,12 +29,12 @@ export function validityOf({ validFrom, validTo }: X509Certificate): Validity {
   return { notBefore: new Date(validFrom), notAfter: new Date(validTo) };
 }
 
-/** Reads a caBundle as webhook objects have it: PEM in base64. */
+/** Decodes a caBundle of a webhook object: PEM in base64. */
 export function pemOf(caBundle = ""): string {
   return Buffer.from(caBundle, "base64").toString();
 }
 
-/** Compares a certificate, as PEM, with what a caBundle trusts. After the certificate may follow those of its authorities. */
+/** Compares a certificate (PEM) with a caBundle. The certificates of its authorities may follow it. */
 export function trustIn(caBundle: string, certPem: string): CertificateFacts {
   const [leaf, ...authorities] = certificatesIn(certPem);
   if (leaf === undefined) return { trusted: false, chain: [] };

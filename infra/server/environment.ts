@@ -6,7 +6,7 @@ import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "./names.ts";
 
 const Variables = z.pipe(
   z.object({
-    /** In the paths of the endpoints, as a key of the Worker's `CLUSTERS` is. */
+    /** The cluster's name in the paths of the endpoints. */
     [CLUSTER_VARIABLE]: z._default(
       z.string().check(z.regex(/^[\w.-]+$/, "expected letters, digits, `-`, `_` or `.`")),
       DEFAULT_CLUSTER,
@@ -19,7 +19,7 @@ const Variables = z.pipe(
     PORT: z._default(Port, 8080),
     /** Set by Kubernetes in every pod. */
     KUBERNETES_SERVICE_HOST: z.string("expected to run in a pod"),
-    /** The root of the pod's file system, for a process that plays a pod in a test. */
+    /** The root of the pod's file system, for a process that stands for a pod in a test. */
     POD_ROOT: z._default(z.string(), ""),
   }),
   z.transform((env) => ({

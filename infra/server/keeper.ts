@@ -1,10 +1,13 @@
-/** Keeps this process's certificate and tokens as the server's Secret has them. The server writes neither the Secret nor a webhook. */
+/**
+ * Keeps this process's certificate and tokens equal to the server's Secret. The server writes neither the Secret nor a
+ * webhook.
+ */
 import type { Client } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { type Identity, lackOf, partsOf, SECRET, ServerSecret } from "./secret.ts";
 
 export interface KeeperOptions {
-  /** Its requests end in good time. */
+  /** Connects with a time limit. */
   readonly connect: () => Client;
   readonly clock: Clock;
   /** Called after each read. */
@@ -12,11 +15,11 @@ export interface KeeperOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** `lifeboat install` waits for several of these before it takes trust from an old certificate. */
+/** `lifeboat install` waits for several of these reads before it stops trusting an old certificate. */
 const READ_EVERY_MS = 10_000;
 const RETRY_MS = 2000;
 
-/** Reads the identity again and again. If the Secret is missing or incomplete, the last identity stays in use. */
+/** Reads the identity repeatedly. If the Secret is missing or incomplete, the last identity stays in use. */
 export async function keep({ connect, clock, use, onFailure }: KeeperOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isRead = await readIdentity(connect())

@@ -1,8 +1,7 @@
 /**
- * Which replica ticks: the holder of a Lease.
- *
- * It saves requests, no more: any number of replicas may tick at the same time, as any number of isolates do. As in client-go, another's
- * Lease has expired when it has not changed for its duration by this replica's own clock.
+ * Which replica ticks: the holder of a Lease. The Lease only saves requests: any number of replicas may tick at the
+ * same time. As in client-go, another replica's Lease has expired if it has not changed for its duration by this
+ * replica's clock.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -15,7 +14,7 @@ const KEY = { namespace: NAMESPACE, name: NAME };
 
 export interface LeadershipOptions {
   readonly identity: string;
-  /** Its requests end in good time. */
+  /** Connects with a time limit. */
   readonly connect: () => Client;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => void;
@@ -44,7 +43,7 @@ export class Leadership {
     if (this.isLeader()) await this.#giveBack().catch(this.#options.onFailure);
   }
 
-  /** Takes or renews the Lease, if it is this replica's to take. */
+  /** Takes or renews the Lease, unless another replica holds it. */
   async look(): Promise<void> {
     const { identity, clock, connect } = this.#options;
     const now = clock.now();
@@ -58,7 +57,7 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // From before the request: no other replica can have counted for longer.
+    // Counted from before the request: no other replica counts from later.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

@@ -1,4 +1,4 @@
-/** The endpoints over TLS: Hono's app in Node, as the API server finds it behind a Service. */
+/** Serves the endpoints over TLS: Hono's app in Node, behind a Service. */
 import { createServer } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
@@ -11,24 +11,27 @@ export interface Pair {
   readonly keyPem: string;
 }
 
-/** The app, which may continue after its answer. */
+/** Answers with the app, which may continue its work after the answer. */
 export type AnswerRequest = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
 
 export interface Listener {
   readonly port: number;
-  /** New connections get this certificate; those that are open keep theirs. */
+  /** New connections get this certificate; open ones keep theirs. */
   present(pair: Pair): void;
-  /** Answers a request of this process as a connection's. */
+  /** Answers a request of this process as if it came over a connection. */
   ask(request: Request): Promise<Response>;
-  /** From now on each answer asks its client to connect anew. */
+  /** From now on each answer asks its client to reconnect. */
   turnAway(): void;
-  /** Resolves once all requests have been answered and their follow-up work has ended. Requests that are still arriving get `ARRIVAL`'s time. */
+  /**
+   * Resolves when all requests are answered and their follow-up work has ended. Requests that are still arriving get
+   * `ARRIVAL`'s time.
+   */
   close(clock: Clock): Promise<void>;
 }
 
 /**
- * kube-apiserver keeps an idle connection for 90 s and does not repeat a review. If the server closed it first, a review
- * that is being sent would be answered by the webhook's failurePolicy.
+ * kube-apiserver keeps an idle connection for 90 s and does not repeat a review. If the server closed it first, the
+ * webhook's failurePolicy would answer a review that is being sent.
  */
 const IDLE_MS = 120_000;
 
@@ -49,11 +52,11 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     const response = await ask(request);
     const isKnown = hasShownToken(request, response);
     if (isKnown) connections.trust(incoming.socket);
-    // Said with the answer, not when the review came in, or its connection would stay open.
+    // The header is decided with the answer, not at the review's arrival: its connection would otherwise stay open.
     if (isTurningAway || !isKnown) response.headers.set("connection", "close");
     return response;
   };
-  // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
+  // Hono's own Request and Response classes are faster, but would replace those of the whole process.
   const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
   const server = createServer({ ...contextOf(first), ...ARRIVAL, keepAliveTimeout: IDLE_MS });
   const connections = limitConnections(server, handle);
@@ -69,7 +72,8 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     async close(clock) {
       isTurningAway = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // A server that closes watches over no arrival any more: a client that never ends its request would hold it for ever.
+      // A closing server no longer limits the time of arrival: a client that never ends its request would keep it open
+      // for ever.
       const cancel = clock.setTimer(ARRIVAL.requestTimeout, () => server.closeAllConnections());
       await closed;
       cancel();
@@ -80,7 +84,7 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
 
 type Arrived = HttpBindings | Http2Bindings;
 
-/** No endpoint below /clusters/ answers without one. */
+/** Returns whether the caller showed a token: no endpoint below /clusters/ answers without a token. */
 function hasShownToken({ url }: Request, { ok }: Response): boolean {
   return ok && new URL(url).pathname.startsWith("/clusters/");
 }

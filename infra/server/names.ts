@@ -4,7 +4,7 @@ import { LIFEBOAT_NAMESPACE } from "../../shared/kube/names.ts";
 export const NAMESPACE = LIFEBOAT_NAMESPACE;
 /** The name of the Deployment, the Service, the Secret and the Lease. */
 export const NAME = "lifeboat-server";
-/** As the API server calls the Service, and expects in its certificate. */
+/** The API server's name of the Service, which the certificate must have. */
 export const HOST = `${NAME}.${NAMESPACE}.svc`;
 /** The environment variable that names the cluster in the paths of the endpoints. */
 export const CLUSTER_VARIABLE = "LIFEBOAT_CLUSTER";

@@ -1,4 +1,4 @@
-/** The server's Secret: the certificate that it shows, and the tokens that open its endpoints. `lifeboat install` or a person writes it. */
+/** The server's Secret: its certificate and the tokens of its endpoints. `lifeboat install` or a person writes it. */
 import { kind, Meta, TextsOrNone } from "../../shared/kube/schemas/fields.ts";
 import { EndpointToken } from "../../shared/settings/clusters.ts";
 import { isPair } from "./certificate.ts";
@@ -32,14 +32,14 @@ export const ServerSecret = kind(
 
 export interface Identity {
   readonly pair: Pair;
-  /** Each is accepted; the webhooks have the first. */
+  /** Each is accepted; the webhooks use the first. */
   readonly webhookToken: Tokens;
   readonly operatorToken: Tokens;
 }
 
 export type Tokens = readonly [string, ...string[]];
 
-/** Returns the usable parts. A certificate for another name, or with another's key, is none. */
+/** Returns the usable parts. A certificate for another name or with another key is not usable. */
 export function partsOf({ data }: ServerSecret): Partial<Identity> {
   const { "tls.crt": certPem = "", "tls.key": keyPem = "" } = data;
   const [webhookToken, operatorToken] = [tokensIn(data.webhookToken), tokensIn(data.operatorToken)];
@@ -50,7 +50,7 @@ export function partsOf({ data }: ServerSecret): Partial<Identity> {
   };
 }
 
-/** Reads one token, or several with commas between them while one replaces another. A short one is none. */
+/** Reads one token, or several with commas between them during a rotation. A short one is not usable. */
 export function tokensIn(text = ""): Tokens | undefined {
   const tokens = text.split(",").flatMap((token) => token.trim() || []);
   const [first, ...others] = tokens.every((token) => EndpointToken.safeParse(token).success) ? tokens : [];

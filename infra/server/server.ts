@@ -26,22 +26,22 @@ export interface ServerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly log: Log;
-  /** It cannot listen: another process may succeed. */
+  /** Called if it cannot listen: another process may succeed. */
   readonly onFatal: (error: unknown) => void;
 }
 
 export interface Server {
   /** The port of the probes. */
   readonly port: number;
-  /** Resolves once every review that has come in is answered. */
+  /** Resolves when every received review is answered. */
   stop(): Promise<void>;
 }
 
 const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
-/** A descheduling cycle ends by itself, and reports its own failures. */
+/** A descheduling cycle ends by itself and reports its own failures. */
 const leave = (): void => undefined;
-/** So long, no longer ready, it still takes reviews: until every node has heard that it is going. */
+/** How long it still accepts reviews after it is no longer ready: until every node knows. */
 const LEAVING_MS = 5_000;
 
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -58,9 +58,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log: ({ level = "info", message = "", ...details }) => log(levelOf(level), String(message), details),
   };
   const state = newIsolateState();
-  // The relay is in this process: a delivery over a connection is a stranger's.
+  // The relay is in this process: only a stranger delivers over a connection.
   const app = createApp(platform, state, { takesEvents: false });
-  // Until the Secret has been read, no token is known.
+  // No token is known before the Secret has been read.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [randomUUID()], operatorToken: [randomUUID()] };
   /** PEM. */
   let served = "";
@@ -108,7 +108,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 
   const leadership = new Leadership({ identity, connect, clock, onFailure: failed("holding the Lease") });
-  /** The relay's and this process's own; on the Lease's holder the cluster's, too. */
+  /** Returns the relay's and this process's metrics; on the Lease's holder the cluster's, too. */
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
     const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
@@ -121,13 +121,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const stopping = new AbortController();
   const { signal } = stopping;
-  /** At full minutes, as the Worker's cron trigger does; one that passes during a tick is left out. */
+  /** Ticks at full minutes, as the Worker's cron trigger does. A minute that passes during a tick is skipped. */
   const keepTicking = async () => {
     while (!signal.aborted) {
       const now = clock.now().getTime();
       const due = (Math.floor(now / MINUTE_MS) + 1) * MINUTE_MS;
       await pause(clock, due - now, signal);
-      // Without its tokens it would find every webhook wrong.
+      // Without its tokens it would find every webhook misconfigured.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
       const stays = () => !signal.aborted && leadership.isLeader();
       await runTick(due, { env: env(), platform, state, stays, leave }).catch(failed("the scheduled tick"));

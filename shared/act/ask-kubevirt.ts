@@ -1,4 +1,4 @@
-/** Marks, and marks that are taken back: KubeVirt alone changes the status of a VMI, so Lifeboat asks KubeVirt. */
+/** Marks a VMI, and cancels a mark. Only KubeVirt may change the status of a VMI, so Lifeboat asks KubeVirt. */
 import type { ActionOf } from "../kube/action.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -11,7 +11,7 @@ import type { ActResult } from "./perform.ts";
 
 const VMIS = "virtualmachineinstances";
 
-/** No pod has this UID: an eviction on this condition is reviewed, and then fails. */
+/** No pod has this UID: an eviction with this precondition is reviewed and then fails. */
 const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
 /** Asks for an eviction that cannot happen: KubeVirt's webhook reviews it and marks the VMI, whose status no other account may change. */
@@ -22,7 +22,8 @@ export async function mark({ vmi, launcher, forDescheduler }: ActionOf<"Mark">, 
   // KubeVirt's webhook fails to add the first annotation of a VMI.
   const annotations = forDescheduler && hasAnnotations ? { [REQUESTED_BY_ANNOTATION]: DESCHEDULER } : {};
   const asked = requestEviction({ namespace, name, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
-  // 429: the webhook's words. 409: it does not refuse. 500: it cannot be asked, or two budgets select the pod.
+  // 429: the webhook's answer. 409: the webhook does not refuse. 500: the webhook does not answer, or two budgets
+  // select the pod.
   return meaningOf<ActResult>(await asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
 }
 
@@ -31,7 +32,7 @@ async function findLauncher({ namespace, uid, nodeName }: VmiFacts, cluster: Cli
   return pods.find((pod) => pod.nodeName === nodeName && !isFinal(pod))?.name;
 }
 
-/** Takes label and annotation off, and has KubeVirt take the mark back, unless another mark has replaced it. */
+/** Removes label and annotation, and has KubeVirt remove the mark, unless another mark has replaced it. */
 export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
   const body = manifests.unlabel(vmi);
   if (body.length > 0) {
@@ -46,17 +47,20 @@ export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Prom
   return evacuationNodeName === undefined ? "Done" : await cancel(vmi, evacuationNodeName, cluster);
 }
 
-/** By a request of our own (VERSIONS.evacuateCancel): `virtctl evacuate-cancel` fails in some versions. */
+/**
+ * Sends its own request to virt-api, because `virtctl evacuate-cancel` fails in some versions
+ * (VERSIONS.evacuateCancel).
+ */
 async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client): Promise<ActResult> {
   const answer = await cluster.update(vmi, "evacuate/cancel", { evacuationNodeName }, { expect: [400, 401, 500] });
   const { code, request } = answer;
-  // 400: its node carries the drain taint, for which KubeVirt moves it without a mark.
+  // 400: the VMI's node has the drain taint, for which KubeVirt moves the VM without a mark.
   if (code < 300 || code === 400) return "Done";
   const now = await cluster.get(VMIS, vmi);
   if (now === undefined) return "Done";
   if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
   // KubeVirt does not remove a mark that names a deleted node.
   if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
-  // To virt-api the token is valid: the API server has accepted it.
+  // The token is valid, because the API server has accepted it: virt-api's 401 means a missing permission.
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
 }

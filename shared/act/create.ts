@@ -1,4 +1,4 @@
-/** Creating an Evacuation, or joining the one that has its name: names decide races. */
+/** Creates an Evacuation, or joins the one that already has its name: the name decides races. */
 import type { NewEvacuation } from "../kube/action.ts";
 import { type Client, meaningOf } from "../kube/client.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -8,8 +8,8 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation, or joins an existing one, and returns it. If the existing one only followed a mark, it now names who asked. Conflict: it
- * has ended. Reconcile again, which tries the next name.
+ * Creates an Evacuation, or joins an existing one, and returns it. If the existing one only followed a mark, it now
+ * names its requester. Conflict: it has ended; the next reconcile tries the next name.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,
@@ -24,17 +24,18 @@ export async function createEvacuation(
   return isJoined ? await withUser(found, evacuation, cluster) : "Conflict";
 }
 
-/** It gets the user, as the first one where it names none. */
+/** Writes the requester into an Evacuation that names none. */
 async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts> {
   if (hasNoRequester(evacuation)) return found;
   if (!hasNoRequester(found)) return await withAnother(found, evacuation.spec.requestedBy, cluster);
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
-  // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
+  // 409, 404: another party changed or deleted it. 422: another request was faster, or the definition is of an older
+  // version.
   return renamed.code < 300 ? renamed.facts() : found;
 }
 
-/** Names who asks for one that is under way. It continues if that fails. */
+/** Adds a requester to an evacuation in progress. A failure does not stop the evacuation. */
 export async function withAnother(found: EvacuationFacts, name: string, cluster: Client): Promise<EvacuationFacts> {
   const [action] = addRequester(found, name);
   if (action === undefined) return found;
@@ -42,7 +43,7 @@ export async function withAnother(found: EvacuationFacts, name: string, cluster:
   return named.code < 300 ? named.facts() : found;
 }
 
-/** A tenant can give the name of this VM's next Evacuation to one of another VM, and keep it: then this one gets a name of its own. */
+/** Creates the Evacuation with a random name part, if a tenant has given its name to an Evacuation of another VM. */
 async function createBeside(evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts | "Conflict"> {
   const name = derivedName("", evacuation.name, hash8(crypto.randomUUID()));
   const answer = await cluster.create("evacuations", manifests.evacuation({ ...evacuation, name }));

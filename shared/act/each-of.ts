@@ -1,9 +1,9 @@
-/** Work on many items, a few at a time. */
+/** Works on many items, a few at a time. */
 
 /** The platform allows six connections. Some stay free for reviews. */
 const AT_A_TIME = 4;
 
-/** Runs the work on every item, a few at a time, as long as `isTime`; all must be safe to lose. */
+/** Runs the work on every item, a few at a time, while `isTime` returns true. The work must be safe to lose. */
 export async function eachOf<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
@@ -22,10 +22,10 @@ export async function eachOf<T, R>(
   return { results, left };
 }
 
-/** The golden ratio: starts that are so far apart are spread evenly, however many items there are. */
+/** The golden ratio spreads the starting items evenly, for any number of items. */
 const STEP = (Math.sqrt(5) - 1) / 2;
 
-/** Starts at another item every minute: those that used up the time of one tick are not the first of the next. */
+/** Starts with another item every minute, so that slow items at the start of one tick are not first in the next. */
 export function rotated<T>(items: readonly T[], now: Date): readonly T[] {
   const turns = Math.floor(now.getTime() / 60_000) * STEP;
   const first = Math.floor((turns % 1) * items.length);

@@ -20,19 +20,21 @@ export type Evacuating =
   | { readonly result: "NotRunning" }
   | { readonly result: "TryAgain" };
 
-/** One that a drain or another person has started is joined. */
+/** Starts an evacuation of the VM, or joins one that a drain or another person started. */
 export async function evacuateVm(key: NamespacedName, asking: Requester): Promise<Evacuating> {
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
-  // One that has been cancelled ends with the next reconcile, and would take the new one with it.
+  // A cancelled evacuation ends with the next reconcile, and its cleanup would cancel the new one.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined)
     return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
   return await start(vmi, evacuations, asking);
 }
 
-/** `NothingFailed`: nothing of it backs off or was given up. */
+/**
+ * Ends the back-off of the VM's evacuation, or starts a new one if it was given up. `NothingFailed`: neither applies.
+ */
 export async function retryVm(
   key: NamespacedName,
   asking: Requester,
@@ -60,17 +62,17 @@ async function start(
 export type Cancelling =
   | { readonly result: "Withdrawn"; readonly evacuations: readonly EvacuationFacts[] }
   | { readonly result: "NotEvacuating" }
-  /** The drain taint of the VMI's node would begin it again at once. */
+  /** The drain taint of the VMI's node would start the evacuation again at once. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
-/** Withdraws every evacuation of the VMI. One that only a mark shows becomes an Evacuation first. */
+/** Withdraws every evacuation of the VMI. A mark without an Evacuation gets an Evacuation first. */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
   const { vmi, evacuations } = await observeNamed(key, observer.cluster);
   const active = evacuations.filter(isActive);
   if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
   const node = await taintedNodeOf(vmi, observer);
   if (node !== undefined) return { result: "DrainTaint", node };
-  // The person who cancels may be any user, and who has the VM evicted is not known.
+  // Any user may cancel, and nobody knows who asked for the eviction: the Evacuation names no requester.
   const started = active.length > 0 ? undefined : await start(vmi, evacuations, { ...observer, requestedBy: "" });
   const withdrawn = started?.result === "Started" ? [started.evacuation] : active;
   for (const evacuation of withdrawn) await withdrawEvacuation(evacuation, observer.cluster);
@@ -82,13 +84,13 @@ async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Obse
   return node !== undefined && carriesDrainTaint(node, settings) ? node.name : undefined;
 }
 
-/** Asks for an `Evacuation` to be cancelled. Conflict: it is gone. */
+/** Asks for an `Evacuation` to be cancelled. Conflict: it was deleted. */
 export async function withdrawEvacuation(evacuation: EvacuationFacts, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
   return meaningOf(answer, { 404: "Conflict" } as const);
 }
 
-/** Ends its back-off. Conflict: it is gone, or does not back off any more (422, by the definition). */
+/** Ends the back-off of an `Evacuation`. Conflict: it was deleted, or backs off no more (422, by the definition). */
 export async function retry(evacuation: EvacuationFacts, now: Date, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { retryAt: now.toISOString() } });
   return meaningOf(answer, { 404: "Conflict", 422: "Conflict" } as const);

@@ -1,4 +1,4 @@
-/** Objects that `act` creates, and its changes of existing objects, on condition that they are as observed. */
+/** Objects that `act` creates, and patches of existing objects. A patch tests that the object is as observed. */
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
@@ -9,7 +9,7 @@ import { hash8 } from "../kube/objects.ts";
 
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-/** KubeVirt writes migrations all the time: only the UID has to be as observed. */
+/** KubeVirt writes to migrations all the time: the patch tests only the UID. */
 export function annotateMigration(action: ActionOf<"SkipBackoff" | "AnnotateMigration">) {
   const { uid } = action.migration;
   const annotations =
@@ -23,7 +23,7 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/** Without `spec.priority` and KubeVirt's evacuation annotation, which are virt-controller's. */
+/** A migration without `spec.priority` and KubeVirt's evacuation annotation, which only virt-controller may set. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
@@ -48,7 +48,10 @@ export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
   return requestedBy.slice(0, EVACUATION_BOUNDS["spec.requestedBy"]);
 }
 
-/** Owned by the VMI, not as controller: KubeVirt deletes every budget whose controller is a VMI (VERSIONS.noBudgets). */
+/**
+ * A budget that the VMI owns, but not as its controller: KubeVirt deletes every budget whose controller is a VMI
+ * (VERSIONS.noBudgets).
+ */
 export function budget(vmi: VmiFacts) {
   return {
     apiVersion: "policy/v1",
@@ -73,12 +76,12 @@ const API_VERSION = {
   NodeEvacuation: "lifeboat.dev/v1alpha1",
   RollingMaintenance: "lifeboat.dev/v1alpha1",
 } as const;
-/** The namespace of Events about a cluster-scoped object, as the API server demands it. */
+/** The namespace of Events about a cluster-scoped object, as the API server requires. */
 const NAMESPACE_OF_NONE = "default";
-/** Longest object name, less the dot and hash that make an Event's name its own. */
+/** The longest object name, minus the dot and the hash that make an Event's name unique. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-/** The name depends on what is said and on what occasion: saying it twice makes one Event. */
+/** The name depends on the message and the occasion: sending the same Event twice creates one. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
   const time = `${now.toISOString().slice(0, 19)}Z`;
   const { kind, namespace, name, uid } = about;
@@ -112,12 +115,12 @@ export function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** `null` tests that the key is missing: the API server's patch library takes it so. */
+/** `null` tests that the key is missing, in the API server's patch library. */
 export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/** A map that does not exist is made under a test of the resourceVersion: else it would wipe what a racing writer put there. */
+/** Creates a missing map under a test of the resourceVersion, so that it deletes no other writer's map. */
 export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
@@ -132,7 +135,7 @@ export function addTo(
 
 const MANAGED_BY = pointer("metadata", "labels", names.MANAGED_BY_LABEL);
 
-/** In one request: a VM must not be without a budget in between. */
+/** One request repairs the budget: the VM must not be without a budget in between. */
 export function repair({ budget: { uid }, vmi }: ActionOf<"RepairBudget">): readonly Operation[] {
   const { metadata, spec } = budget(vmi);
   return [
@@ -146,7 +149,7 @@ export function repair({ budget: { uid }, vmi }: ActionOf<"RepairBudget">): read
 const LABEL = pointer("metadata", "labels", names.EVACUATION_LABEL);
 const SOURCE = pointer("metadata", "annotations", names.EVICTION_SOURCE_ANNOTATION);
 
-/** The VMI is still the one that was observed, on the same node. */
+/** Tests that the VMI is the observed one and is on the same node. */
 function unmoved({ uid, nodeName }: VmiFacts): Operation[] {
   return [test("/metadata/uid", uid), test("/status/nodeName", nodeName)];
 }
@@ -156,7 +159,7 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Takes label and annotation off, if there are any: with that, KubeVirt would let the migration of the next drain wait for others. */
+/** Removes label and annotation. With the label, KubeVirt would delay the migration of the next drain. */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];
@@ -185,7 +188,7 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Only what is added or taken away has to be as observed: KubeVirt writes others all the time. */
+/** Tests only the annotations that it adds or removes: KubeVirt writes others all the time. */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];
@@ -197,7 +200,7 @@ export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonl
   ];
 }
 
-/** Fields that a status may leave out: a merge patch removes them by null. */
+/** Optional fields of a status: a merge patch removes them by null. */
 const OPTIONAL_FIELDS = [
   "migration",
   "lastFailedMigration",
@@ -226,7 +229,7 @@ export function nodeStatus({ resourceVersion }: NodeEvacuationFacts, status: Nod
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
 }
 
-/** Owned by its RollingMaintenance: with it, the NodeEvacuations of its nodes are deleted. */
+/** A NodeEvacuation that its RollingMaintenance owns, so that both are deleted together. */
 export function nodeEvacuation({ rm, node, name, notAfter }: ActionOf<"CreateNodeEvacuation">) {
   const { returnVMs, ...how } = rm.spec.template;
   const apiVersion = "lifeboat.dev/v1alpha1";

@@ -1,4 +1,7 @@
-/** Performs what a NodeEvacuation takes: the cordon, evictions of pods, restarts and stops of VMs, and what follows afterwards. */
+/**
+ * Performs the actions of a NodeEvacuation: cordon, evictions of pods, restarts and stops of VMs, and the cleanup
+ * afterwards.
+ */
 import * as z from "zod/mini";
 import { type Action, type ActionOf, type NodeAction, NODE_VERBS } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
@@ -74,7 +77,7 @@ export async function actOnNode(action: NodeAction, cluster: Client): Promise<Re
   }
 }
 
-/** Cordons a schedulable node, or takes over a cordon that Lifeboat made for a NodeEvacuation that has ended. */
+/** Cordons a schedulable node, or takes over the cordon of an ended NodeEvacuation. */
 async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const { unschedulable } = found?.spec ?? {};
@@ -89,7 +92,10 @@ async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): 
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }
 
-/** Takes back a cordon of its own; or only its name, where the cordon stays or another party has taken it back. */
+/**
+ * Removes Lifeboat's cordon. If the cordon stays, or another party removed it, removes only the name of the
+ * NodeEvacuation.
+ */
 async function uncordon({ node, by, stays }: ActionOf<"Uncordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   if (found?.metadata.annotations?.[CORDONED_BY_ANNOTATION] !== by) return "Done";
@@ -119,7 +125,10 @@ async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): P
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }
 
-/** `Done`: it was asked for. `Refused`: by a webhook, a policy or a budget, or two budgets select the pod. */
+/**
+ * Evicts a pod. `Done`: the API server accepted the eviction. `Refused`: a webhook, a policy or a budget refused, or
+ * two budgets select the pod.
+ */
 async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise<Result> {
   const answer = await requestEviction(pod, {}, cluster);
   // Kubernetes' own authorizer names the user; an admission controller names itself.
@@ -128,10 +137,10 @@ async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise
   return meaningOf<Result>(answer, isAdmissions ? { ...meanings, 403: "Refused" } : meanings);
 }
 
-/** Refused by KubeVirt: the VM is not as it has to be, or changes already. */
+/** KubeVirt refuses: the VM is in another state than expected, or is changing already. */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
-/** The rule reads everything again: KubeVirt's request has no precondition. */
+/** Restarts or stops a VM. The rule reads everything again first, because KubeVirt's request has no precondition. */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
   const { answer: mayStill } = await decide((facts) => mayStillBeAsked(e, vmi, facts), liveReads(cluster));
   if (!mayStill) return "Conflict";
@@ -155,7 +164,7 @@ async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client):
   }
 }
 
-/** virt-api answers every failed patch with 500, as when a webhook of another product is away. */
+/** virt-api answers every failed patch with 500, for example if a webhook of another product does not answer. */
 const STARTED = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused" } as const;
 
 async function change(
@@ -169,10 +178,10 @@ async function change(
   return meaningOf<Result>(answer, meanings);
 }
 
-/** On some clouds it differs from the node's name. */
+/** On some clouds the value differs from the node's name. */
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** Back to the node that it has left, by a migration of which only the target pod has to be there. */
+/** Moves a VM back to the node that it left. Only the target pod of the migration has to be on that node. */
 async function returnVm({ vmi, node, nodeEvacuation }: ActionOf<"ReturnVm">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(`${nodeEvacuation.uid}/${vmi.uid}`)}-back`);

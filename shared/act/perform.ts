@@ -1,4 +1,7 @@
-/** Performs actions in their order, for an answer and for a reconcile alike: the requests that each takes, and what each answer means. */
+/**
+ * Performs actions in their order, for an answer and for a reconcile: the requests of each action, and the meaning of
+ * each response.
+ */
 import * as z from "zod/mini";
 import { type Action, type ActionOf, isOptional } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Observed, type Said } from "../kube/client.ts";
@@ -12,20 +15,23 @@ import { actOnNode, isOnNode } from "./nodes.ts";
 import * as manifests from "./manifests.ts";
 import { requesterPatch } from "../evacuation/requesters.ts";
 
-/** `Done`, also by another function; `Conflict`: reconcile again; `Refused`: an admission webhook says no, and will again. All else throws. */
+/**
+ * `Done`, also if another isolate did it. `Conflict`: reconcile again. `Refused`: an admission webhook refuses, and
+ * will again. Any other failure throws.
+ */
 export type ActResult = "Done" | "Conflict" | "Refused";
 
 export interface Performing {
   readonly cluster: Client;
   readonly now: () => Date;
-  /** Called with each failure, also of one that does not keep the rest from being done. */
+  /** Called with each failure, also with one that does not stop the remaining actions. */
   readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
-  /** Connections with less time, for what a mark does not depend on. Absent: `cluster`. */
+  /** Connects with a shorter time limit, for actions that a mark does not depend on. Absent: `cluster`. */
   readonly besides?: () => Client;
 }
 
 export interface Performed {
-  /** `Refused` also by a quota, a policy or a missing permission. `Failed`: only this time. */
+  /** `Refused`: also by a quota, a policy or a missing permission. `Failed`: only this time. */
   readonly outcome: ActResult | "Failed";
   readonly failure?: ClusterError | undefined;
   readonly created?: EvacuationFacts;
@@ -33,9 +39,9 @@ export interface Performed {
 }
 
 /**
- * Performs actions up to the first one that fails and is not optional. An Evacuation is created before everything but budgets: a reconcile that
- * finds only a mark would start one of another cause, without a deadline. If an optional action failed temporarily, the outcome says so after the
- * rest.
+ * Performs actions up to the first failure of one that is not optional. An Evacuation is created before everything but
+ * budgets: a reconcile that finds only a mark would create an Evacuation of another cause, without a deadline. If an
+ * optional action failed temporarily, the outcome says so after the rest.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -50,14 +56,14 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // Only the end of an Evacuation takes a label off.
+  // Only the end of an Evacuation removes the label.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
   return { ...created, ...(isLeft && rest), done };
 }
 
-/** `words`: why the API server has refused a migration. */
+/** `words`: the API server's reason for refusing a migration. */
 type Ended = Omit<Performed, "done"> & { readonly words?: string };
 
 async function performInOrder(actions: readonly Action[], deps: Performing, done: Action["verb"][]): Promise<Ended> {
@@ -79,7 +85,7 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // KubeVirt's own words are an answer, and what follows from a refused migration another reconcile finds.
+  // A refusal with KubeVirt's message is an answer, not a failure. Another reconcile reacts to it.
   return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 
@@ -108,9 +114,9 @@ const VMIS = "virtualmachineinstances";
 const MIGRATIONS = "virtualmachineinstancemigrations";
 const BUDGETS = "poddisruptionbudgets";
 
-/** 404: the object is gone; 409: stale; 422: a test in the patch failed. */
+/** 404: the object was deleted. 409: the observed version is outdated. 422: a test of the patch failed. */
 const CHANGED: Readonly<Record<number, ActResult>> = { 404: "Conflict", 409: "Conflict", 422: "Conflict" };
-/** A deterministic name that is taken was taken by the same action. */
+/** A deterministic name that exists was created by the same action. */
 const CREATED = { 404: "Conflict", 409: "Done" } as const;
 const REMOVED = { 404: "Done", 409: "Conflict" } as const;
 
@@ -150,7 +156,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "AnnotateMigration":
       return await patched(MIGRATIONS, action.migration, manifests.annotateMigration(action));
     case "DeleteMigration":
-      // One that has started since it was seen waiting is not to be aborted.
+      // A migration that started after it was seen waiting must not be aborted.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
     case "CreateBudget":
       return await createBudget(action, cluster);
@@ -165,7 +171,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "WriteConditions":
       return await patched("lifeboatconfigurations", named(CONFIGURATION), manifests.conditions(action), "status");
     case "Event":
-      // One that exists has been sent before.
+      // An existing Event was sent before.
       return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
   }
 }
@@ -177,10 +183,13 @@ async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster:
   return await resultOf(cluster.create(BUDGETS, budget), CREATED);
 }
 
-/** KubeVirt's create admitter on a VMI that already migrates: another migration was first, which is no refusal. */
+/**
+ * The answer of KubeVirt's admission webhook for a VMI that already migrates. Another migration was first, so this is
+ * no refusal.
+ */
 const IN_FLIGHT = "in-flight migration detected";
 
-/** By the API server's authorization, which is a permission that is missing; a policy's or a webhook's 403 has other words. */
+/** The API server's message for a missing permission. The 403 of a policy or a webhook has another message. */
 const UNAUTHORIZED = "cannot create resource";
 
 async function createMigration(
@@ -197,7 +206,7 @@ async function createMigration(
 
 const MOST_WORDS = 400;
 
-/** The status and the Event of a refusal name its reason. */
+/** Adds the reason of a refusal to the status and the Event. */
 function saying(words: string | undefined) {
   const added = words === undefined ? "" : `: ${words.slice(0, MOST_WORDS)}`;
   return (action: Action): Action => {

@@ -1,6 +1,6 @@
 /**
- * Annotations of launcher pods for the descheduler, so that it asks once and then waits for the move. Upstream: KubeVirt's VMI controller as of
- * 1.7.
+ * Annotates launcher pods for the descheduler, so that it requests an eviction once and then waits for the move.
+ * Upstream: KubeVirt's VMI controller as of 1.7.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
@@ -11,7 +11,7 @@ import { EVICTION_IN_PROGRESS_ANNOTATION, REQUEST_EVICT_ONLY_ANNOTATION } from "
 import type { Moment } from "../settings/time.ts";
 import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";
 
-/** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
+/** `Guest`: the guest runs in the pod. `Other`: the guest may move to the pod, or has just left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
 export type PodRole = (typeof POD_ROLES)[number];
 export type MarkState = "Marked" | "Stale" | "Unmarked";
@@ -29,22 +29,25 @@ export const EVICTION_IN_PROGRESS = {
   Other:       { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Completed:   { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Terminating: { Marked: "leave",  Stale: "leave",  Unmarked: "leave"  },
-  // Stale: KubeVirt keeps it on this pod while there is any mark.
+  // An outdated annotation stays while the VMI has any mark, because KubeVirt keeps it.
 } as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "leave">>;
 
 export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Launcher pods of these VMIs, in any phase. They are read only if some are to be annotated. */
+  /** Launcher pods of these VMIs, in any phase. They are read only if a pod may need an annotation. */
   readonly launchers: readonly LauncherFacts[];
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-/** Once the gate is on, every pod of a cluster is due: evacuations must not wait for all of them. */
+/**
+ * When the gate is switched on, every pod of a cluster needs a patch. The limit keeps evacuations from waiting for all
+ * of them.
+ */
 export const MOST_PATCHES = 1000;
 
 export function planAnnotations(w: AnnotationWorld): Plan {
   if (!w.settings.featureGates.includes("DeschedulerSupport")) return { chains: [] };
-  // A VMI that is being deleted takes its pods with it.
+  // Deleting a VMI deletes its pods.
   const pairs = withLaunchers(w.vmis, w.launchers).filter(({ vmi }) => !vmi.deleting);
   const actions = pairs.flatMap(({ vmi, pod }) => decide(pod, vmi, w));
   const urgentFirst = [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
@@ -65,7 +68,10 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
   return due.length > 0 || remove.length > 0 ? [{ verb: "AnnotatePod", pod, add, remove }] : [];
 }
 
-/** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; absent if unknown, which counts as long ago. */
+/**
+ * `since`: when KubeVirt's time to annotate the pod started, in milliseconds since the epoch. Absent: unknown, which
+ * counts as long ago.
+ */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);
   const only = { key: REQUEST_EVICT_ONLY_ANNOTATION, value: "", since: pod.createdAt };
@@ -75,7 +81,10 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: Annotation
   return [...wanted, { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since }];
 }
 
-/** KubeVirt has `adoptSeconds` first; a later reconcile adds what is missing. A time far in the future does not count. */
+/**
+ * Returns whether KubeVirt still has time (`adoptSeconds`) to annotate the pod. A later reconcile adds what is missing.
+ * A time far in the future does not count.
+ */
 function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
   if (since === undefined) return false;
   return Math.abs(now.getTime() - since) < settings.evacuation.adoptSeconds * 1000;
@@ -97,7 +106,10 @@ function markStateOf(vmi: VmiFacts): MarkState {
   return isMarked(vmi) ? "Marked" : "Stale";
 }
 
-/** By UID and namespace: a tenant may label a pod as another's, but only in a namespace of their own. */
+/**
+ * Pairs pods and VMIs by UID and namespace: a tenant can label a pod as another tenant's, but only in their own
+ * namespace.
+ */
 function withLaunchers(vmis: readonly VmiFacts[], launchers: readonly LauncherFacts[]) {
   const byVmi = Map.groupBy(launchers, ({ namespace, vmiUID }) => keyOf({ namespace, name: vmiUID }));
   return vmis.flatMap((vmi) =>

@@ -1,4 +1,4 @@
-/** Annotations for a descheduler, as a feature. */
+/** The feature that annotates launcher pods for a descheduler. */
 import { type Feature, grant } from "../settings/feature.ts";
 import { planAnnotations } from "./descheduler-annotations.ts";
 

@@ -1,4 +1,6 @@
-/** Disruption budgets: which VMI has one. Upstream: KubeVirt's disruption budget controller before VERSIONS.noBudgets. */
+/**
+ * Disruption budgets: which VMIs have one. Upstream: KubeVirt's disruption budget controller before VERSIONS.noBudgets.
+ */
 import type { Action, Plan } from "../kube/action.ts";
 import type { Facts } from "../facts/facts.ts";
 import { unlessForbidden } from "../facts/questions.ts";
@@ -18,17 +20,20 @@ export const BUDGET = {
   External:              "always",
 } as const satisfies Record<EvictionStrategy, "never" | "always" | "whileMigratable">;
 
-/** A VM that migrates has two ready pods, neither of which may be evicted. A VMI has no `scale`, which percentages need. */
+/**
+ * A migrating VM has two ready pods, and neither may be evicted. A percentage would need a `scale` subresource, which
+ * VMIs lack.
+ */
 export const MIN_AVAILABLE = 2;
 
 export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Migrations of the VMIs under evacuation, if they were read: a full scan reads none. */
+  /** Migrations of the VMIs under evacuation, if they were read. A full scan does not read them. */
   readonly migrations: readonly MigrationFacts[];
-  /** Budgets of these VMIs. If `complete`, every budget that Lifeboat has made. */
+  /** Budgets of these VMIs. If `complete`, every budget that Lifeboat created. */
   readonly budgets: readonly BudgetFacts[];
-  /** Whether `vmis` are all there are: only then is a budget without its VMI seen to be surplus. */
+  /** Whether `vmis` has every VMI. Only then is a budget without a VMI known to be surplus. */
   readonly complete: boolean;
 }
 
@@ -47,12 +52,18 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
   }
 }
 
-/** Returns whether the VM needs a budget: not while it moves. It moved before the first request was refused. */
+/**
+ * Returns whether a budget may be created: not while the VM moves, because it then moved before the first request was
+ * refused.
+ */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
 
-/** A VM with an unknown strategy is protected: its owner meant something by it. */
+/**
+ * Returns whether the VM needs a budget. A VM with an unknown strategy is protected, because its owner asked for some
+ * protection.
+ */
 export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Settings): boolean {
   if (vmi.deleting || isFinal(vmi)) return false;
   const resolved = resolveStrategy(vmi, settings);
@@ -60,20 +71,26 @@ export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Setti
   return needs === "always" || (needs === "whileMigratable" && (vmi.liveMigratable.migratable || isMigrating));
 }
 
-/** Before a VM is refused, marked or migrated: the next review may never reach Lifeboat, and then only the budget refuses. */
+/**
+ * Creates the budget before a VM is refused, marked or migrated. The next review may not reach Lifeboat, and then only
+ * the budget refuses.
+ */
 export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vmi.isMigrating) {
   return areBudgetsWanted(settings) && needsBudget(vmi, isMigrating, settings)
     ? [{ verb: "CreateBudget", vmi } as const]
     : [];
 }
 
-/** A missing permission must not keep the VM from being evacuated: then there seems to be none. */
+/**
+ * Returns the VM's budget. Without the permission to read it, returns undefined, because a missing permission must not
+ * stop an evacuation.
+ */
 export function ownBudget(vmi: VmiFacts, facts: Facts): BudgetFacts | undefined {
   const key = { namespace: vmi.namespace, name: budgetName(vmi) };
   return unlessForbidden(() => facts.get("poddisruptionbudgets", key), undefined);
 }
 
-/** The same, also if there is one of the wrong size, which must not stay so while two pods are ready. */
+/** Creates the budget, or repairs one of the wrong size, which would allow an eviction while two pods are ready. */
 export function ensureRightBudget(vmi: VmiFacts, { facts, settings }: Deciding): readonly Action[] {
   if (!areBudgetsWanted(settings)) return [];
   const found = ownBudget(vmi, facts);
@@ -92,14 +109,14 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Garbage collection deletes a budget that names its owner, which may be a VMI that started after these reads.
+  // Garbage collection deletes a budget that names its owner. The owner may be a VMI that started after these reads.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);
   return { chains: [...perVmi, ...deletions].filter((chain) => chain.length > 0) };
 }
 
-/** Lifeboat's own Deployment may have one too. */
+/** Returns whether the budget is for a VMI. Lifeboat's own Deployment may have a budget, too. */
 function isOfVmi({ owners, selector }: BudgetFacts): boolean {
   return owners.some(isVmi) || Object.hasOwn(selector?.matchLabels ?? {}, CREATED_BY_LABEL);
 }
@@ -113,13 +130,19 @@ function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, isNeeded: 
   return isNeeded ? repaired(found, vmi) : [{ verb: "DeleteBudget", budget: found }];
 }
 
-/** One that was changed by hand, or made by an earlier version. It is never deleted for that: the VM would have none meanwhile. */
+/**
+ * Repairs a budget that was changed by hand or created by an earlier version. Deleting it would leave the VM without a
+ * budget.
+ */
 function repaired(budget: BudgetFacts, vmi: VmiFacts): readonly Action[] {
   const isRight = budget.minAvailable === MIN_AVAILABLE && budget.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
   return isRight ? [] : [{ verb: "RepairBudget", budget, vmi }];
 }
 
-/** By key. An Evacuation that is Blocked has no migration, and must not keep a VM that may be shut down. */
+/**
+ * Returns the keys of VMIs that move. A Blocked Evacuation has no migration, and does not protect a VM that may be shut
+ * down.
+ */
 function movingVmis({ evacuations, migrations }: BudgetWorld): ReadonlySet<string> {
   const evacuating = evacuations.filter((e) => isActive(e) && e.status.phase !== "Blocked");
   return new Set([

@@ -1,9 +1,15 @@
-/** Finds budgets of others that refuse an eviction, a restart or a stop of a guest. Upstream: pkg/registry/core/pod/storage/eviction.go. */
+/**
+ * Finds other parties' budgets that refuse an eviction, a restart or a stop of a guest. Upstream:
+ * pkg/registry/core/pod/storage/eviction.go.
+ */
 import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
 import { isFinal, matches } from "../kube/objects.ts";
 import { isVmi } from "./budget.ts";
 
-/** Returns whether the budget is Lifeboat's. Lifeboat deletes its budget of a VM that it allows to go: a leftover does not count. */
+/**
+ * Returns whether the budget is Lifeboat's. Lifeboat deletes its budget of a VM that it allows to stop, so that a
+ * leftover does not count.
+ */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
 }
@@ -14,18 +20,18 @@ function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly Bu
   return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
 }
 
-/** The one of whose disruptions an eviction of the pod takes one. */
+/** Returns the budget that an eviction of the pod counts against. */
 export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): BudgetFacts | undefined {
   return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
 }
 
 export interface Refusal {
-  /** `BudgetOfController`: its controller may let the pod go by itself. */
+  /** `BudgetOfController`: the controller that made the budget may allow the eviction later. */
   readonly reason: "BudgetExhausted" | "BudgetOfController" | "SeveralBudgets";
   readonly message: string;
 }
 
-/** Undefined: no budget is in the way. */
+/** Returns the budget that refuses an eviction of the pod. Returns undefined if none refuses. */
 export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): Refusal | undefined {
   const [budget, ...others] = budgetsFor(pod, budgets);
   if (budget === undefined) return undefined;
@@ -51,7 +57,7 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
   };
 }
 
-/** Their pods have budgets of the pods' owners, or of people. */
+/** Pods of these kinds have budgets that their owners or people create. */
 const WORKLOADS: ReadonlySet<string> = new Set([
   "ReplicaSet",
   "ReplicationController",
@@ -65,26 +71,32 @@ function isOperators({ controller, kind }: OwnerReference): boolean {
   return controller && !WORKLOADS.has(kind);
 }
 
-/** The object whose controller makes the budget, as storage engines do: it owns the budget, or both the pod and the budget's name are its own. */
+/**
+ * Returns the object whose controller made the budget, as storage engines do. The object owns the budget; or it owns
+ * the pod, and the budget has its name.
+ */
 function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
   const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);
   return owner && `${owner.kind} ${owner.name}`;
 }
 
-/** Its eviction takes no disruption: it counts as none of the healthy pods. */
+/** Returns whether an eviction of the pod does not count against the budget, because the pod is unhealthy. */
 function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, status }: BudgetFacts): boolean {
   const isMet = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
   return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
 }
 
-/** A launcher pod whose VM is to be restarted or stopped. */
+/** A launcher pod whose VM Lifeboat wants to restart or stop. */
 export interface Ending {
   readonly pod: PodFacts;
-  /** A VM that is stopped does not run again for now, so that its budget has one disruption less for the others. */
+  /** Whether the VM runs again. A stopped VM does not, so that its budget allows one disruption less for other pods. */
   readonly isBack: boolean;
 }
 
-/** Why some are not restarted or stopped, by the UIDs of their pods: their evictions would be refused. A budget of the VMI itself is about evictions alone. */
+/**
+ * Returns why VMs are not restarted or stopped, by the UIDs of their pods: a budget refuses their evictions. A budget
+ * of the VMI itself concerns evictions alone.
+ */
 export function keptByBudgets(
   ending: readonly Ending[],
   budgets: readonly BudgetFacts[],

@@ -1,4 +1,4 @@
-/** A descheduling cycle: take the Lease, read what the policy needs, request, give the Lease back. */
+/** Runs a descheduling cycle: take the Lease, read the facts, send requests, give the Lease back. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { giveLeaseBack, isHeld, readLease, takeLease } from "../kube/lease.ts";
@@ -16,18 +16,21 @@ import type { DeschedulerPolicy } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
-/** Longer than a cycle lives, with a minute for clocks that differ. A cycle takes it once and never renews it. */
+/** Longer than a cycle runs, plus a minute for clocks that differ. A cycle takes the Lease once and never renews it. */
 export const LEASE_SECONDS = 300;
 
 export interface DeschedulingDeps {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly policy: DeschedulerPolicy;
-  /** Decides everything, changes nothing. */
+  /** Decides everything and changes nothing. */
   readonly dryRun: boolean;
-  /** As it was when the cycle was found to be due: gives way to one that has started meanwhile. Absent: as it is now. */
+  /**
+   * The Lease when the cycle was found to be due: the cycle gives way to one that started since. Absent: the present
+   * Lease.
+   */
   readonly lease?: LeaseFacts | undefined;
-  /** Seconds after which no further request is made. */
+  /** Seconds after which the cycle sends no further request. */
   readonly seconds: number;
   readonly now: () => Date;
   readonly onFailure: (failure: ClusterError) => void;
@@ -37,7 +40,7 @@ export function cycleLease(cluster: Client): Promise<LeaseFacts> {
   return readLease(LEASE, cluster);
 }
 
-/** Whether a cycle is due by its Lease. A last cycle far ahead was not one of Lifeboat's. */
+/** Returns whether a cycle is due by its Lease. A time far in the future was not written by Lifeboat. */
 export function isCycleDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return intervalSeconds > 0 && !(Math.abs(age) < intervalSeconds * 1000);
@@ -58,7 +61,7 @@ export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
     changes = annotationsAfter(taken.annotations, report.memory, requested);
     return report;
   } finally {
-    // Otherwise it expires.
+    // A Lease that is not given back expires.
     await attempt(giveLeaseBack(LEASE, taken, cluster, changes), undefined, deps);
   }
 }
@@ -72,8 +75,8 @@ async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promi
 }
 
 /**
- * Evacuations come first: one that begins later is found by the read before its request. VMIs come after the pods: a launcher pod whose VMI
- * is missing has lost it.
+ * Reads Evacuations first: the read before a request finds those that start later. VMIs are read after the pods, so
+ * that a launcher pod without a VMI has lost it.
  */
 async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await readActiveEvacuations(cluster);
@@ -91,7 +94,10 @@ async function observe({ cluster }: DeschedulingDeps) {
   } satisfies Partial<CycleWorld>;
 }
 
-/** In a dry run nothing is written, but evictions are asked for: webhooks and budgets say what would become of them. */
+/**
+ * Sends the requests of a cycle. A dry run writes nothing, but sends evictions as dry runs, because webhooks and
+ * budgets decide their outcome.
+ */
 function requestsOf(deps: DeschedulingDeps): Requests {
   const { cluster, policy, dryRun, now } = deps;
   return {
@@ -101,7 +107,7 @@ function requestsOf(deps: DeschedulingDeps): Requests {
       dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
     evacuationsOf: (key) => attempt(readEvacuationsOf(key, cluster), undefined, deps),
     async evict({ pod, profile, plugin, reason = "" }) {
-      // In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.
+      // The eviction has the descheduler's name and reason, so that the reviewing webhook recognises the cause.
       const annotations = {
         [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
         [names.REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,

@@ -1,4 +1,4 @@
-/** Lifeboat's own descheduling, as a feature. */
+/** The feature that runs descheduling cycles. */
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULING, LIFEBOAT_NAMESPACE as namespace } from "../kube/names.ts";
 import { applying, type Feature, grant, type Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";

@@ -1,6 +1,6 @@
 /**
- * The descheduler's own policy file, as far as Lifeboat carries it out. A plugin that is unknown or wrong is left out and reported: fewer pods
- * are evicted then. Everything else is an error, because a limit or a filter may be lost.
+ * Reads the descheduler's own policy file. A plugin that is unknown or wrong is left out and reported, so that fewer
+ * pods are evicted. Any other mistake is an error, because a limit or a filter may be lost.
  */
 import * as z from "zod/mini";
 import type { Client } from "../kube/client.ts";
@@ -22,7 +22,7 @@ import { topologySpread } from "./plugins/topology-spread.ts";
 /** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
-/** Plugins nominate pods at the first two extension points, and keep pods from eviction at the other two. */
+/** At the first two extension points plugins nominate pods. At the other two they protect pods from eviction. */
 const NOMINATING = ["deschedule", "balance"] as const;
 const FILTERS = ["filter", "preevictionfilter"] as const;
 
@@ -35,7 +35,7 @@ const POINTS_OF = new Map<string, readonly Point[]>([
 ]);
 const NOT_SUPPORTED = `not supported by Lifeboat: expected one of ${[...POINTS_OF.keys()].join(", ")}`;
 
-/** As a plugin of the profile. */
+/** Parses the arguments of one of the profile's plugins. */
 function configured<Arguments>(plugin: Plugin<Arguments>) {
   const { name, extensionPoint } = plugin;
   return z.pipe(
@@ -72,7 +72,7 @@ interface LeftOut {
   readonly problems: (root: string) => readonly ConfigProblem[];
 }
 
-/** A plugin, or why it is left out. */
+/** A plugin, or the reason why it is left out. */
 const PluginOrNot = z.lazy(() =>
   z.transform((input: unknown, { issues }) => {
     const parsed = PluginConfig.safeParse(input);
@@ -147,7 +147,7 @@ interface ReadProfile {
   readonly problems: (root: string) => readonly ConfigProblem[];
 }
 
-/** Says what is wrong with a plugin that is enabled there. */
+/** Describes what is wrong with a plugin that is enabled at an extension point. */
 function problemOf(name: string, point: Point, names: readonly unknown[]): string | undefined {
   const points = POINTS_OF.get(name);
   if (points === undefined) return NOT_SUPPORTED;
@@ -155,7 +155,7 @@ function problemOf(name: string, point: Point, names: readonly unknown[]): strin
   return name === DEFAULT_EVICTOR || names.includes(name) ? undefined : `expected ${name} in pluginConfig, too`;
 }
 
-/** KubeVirt's words, and Lifeboat's. */
+/** The answers of KubeVirt and of Lifeboat start with this. */
 const PREFIXES = ["Eviction triggered"];
 
 const PolicyFile = z.lazy(() =>
@@ -198,7 +198,7 @@ const PolicyFile = z.lazy(() =>
 
 export interface ReadPolicy {
   readonly policy: DeschedulerPolicy;
-  /** Each names a plugin that was left out. */
+  /** Each problem names a plugin that was left out. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -209,10 +209,10 @@ interface Loaded {
 
 export type LoadedPolicy =
   | (Loaded & { readonly ok: true; readonly policy: DeschedulerPolicy })
-  /** No pod may be evicted by a policy whose limits and filters are only partly understood. */
+  /** A policy with lost limits or filters evicts no pod. */
   | (Loaded & { readonly ok: false });
 
-/** Anew for every cycle. */
+/** Reads the policy for one cycle. */
 export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
   const key = { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULER_CONFIG_MAP };
   const configMap = await cluster.get("configmaps", key);
@@ -229,7 +229,10 @@ export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
   return parsed.ok ? { ok: true, ...parsed.value, configMap } : { ok: false, problems: parsed.problems, configMap };
 }
 
-/** The library is loaded with the first text: most clusters have none, and evaluating it takes some milliseconds of a fresh isolate's start. */
+/**
+ * Parses a policy. Loads the YAML library with the first one: most clusters have no policy, and loading delays a new
+ * isolate by milliseconds.
+ */
 export async function parseDeschedulerPolicy(text: string): Promise<Parsed<ReadPolicy>> {
   const { load, YAMLException } = await import("js-yaml");
   try {

@@ -1,4 +1,7 @@
-/** The annotations that say why a migration was created: Lifeboat's own have them from the start, KubeVirt's get them. */
+/**
+ * Annotates a migration with the reason why it was created. Lifeboat's own migrations have it from the start;
+ * KubeVirt's get it here.
+ */
 import type { Action } from "../kube/action.ts";
 import type { MigrationCause } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
@@ -7,7 +10,7 @@ import { isOf } from "./attempts.ts";
 import { isWorkloadUpdate } from "./migration-cause.ts";
 import type { EvacuationCase, Next } from "./world.ts";
 
-/** Undefined: a person or an external controller has created it, and knows why. */
+/** Returns undefined for a migration of a person or an external controller, who know the reason. */
 function causeOf(migration: MigrationFacts, { e }: EvacuationCase): MigrationCause | undefined {
   if (isWorkloadUpdate(migration)) return "WorkloadUpdate";
   return migration.evacuates === undefined ? undefined : e.spec.cause;
@@ -19,7 +22,7 @@ export function annotated(migration: MigrationFacts, f: EvacuationCase): readonl
   return [{ verb: "AnnotateMigration", migration, cause, evacuation: f.e.name }];
 }
 
-/** Adds the annotations that are missing, also to a migration that was over before it was seen. */
+/** Adds missing annotations, also to a migration that ended before Lifeboat saw it. */
 export function withCauses(next: Next, f: EvacuationCase): Next {
   if (f.w.isWatched !== true) return next;
   const { actions = [] } = next;

@@ -31,7 +31,7 @@ function around({ e, f, w }: RequestCase): Asking {
   return askingOf(e, f?.vmi.uid, w.facts);
 }
 
-/** A condition about the VirtualMachine, the NodeEvacuation, its node and the budgets. */
+/** Makes a condition about the VirtualMachine, the NodeEvacuation, the node or the budgets. */
 const isAround = (is: (asking: Asking, q: RequestCase) => boolean) => (q: RequestCase) => is(around(q), q);
 
 const canMigrate = ({ e, f }: RequestCase) => f?.vmi.liveMigratable.migratable === true && !isForFailures(e);
@@ -85,7 +85,10 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: () => true, answer: askAgain },
 ];
 
-/** Also after it was asked for: a migration may have been first. A VMI of another UID has not moved. */
+/**
+ * Returns whether the VM has migrated. A migration may win against a request that was sent. A VMI with another UID is a
+ * restart, not a move.
+ */
 function hasMigrated({ f }: RequestCase): boolean {
   if (f === undefined) return false;
   const { vmi, e } = f;
@@ -104,7 +107,10 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
   return { phase: isRestart(e) ? "Restarting" : "Stopping", reason, message };
 }
 
-/** Prepares a request. The status is written before the request is sent, so that another function does not take a running request for lost. */
+/**
+ * Prepares a request. The status is written before the request is sent, so that another isolate does not take a running
+ * request for lost.
+ */
 function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
 }

@@ -1,6 +1,6 @@
 /**
- * The facts behind a request to KubeVirt to restart, stop or start a VM. A decision reads them, and Lifeboat reads them again just before the
- * request.
+ * The facts behind a request to KubeVirt to restart, stop or start a VM. The rules read them; Lifeboat reads them again
+ * just before the request.
  */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import { type Facts, together } from "../facts/facts.ts";
@@ -12,16 +12,16 @@ import { named } from "../kube/objects.ts";
 import { launchersOf } from "../kube/selections.ts";
 import { isOff, isRestart, leftAs, mayBeAsked } from "./shutdown.ts";
 
-/** Undefined: the object does not exist. */
+/** Undefined fields: the object does not exist. */
 export interface Asking {
   readonly vm: VirtualMachineFacts | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
   readonly node: NodeFacts | undefined;
-  /** Why an eviction of its pod would be refused. */
+  /** Why an eviction of the VM's pod would be refused. */
   readonly refusal?: Refusal | undefined;
 }
 
-/** `vmiUID`: of the VMI that is to end; undefined: it has ended. */
+/** Reads the facts of a request. `vmiUID`: the VMI that the request ends; undefined if it has ended. */
 export function askingOf(e: EvacuationFacts, vmiUID: string | undefined, facts: Facts): Asking {
   const { namespace, spec } = e;
   const [vm, { items }, refusal] = together(
@@ -44,7 +44,7 @@ function refusalOf(e: EvacuationFacts, vmiUID: string, facts: Facts): Refusal | 
   return [...keptByBudgets(ending, budgets).values()][0];
 }
 
-/** Just before KubeVirt is asked to restart or stop the VM: whether all is as it was judged. */
+/** Returns whether everything is as decided, just before Lifeboat asks KubeVirt to restart or stop the VM. */
 export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts): boolean {
   const [asking, now] = together(
     () => askingOf(e, vmi.uid, facts),
@@ -53,7 +53,10 @@ export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts)
   return mayBeAsked(e, vmi, now, asking);
 }
 
-/** Just before KubeVirt is asked to start the VM. `NotNeeded`: its owner has decided otherwise. `TooEarly`: the stop is not over. */
+/**
+ * Decides about a start just before Lifeboat asks KubeVirt. `NotNeeded`: the owner has decided otherwise. `TooEarly`:
+ * the VM is still stopping.
+ */
 export function startNow(e: EvacuationFacts, facts: Facts): "Start" | "NotNeeded" | "TooEarly" {
   const key = { namespace: e.namespace, name: e.spec.vmiName };
   const vm = facts.get("virtualmachines", key);

@@ -1,6 +1,6 @@
 /**
- * Attempts of an evacuation: which migrations have failed, what follows, which cannot begin, and the pauses between them. Upstream:
- * KubeVirt's migration.go.
+ * Attempts of an evacuation: which migrations failed or cannot start, what Lifeboat does next, and the back-off between
+ * attempts. Upstream: KubeVirt's migration.go.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
@@ -26,15 +26,18 @@ export function backoffSeconds(failures: number, { evacuation }: Settings): numb
 }
 
 interface Failure {
-  /** `MigrationRefused`: by KubeVirt's admission, or another one, for good. */
+  /** `MigrationRefused`: KubeVirt's or another admission refuses the migration permanently. */
   readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
   readonly message: string;
   readonly failures?: number;
-  /** A stuck migration is deleted, and then it does not count again. */
+  /** A stuck migration is deleted, so that it does not count again. */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
 
-/** It is tried again after a pause, each twice as long; after the last attempt `exhausted` in ends.ts gives up. */
+/**
+ * Plans the next attempt after a back-off that doubles each time. After the last attempt, `exhausted` in ends.ts gives
+ * up.
+ */
 export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
   const { reason, message, failures = 1, counted } = failure;
   const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;
@@ -52,15 +55,18 @@ export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
   } as const satisfies Next;
 }
 
-/** Whether it is one of this evacuation's: created since, or the one that its status names. Both times are the API server's. */
+/**
+ * Returns whether the migration belongs to this evacuation: it was created later, or the status names it. Both times
+ * are the API server's.
+ */
 export function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
   return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
 }
 
 /**
- * Returns failed migrations that are not counted yet, oldest first. Failures of the same second count together, once no migration of that second
- * continues. A deleted migration was counted, or unwanted. If the last counted one is gone, nothing distinguishes the others, and the newest
- * counts.
+ * Returns failed migrations that are not counted yet, oldest first. Failures of the same second count together, once no
+ * migration of that second continues. A deleted migration was counted or unwanted. If the last counted one is gone,
+ * nothing distinguishes the others, and the newest counts.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -77,15 +83,16 @@ export function uncountedFailures(
   return last !== undefined && at < 0 ? failed.slice(-1) : failed.slice(at + 1);
 }
 
-/** Within a second: those that were counted with the last one, that one, and one that has started since. */
+/** Ranks migrations of one second: those counted with the last one, the last one, and those that started later. */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
   return uid === migration?.uid ? 2 : 0;
 }
 
 /**
- * One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. Times are whole
- * seconds: the one that brought the VM to its node may be as old as the Evacuation.
+ * Returns a migration of this evacuation that succeeded: the VM has moved, even if the VMI does not show it yet or the
+ * VM has come back. Times are whole seconds: the migration that brought the VM to its node may be as old as the
+ * Evacuation.
  */
 export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
@@ -94,22 +101,30 @@ export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFact
   return done.find((m) => isOf(m, e) && isFromThere(m));
 }
 
-/** Neither KubeVirt's, for an evacuation or a workload update, nor ours. */
+/**
+ * Returns whether a person created the migration: it is neither KubeVirt's, for an evacuation or a workload update, nor
+ * Lifeboat's.
+ */
 export function isPersons({ evacuates, automatic, name }: MigrationFacts): boolean {
   return evacuates === undefined && automatic !== true && !name.startsWith(NAME_PREFIX);
 }
 
-/** KubeVirt writes the reason on the VMI, and copies it to the migration some moments after that has failed. */
+/**
+ * Returns why a migration failed. KubeVirt writes the reason on the VMI, and copies it to the migration moments after
+ * the failure.
+ */
 export function whyFailed({ uid, failureReason }: MigrationFacts, { lastMigration: last }: VmiFacts): string {
   return failureReason ?? (last?.uid === uid ? last.failureReason : undefined) ?? "KubeVirt gives no reason";
 }
 
-/** Why an unfinished migration is as good as failed; undefined if it can begin, or is merely queued or backing off. */
+/**
+ * Returns why an unfinished migration counts as failed. Returns undefined if it can start, or only waits or backs off.
+ */
 export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): string | undefined {
   if (isFinal(migration) || hasMigrationStarted(migration)) return undefined;
   const why = whyNotStarted(migration, f);
   if (why.since !== undefined) return targetBecause(why, f);
-  // A controller may raise a quota for the time of a move, a backup end, a volume be detached.
+  // The obstacle may pass: somebody may raise a quota, a backup may end, or a volume may be detached.
   if (migration.blockedBy !== undefined) return isOverdueInQueue(migration, f) ? why.message : undefined;
   const isStuck = isStalled(migration, f) && isLong(stalledSince(migration, f), f);
   if (!isStuck) return undefined;
@@ -130,7 +145,7 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
   return secondsSince(since, w.now) >= w.settings.evacuation.stuckSeconds;
 }
 
-/** Whether it has not started although KubeVirt's limits would allow it. One read proves nothing. */
+/** Returns whether the migration has not started although KubeVirt's limits allow it. One read proves nothing. */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
   return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
 }
@@ -146,8 +161,8 @@ export interface KubeVirtBackoff {
 }
 
 /**
- * KubeVirt replaces a failed migration at once, and begins the new one 20 s later, doubled for each failure. Upstream:
- * `handleMigrationBackoff`.
+ * Returns KubeVirt's back-off: it replaces a failed migration at once, and starts the new one 20 s later, doubled for
+ * each failure. Upstream: `handleMigrationBackoff`.
  */
 export function kubevirtBackoff(
   migration: MigrationFacts,
@@ -180,18 +195,21 @@ export function isBackingOff(f: EvacuationCase): boolean {
   return secondsUntil(backoffUntil(f.e), f.w.now) > 0 && !isRetried(f.e);
 }
 
-/** Whether a person has asked to end its back-off, and no attempt has followed. Times are not compared: clocks differ. */
+/**
+ * Returns whether a person has ended the back-off and no attempt has followed. Times are not compared, because clocks
+ * differ.
+ */
 export function isRetried({ spec, status }: EvacuationFacts): boolean {
   return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
 }
 
 export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
-  // The API server's clock may be ahead of ours.
+  // The API server's clock may be ahead.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
 
-/** Returns whether a reconcile may find something to write: because its VMI shows a change, or because its time has come. */
+/** Returns whether a reconcile may have something to write, because the VMI changed or a time has passed. */
 export function isDue(e: EvacuationFacts, vmi: VmiFacts, moment: Moment): boolean {
   if (!isActive(e)) return isToBeReleased(e);
   const { phase, sourceNode, conditions } = e.status;

@@ -1,8 +1,10 @@
-/** How long after a move a VM is left alone. */
+/** How long Lifeboat leaves a VM alone after a move. */
 import type { VmiFacts } from "../kube/facts.ts";
 import { type Moment, secondsSince } from "../settings/time.ts";
 
-/** Seconds left; 0 if none. KubeVirt's nodes write when a VM has moved: a time far in the future does not count. */
+/**
+ * Returns the seconds left, or 0. KubeVirt's nodes write the time of a move: a time far in the future does not count.
+ */
 export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
   const { cooldownSeconds } = settings.evacuation;
   const age = Math.abs(secondsSince(movedAt, now));

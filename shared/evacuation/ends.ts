@@ -1,4 +1,4 @@
-/** Ends the Evacuation of a VM that is to move, and removes what it leaves behind. The ends of a restart or a stop: asked.ts. */
+/** Ends the Evacuation of a VM that has to move, and cleans up. asked.ts ends those of VMs that restart or stop. */
 import { together } from "../facts/facts.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
@@ -20,11 +20,13 @@ export function vmiGone(f: EvacuationCase): Next | undefined {
     return ended("the VirtualMachineInstance has been deleted and made anew");
   }
   if (!vmi.deleting && !isFinal(vmi)) return undefined;
-  // The VMI that has sent its guest away ends like any other.
+  // The VMI whose guest moved to another cluster ends like any other.
   return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended("the VM has ended");
 }
 
-/** Elsewhere, by a migration that has succeeded or that nothing is known of; not where that has yet to be read. */
+/**
+ * The VM is on another node: a migration succeeded, or none is known. A migration that is not read yet does not count.
+ */
 export function arrived(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
   if (migration === undefined) return world.isElsewhere(f) ? moved(f, f.vmi.nodeName) : undefined;
@@ -60,7 +62,7 @@ export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined
   return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", `the NoExecute taint of node ${node.name} is gone`);
 }
 
-/** A new round of the scheduler has found other victims. A migration that runs does no harm. */
+/** The scheduler has chosen other victims. A running migration may finish. */
 export function preemptionOver(f: EvacuationCase): Next | undefined {
   if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f)) return undefined;
   if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
@@ -69,14 +71,14 @@ export function preemptionOver(f: EvacuationCase): Next | undefined {
   return withdraw(f, "Preemption", `no scheduler deletes pod ${pod.name} any more`);
 }
 
-/** A person has taken it back. A migration that runs is let finish. */
+/** A person has removed the mark. A running migration may finish. */
 export function markRemoved(f: EvacuationCase): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
     ? withdraw(f, "Mark", "the mark was removed")
     : undefined;
 }
 
-/** Every attempt has failed. Attempts that were inherited do not count: it has at least one of its own. */
+/** Every attempt has failed. Inherited attempts do not count: the Evacuation has at least one of its own. */
 export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
   const { attempts: failed, message = "", reason = "MigrationFailed" } = status;
@@ -100,11 +102,11 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
   return found && giveUp(f, found.reason, found.message);
 }
 
-/** Why it cannot migrate, if so. */
+/** Returns why the VM cannot migrate, if so. */
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
   const { migratable, reason = "", message = "KubeVirt gives no reason" } = liveMigratable;
   if (migratable) return undefined;
-  // As the CRD's schema allows.
+  // The CRD's schema allows only such a reason.
   const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return {
     reason: isWord ? reason : "NotLiveMigratable",
@@ -116,13 +118,13 @@ export function ended(message: string): Next {
   return { phase: "Gone", reason: "VirtualMachineInstanceGone", message };
 }
 
-/** KubeVirt clears the mark itself when a VM has moved; the label is ours to remove. */
+/** Ends an Evacuation whose VM has moved. KubeVirt removes the mark itself; Lifeboat removes its label. */
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
   const to = targetNode === undefined ? "another namespace or cluster" : `node ${targetNode}`;
   const from = e.status.sourceNode === undefined ? "" : ` from node ${e.status.sourceNode}`;
   const message = `moved${from} to ${to}`;
-  // The VMI names it where the migration does not show its end yet, or is older than this Evacuation.
+  // The VMI names the migration if the migration does not show its end yet, or is older than this Evacuation.
   const isLast = ({ uid, phase }: MigrationFacts) => uid === vmi.lastMigration?.uid && phase !== "Failed";
   const migration = attempts.succeeded(f) ?? migrations.find(isLast);
   const made = migration && { migration: { name: migration.name, uid: migration.uid } };
@@ -138,7 +140,7 @@ export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
 export function withdraw(f: EvacuationCase, by: "Intent" | "Taint" | "Preemption" | "Mark", why: string): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
-  // A taint or a preemption that comes back begins a new one at once, even if an attempt was backing off.
+  // A taint or a preemption that returns starts a new Evacuation at once, without a back-off.
   const seconds = by === "Taint" || by === "Preemption" ? 0 : attempts.backoffSeconds(e.status.attempts, w.settings);
   return end(f, {
     phase: "Withdrawn",
@@ -163,7 +165,7 @@ export function giveUp(f: EvacuationCase, reason: string, why: string, seconds?:
   });
 }
 
-/** The VM may move all the same, which the end says. */
+/** Adds to the message that the VM may move all the same. */
 function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "message" | "more"> {
   const left = migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
   if (left === undefined) return { message: why };
@@ -176,19 +178,22 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
-/** Ends an Evacuation. The next reconcile cleans up: it knows that the Evacuation has ended, and what has started since. */
+/** Ends an Evacuation. The next reconcile cleans up, because it knows the end and what started since. */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }
 
-/** KubeVirt's for the mark, and ours; what a person or an external controller has created is theirs to delete. */
+/**
+ * Returns whether Lifeboat may delete the migration: it is KubeVirt's for the mark, or Lifeboat's. People and external
+ * controllers delete their own.
+ */
 function isOwn({ evacuates, name }: MigrationFacts): boolean {
   return evacuates !== undefined || name.startsWith(NAME_PREFIX);
 }
 
 /**
- * Returns the cleanup: its mark and label, and migrations that have not started, because an abort of a running one could do harm. A mark from
- * after the move belongs to another Evacuation.
+ * Returns the cleanup: mark, label and migrations that have not started, because an abort of a running one could do
+ * harm. A mark from after the move belongs to another Evacuation.
  */
 function leftOf(
   { e, vmi, migrations }: EvacuationCase,
@@ -204,7 +209,7 @@ function leftOf(
     : [...unmarked, ...waiting.map((migration) => ({ verb: "DeleteMigration", migration }) as const)];
 }
 
-/** Takes back what one that has ended has left, and says so: another function finishes it if the first one dies. */
+/** Cleans up after an ended Evacuation and records that. If this isolate dies, another one finishes. */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {
     return { verb: "WriteStatus", evacuation: e, status: statusReleased(e, w.now, why) };

@@ -1,6 +1,6 @@
 /**
- * Which pod an `Evacuation` is about, and its name, which is derived from the pod and counts up: two functions that start it create one
- * object.
+ * Which pod an `Evacuation` is about, and its name, which is made from the pod and a counter: two isolates that start
+ * the same one create one object.
  */
 import type { NewEvacuation } from "../kube/action.ts";
 import {
@@ -15,7 +15,10 @@ import type { VmiFacts } from "../kube/facts.ts";
 import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 
-/** The pod that the guest runs in, by KubeVirt's own list; undefined if that names none on the VM's node, or two. */
+/**
+ * Returns the pod in which the guest runs, by KubeVirt's list. Returns undefined if the list has no pod on the VM's
+ * node, or two.
+ */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
   const here = Object.entries(activePods).filter(([, node]) => node === nodeName);
   return here.length === 1 ? here[0]?.[0] : undefined;
@@ -25,15 +28,15 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
   return status.podUID ?? spec.pod?.uid;
 }
 
-/** The node of the pod that has to leave; undefined if KubeVirt does not list that pod any more. */
+/** Returns the node of the pod that has to leave. Returns undefined if KubeVirt no longer lists the pod. */
 export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
   const uid = podUIDOf(evacuation);
   if (uid === undefined || Object.keys(activePods).length === 0) return nodeName;
-  // Its creator may have written any UID: `__proto__` too.
+  // The creator may have written any UID, such as `__proto__`.
   return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
-/** Whether it is about the pod that the VMI's guest runs in now, as is one that names no pod and has not been reconciled yet. */
+/** Returns whether the Evacuation is about the pod in which the guest runs now. A new one that names no pod is. */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
   if (virtualMachineInstanceUID !== vmi.uid || evacuation.spec.vmiName !== vmi.name) return false;
@@ -48,7 +51,7 @@ export function ofVmi(
   return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
 }
 
-/** Sorts the oldest first: of several active ones about one pod it continues, by any cause. */
+/** Sorts the oldest first. If several are active for one pod, the oldest continues, with any cause. */
 export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
@@ -62,17 +65,17 @@ export function activeEvacuation(
   return active.toSorted(byAge)[0];
 }
 
-/** Whether one about the pod has ended, and the VMI's mark is still to be taken back. */
+/** Returns whether an Evacuation of the pod has ended and its mark is not removed yet. */
 export function isReleasePending(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }
 
-/** Whether that is so, and no other one of the pod continues. */
+/** Returns whether an ended Evacuation's mark is not removed yet, and no other Evacuation of the pod continues. */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
-/** The newest one about the VMI's pod that ended without a move and whose back-off is not over. */
+/** Returns the newest Evacuation of the VMI's pod that ended without a move and whose back-off is not over. */
 export function backingOffEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
@@ -91,7 +94,10 @@ export interface EvacuationOrigin {
   readonly deadline?: string;
 }
 
-/** One that follows another inherits its attempts and the rest of its back-off, unless it has a deadline or a person asks for it. */
+/**
+ * Makes an Evacuation. It inherits the attempts and the back-off of the one before, unless it has a deadline or a
+ * person asks for it.
+ */
 export function newEvacuation(
   vmi: VmiFacts,
   { cause, requestedBy, pod, deadline }: EvacuationOrigin,
@@ -108,17 +114,20 @@ export function newEvacuation(
   return { namespace: vmi.namespace, name: nameOf(vmi, subject, ordinal), spec };
 }
 
-/** KubeVirt's webhook marked the VM, and another function saw the mark before the same request was reviewed here. */
+/**
+ * Returns whether nobody is named: KubeVirt's webhook marked the VM, and another isolate saw the mark before this
+ * review.
+ */
 export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
 }
 
-/** To be created once more: that puts the user into the one that is there. */
+/** Makes the Evacuation to create once more, which adds the requester to the existing one. */
 export function withRequester({ namespace, name, spec }: EvacuationFacts, requestedBy: string): NewEvacuation {
   return { namespace, name, spec: { ...spec, requestedBy } };
 }
 
-/** A drain that continues for days fails more often than the definition allows. */
+/** Limits inherited attempts: a drain of several days fails more often than the definition allows. */
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
   return {
     attempts: Math.min(status.attempts, EVACUATION_BOUNDS["spec.inherited.attempts"]),
@@ -134,14 +143,17 @@ export function migrationName({ uid, spec }: EvacuationFacts, attempt: number): 
   return derivedName(NAME_PREFIX, spec.vmiName, `${hash8(uid)}-${attempt}`);
 }
 
-/** 0 for a name that is not of this form, a person's for example. */
+/** Returns the counter of the name, or 0 for another form, such as a person's. */
 function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): number {
   const ordinal = Number(/-(\d{1,6})$/.exec(name)?.[1] ?? 0);
   return name === nameOf(vmi, subject, ordinal) ? ordinal : 0;
 }
 
 export interface Retry {
-  /** It backs off, and `spec.retryAt` ends that; or it was given up, and another one starts, which inherits nothing. */
+  /**
+   * `TryNow`: it backs off, and `spec.retryAt` ends the back-off. `StartNew`: it was given up, and a new one starts
+   * without its attempts.
+   */
   readonly retry: "TryNow" | "StartNew";
   readonly evacuation: EvacuationFacts;
 }
@@ -150,7 +162,7 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
-  // One that was cancelled since, as the next request of a drain had started it, takes nothing of that back.
+  // A later one that a drain started and a person cancelled does not change that.
   const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
   const last = abandoned.toSorted(byAge).at(-1);
   return last === undefined ? undefined : { retry: "StartNew", evacuation: last };

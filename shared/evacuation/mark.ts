@@ -10,17 +10,23 @@ import type { Settings } from "../settings/settings.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { EvacuationCase } from "./world.ts";
 
-/** For the node it is on: a mark for a node that it has left means nothing. */
+/** Returns whether the VMI has a mark for the node that it is on. A mark for a former node means nothing. */
 export function isMarked(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
 }
 
-/** KubeVirt's webhook marks what it has read: its mark may come when the VM has left, and no other mark comes while it is there. */
+/**
+ * Returns whether a mark names a former node. KubeVirt's webhook marks by what it read, so that the mark may arrive
+ * after the move. No other mark can be set then.
+ */
 export function isMarkedTooLate(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
 }
 
-/** The label comes before the mark, after which KubeVirt looks for a MigrationPolicy; it marks no VM that has the mark of another node. */
+/**
+ * Returns the actions that mark a VM. The label comes first, because KubeVirt chooses a MigrationPolicy after the mark.
+ * KubeVirt does not mark a VM that has another node's mark.
+ */
 export function markActions(
   vmi: VmiFacts,
   cause: Cause,
@@ -44,7 +50,7 @@ export function markActions(
           },
         ]
       : [];
-  // The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one.
+  // The scheduler, the taint manager and the kubelet ignore budgets, so that the mark does not wait for a budget.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },
@@ -52,12 +58,18 @@ export function markActions(
   return [...budget, ...cleared, ...label, ...mark];
 }
 
-/** The value of the label that the shipped MigrationPolicy selects. The owner of a VM decides whether its guest may be slowed down or paused. */
+/**
+ * Returns the value of the label that the shipped MigrationPolicy selects. The owner decides whether migration may slow
+ * or pause the guest.
+ */
 export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
   return isGentle === true ? "normal" : CAUSE[cause].urgency;
 }
 
-/** Whether the next attempt is the last, and the label does not say so: KubeVirt looks for it at the hand-over, 20 s later at least. */
+/**
+ * Returns whether the next attempt is the last and the label does not say so yet. KubeVirt reads the label at the
+ * hand-over, at least 20 s later.
+ */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;
   return isLast && isGentle !== true && evacuationLabel !== "urgent";
@@ -79,10 +91,15 @@ export function isTakenBack(f: EvacuationCase): boolean {
   return isMarkMissing(f) && wasMarkSeen(f);
 }
 
-/** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */
+/**
+ * How long a review may take from creating an Evacuation to marking its VM: the API server's timeout and a little more.
+ */
 const MARKING_SECONDS = 15;
 
-/** A review creates an Evacuation and marks next: ended in between, it would leave a mark that looks like a new request of KubeVirt's. */
+/**
+ * Returns whether a review may still mark the VM. If the Evacuation ended before, the mark would seem to be KubeVirt's
+ * new request.
+ */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;

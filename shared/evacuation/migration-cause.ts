@@ -1,14 +1,14 @@
-/** Names migrations by their cause, which KubeVirt says by an annotation of each of its two controllers. */
+/** Names migrations by their cause. KubeVirt's two controllers each set an annotation. */
 import type { MigrationFacts } from "../kube/facts.ts";
 
 type Caused = Pick<MigrationFacts, "automatic" | "evacuates">;
 
-/** Whether KubeVirt's workload updater has created it, to replace a launcher of an older version. */
+/** Returns whether KubeVirt's workload updater created the migration, to replace a launcher of an older version. */
 export function isWorkloadUpdate({ automatic, evacuates }: Caused): boolean {
   return automatic === true && evacuates === undefined;
 }
 
-/** Names a migration in a message; one that no evacuation has caused with its cause. */
+/** Names a migration in a message, with its cause if it is not an evacuation. */
 export function called(migration: Caused & Pick<MigrationFacts, "name">): string {
   return `migration ${migration.name}${isWorkloadUpdate(migration) ? " (cause WorkloadUpdate)" : ""}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Why a migration has not started: the first reason that the cluster shows. If it shows none, the message says only what is known. Upstream:
- * `handleTargetPodCreation`, `createTargetPod`, `handlePendingPodTimeout` of KubeVirt's migration controller.
+ * Why a migration has not started: the first reason that the cluster shows. Without a reason, the message says only
+ * what is known. Upstream: `handleTargetPodCreation`, `createTargetPod`, `handlePendingPodTimeout` of KubeVirt's
+ * migration controller.
  */
 import type { View } from "../facts/facts.ts";
 import { podsOf, unlessForbidden } from "../facts/questions.ts";
@@ -18,7 +19,7 @@ import type { EvacuationCase } from "./world.ts";
 export interface NotStarted {
   readonly reason: string;
   readonly message: string;
-  /** Since when, in milliseconds since the epoch: of a target pod that exists, and does not start. */
+  /** When the target pod was created, in milliseconds since the epoch, if it does not start. */
   readonly since?: number;
 }
 
@@ -37,7 +38,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Reasons that do not pass by themselves in moments. */
+/** Reasons that do not pass by themselves within moments. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",
@@ -60,7 +61,7 @@ export function hasMigrationStarted({ phase }: MigrationFacts): boolean {
   return !NOT_STARTED.includes(phase);
 }
 
-/** Says why the migration has not started: the first rule that applies. */
+/** Returns why the migration has not started: the first rule that applies. */
 export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted {
   for (const rule of RULES) {
     const found = rule(m, f);
@@ -78,7 +79,7 @@ function notReconciled({ name, phase, createdAt }: MigrationFacts, { w }: Evacua
   return { reason: "KubeVirtNotAnswering", message };
 }
 
-/** A condition of the migration: a quota, a backup, utility volumes. */
+/** The migration has a condition: a quota, a backup or utility volumes block it. */
 function blocked({ name, blockedBy }: MigrationFacts): NotStarted | undefined {
   if (blockedBy === undefined) return undefined;
   const { type, reason, message = reason } = blockedBy;
@@ -90,7 +91,10 @@ function blocked({ name, blockedBy }: MigrationFacts): NotStarted | undefined {
   };
 }
 
-/** A target pod may say why it does not start; a second launcher pod may keep KubeVirt from creating one. KubeVirt alone lists the pods of a VMI. */
+/**
+ * Reads launcher pods. A target pod may say why it does not start; a second launcher pod may stop KubeVirt from
+ * creating one. Only KubeVirt lists the pods of a VMI.
+ */
 function launchersOf({ phase }: MigrationFacts, { vmi, w }: EvacuationCase): readonly PodFacts[] {
   const mayBeThere = phase === "Scheduling" || Object.keys(vmi.activePods).length > 1;
   return mayBeThere ? podsOf(vmi, w.facts).filter((pod) => isListedBy(vmi, pod)) : [];
@@ -102,7 +106,7 @@ function targetPodOf(m: MigrationFacts, f: EvacuationCase): PodFacts | undefined
   return listed.find(isIts) ?? listed.find((pod) => pod.unschedulable !== undefined || pod.gates !== undefined);
 }
 
-/** A target pod that has not started by then is worth more requests. */
+/** After this time Lifeboat reads the Events of a target pod that has not started. */
 const STARTS_SECONDS = 20;
 const MOST_EVENTS = 50;
 
@@ -138,7 +142,7 @@ function gated(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   };
 }
 
-/** An autoscaler, or a VM that ends, may still make room. */
+/** The target pod is unschedulable. An autoscaler or a VM that ends may still make room. */
 function unschedulable(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod?.unschedulable === undefined) return undefined;
@@ -152,7 +156,9 @@ function unschedulable(m: MigrationFacts, f: EvacuationCase): NotStarted | undef
 
 const MOST_WORDS = 400;
 
-/** Reports the last Event of a kubelet, a scheduler or the attach-detach controller about the target pod. */
+/**
+ * The last Event of a kubelet, the scheduler or the attach-detach controller about the target pod reports a problem.
+ */
 function podTrouble(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod === undefined || pod.ready) return undefined;
@@ -183,7 +189,7 @@ function switchedOff(_: MigrationFacts, { w }: EvacuationCase): NotStarted | und
   return message === undefined ? undefined : { reason: "MigrationsOff", message };
 }
 
-/** The API server has refused the target pod: a policy, a webhook, a quota that KubeVirt does not recognise. */
+/** The API server has refused the target pod: a policy, a webhook, or a quota that KubeVirt does not recognise. */
 function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const last = lastEvent(m, { "involvedObject.uid": f.vmi.uid, reason: "FailedCreate" }, f);
   if (last === undefined || last.last < m.createdAt) return undefined;
@@ -191,7 +197,7 @@ function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   return { reason: "TargetRefused", message: `KubeVirt cannot create the target pod of migration ${m.name}: ${words}` };
 }
 
-/** KubeVirt waits until there is one launcher pod. */
+/** The VM has a second launcher pod, and KubeVirt waits until there is one. */
 function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const other = launchersOf(m, f).find((pod) => {
     const isElsewhere = pod.nodeName !== undefined && pod.nodeName !== f.vmi.nodeName;
@@ -202,7 +208,7 @@ function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | unde
   return { reason: "LeftOver", message };
 }
 
-/** Its limits are reached. */
+/** KubeVirt's limits of migrations are reached. */
 function queued(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   return isOverdueInQueue(m, f) && !hasPlace(f)
     ? { reason: "Queued", message: `${called(m)} waits in KubeVirt's queue: its limits are reached` }

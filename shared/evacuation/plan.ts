@@ -1,4 +1,7 @@
-/** Plans Evacuations: the ones that continue, end, or start without a request. KubeVirt is the queue: nothing here counts migrations. */
+/**
+ * Plans Evacuations: which continue, end, or start without a request. KubeVirt has the queue: nothing here counts
+ * migrations.
+ */
 import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { isMarked, isMarkedTooLate } from "./mark.ts";
@@ -17,7 +20,7 @@ import { ofVmi } from "./identity.ts";
 
 type Chain = readonly Action[];
 
-/** For a reconcile of a VMI, which was read after its Evacuations. */
+/** Plans one VMI's Evacuations. The VMI was read after them. */
 export function planEvacuations(w: EvacuationWorld): Plan {
   const started = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const active = each(w.evacuations.filter(isActive), (e) => reconcile(e, w));
@@ -33,10 +36,10 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
   return isHeldOff(e) ? releaseStopped({ e, f: caseOf(e, w), w }) : release(e, w);
 }
 
-/** A mark or a migration is KubeVirt's to act on; a failed attempt and an end are ours. */
+/** Decides one Evacuation. KubeVirt acts on marks and migrations; Lifeboat acts on failed attempts and ends. */
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // It follows one of the same pod that is not released yet, and whose mark would be taken for its own.
+  // It follows an ended one of the same pod whose mark is not removed yet and would seem to be its own.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -45,13 +48,13 @@ function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Ch
   return { chain, again: isOurs && chain.length > (next.actions ?? []).length };
 }
 
-/** For VMIs of nodes, none of whose migrations are known. */
+/** Plans Evacuations for VMIs of tainted nodes. Their migrations are not known. */
 export function planByTaint(w: EvacuationWorld): Plan {
   const started = each(w.vmis, (vmi) => startByTaint(vmi, w)).flat();
   return { chains: [...cleared(w), ...started], again: started.length > 0 };
 }
 
-/** For VMIs that were read after all Evacuations. */
+/** Plans new Evacuations. The VMIs were read after all Evacuations. */
 export function planNewEvacuations(w: EvacuationWorld): Plan {
   const byMark = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const { chains, again } = planByTaint(w);
@@ -63,7 +66,10 @@ function cleared({ vmis, evacuations }: EvacuationWorld): readonly Chain[] {
   return left.map((vmi) => [{ verb: "Unmark", vmi }]);
 }
 
-/** KubeVirt's webhook marks a VM again with the next request of a drain, and does not say who drains. */
+/**
+ * Starts an Evacuation for a mark: KubeVirt's webhook marks a VM again with each request of a drain, and does not say
+ * who drains.
+ */
 function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];
   const before = identity.backingOffEvacuation(vmi, ofVmi(w.evacuations, vmi), w);
@@ -97,16 +103,19 @@ function start(vmi: VmiFacts, found: Found, { evacuations, now }: EvacuationWorl
 }
 
 export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuations" | "settings" | "now"> {
-  /** UIDs of those that have not ended, or act once more: their Evacuations stay. Undefined: they could not be read. */
+  /** UIDs of NodeEvacuations that still act. Their Evacuations stay. Undefined: they could not be read. */
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }
 
-/** A VM that nobody has asked to start stays off, and its NodeEvacuation decides. */
+/** Returns whether the Evacuation may be deleted. A VM that nobody starts stays off, and its NodeEvacuation decides. */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");
 }
 
-/** Removes what ended long ago. The newest one of a pod that still exists stays: the name of the next one counts on from it. */
+/**
+ * Deletes Evacuations that ended long ago. The newest one of an existing pod stays, because the next name counts from
+ * it.
+ */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;
   const living = new Set(vmis.flatMap((vmi) => Object.keys(vmi.activePods)));

@@ -1,10 +1,10 @@
-/** KubeVirt's queue of migrations: when one has waited in it for too long, and whether there is a place in it. */
+/** KubeVirt's queue of migrations: whether a migration has waited too long, and whether the queue has a free place. */
 import { migratingVmis } from "../facts/questions.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
 import { secondsSince } from "../settings/time.ts";
 import { type EvacuationCase, inheritedAttempts } from "./world.ts";
 
-/** Far beyond any maximum: 0 s times infinity is no time at all. */
+/** A limit far beyond any setting: without it, 0 s times infinity would be NaN. */
 const MOST_DOUBLINGS = 32;
 
 export function doubled(first: number, failures: number, most: number): number {
@@ -14,7 +14,7 @@ export function doubled(first: number, failures: number, most: number): number {
 export const KUBEVIRT_SECONDS = 20;
 const MOST_KUBEVIRT_SECONDS = 320;
 
-/** Whether a migration without a target pod is older than KubeVirt's own back-off explains. */
+/** Returns whether a migration without a target pod has waited longer than KubeVirt's own back-off. */
 export function isOverdueInQueue(m: MigrationFacts, { e, w }: EvacuationCase): boolean {
   if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
   const attempts = inheritedAttempts(e);
@@ -22,7 +22,9 @@ export function isOverdueInQueue(m: MigrationFacts, { e, w }: EvacuationCase): b
   return secondsSince(m.createdAt, w.now) >= w.settings.evacuation.stuckSeconds + backoff;
 }
 
-/** Whether KubeVirt could start one more migration of a VM of this node. It counts those that have a target pod. */
+/**
+ * Returns whether KubeVirt could start another migration from this node. KubeVirt counts those that have a target pod.
+ */
 export function hasPlace({ vmi, w }: EvacuationCase): boolean {
   const running = migratingVmis(w.facts);
   const leaving = running.filter(({ nodeName }) => nodeName === vmi.nodeName);

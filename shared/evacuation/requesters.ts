@@ -1,8 +1,8 @@
-/** Keeps the names of those who ask for an evacuation that is in progress. */
+/** Keeps the names of everyone who requested an evacuation that is in progress. */
 import type { ActionOf } from "../kube/action.ts";
 import { EVACUATION_BOUNDS, type EvacuationFacts } from "../kube/evacuation.ts";
 
-/** Who has asked for it, the first one first. */
+/** Lists the requesters, the first one first. */
 export function requestersOf({
   spec: { requestedBy },
   status: { requesters = [] },
@@ -10,7 +10,7 @@ export function requestersOf({
   return [requestedBy, ...requesters].filter((name) => name !== "");
 }
 
-/** Names one who asks for an evacuation that is under way. Nothing for a name that it has, or that it has no room for. */
+/** Adds a requester to an evacuation in progress. Returns no action if the name is listed or there is no room. */
 export function addRequester(joined: EvacuationFacts, name: string): readonly ActionOf<"AddRequester">[] {
   const requester = shortened(name);
   const isFull = (joined.status.requesters ?? []).length >= EVACUATION_BOUNDS["status.requesters"];
@@ -22,7 +22,7 @@ function shortened(name: string): string {
   return name.slice(0, EVACUATION_BOUNDS["status.requesters[]"]).toWellFormed();
 }
 
-/** Adds the name, if nobody has written to the Evacuation since. */
+/** Makes the patch that adds the name, if nobody has written to the Evacuation since. */
 export function requesterPatch({ evacuation, requester }: ActionOf<"AddRequester">) {
   const { resourceVersion, status } = evacuation;
   return { metadata: { resourceVersion }, status: { requesters: [...(status.requesters ?? []), requester] } };

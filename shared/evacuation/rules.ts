@@ -1,4 +1,4 @@
-/** The next step of an Evacuation: the first rule that applies says phase, reason, message and actions. */
+/** The next step of an Evacuation: the first rule that applies returns phase, reason, message and actions. */
 import { recordEvent } from "../kube/action.ts";
 import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -20,12 +20,12 @@ import type { EvacuationWorld, EvacuationCase, Next, Rule } from "./world.ts";
 
 // prettier-ignore
 export const RULES: readonly Rule[] = [
-  // It ends
+  // Rules that end it
   ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
   ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
   // Rules about its migration
   noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, aboutToStart, migrating,
-  // There is none
+  // Rules if it has no migration
   waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
 ];
 
@@ -40,13 +40,13 @@ export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "Wait" {
   return "Wait";
 }
 
-/** It has moved, and what has been read does not show it yet. */
+/** The VM has moved, but the VMI does not show it yet. */
 function arriving(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
   return migration && follow(f, migration);
 }
 
-/** No guest leaves a node without virt-handler, and a migration that waits for it is no failed attempt. */
+/** No guest leaves a node without virt-handler. A migration that waits for virt-handler is no failed attempt. */
 function noVirtHandler(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;
   const node = world.isSlow(e, w.now) || world.isOfTaint(e) ? world.nodeOf(vmi, w.facts) : undefined;
@@ -57,7 +57,7 @@ function noVirtHandler(f: EvacuationCase): Next | undefined {
   return blocked(f, "NoVirtHandler", why);
 }
 
-/** A VM that has no node, or moves to another namespace or cluster, has to wait: a person sent it, and KubeVirt allows no second migration. */
+/** The VM has no node, or a person moves it to another namespace or cluster: KubeVirt allows no second migration. */
 function notThere(f: EvacuationCase): Next | undefined {
   const { vmi, migration } = f;
   if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", "the VM is not on a node yet");
@@ -88,24 +88,24 @@ function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
   if (migration === undefined) return undefined;
   const delay = attempts.kubevirtBackoff(migration, f.migrations, f.w.now);
   if (delay === undefined) return undefined;
-  // Only what KubeVirt has made for an evacuation is hurried when a person asks: a workload update is its own.
+  // A person's retry hurries only a migration for an evacuation, not a workload update.
   const isHurried = migration.evacuates !== undefined && attempts.isRetried(f.e);
   if (!isHurried) return delayed(f, migration, delay);
   const next = follow(f, migration);
   return { ...next, actions: [{ verb: "SkipBackoff", migration }] };
 }
 
-/** An unfinished migration cannot begin, which is as good as failed. One that KubeVirt creates during a back-off is no new attempt. */
+/** A migration cannot start, which counts as failed. KubeVirt's own during a back-off is no new attempt. */
 function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
   const message = attempts.blockedBecause(migration, f);
-  // One that was deleted because it was stuck is gone in a moment.
+  // A stuck migration that was deleted disappears in a moment.
   if (migration.deleting ? migration.phase === "Running" : message === undefined) return undefined;
   if (attempts.isBackingOff(f)) return failedBefore(f);
   if (message === undefined || migration.deleting) return undefined;
   if (attempts.isPersons(migration)) {
-    // KubeVirt allows no other one beside it, and it is not ours to delete.
+    // KubeVirt allows no second migration, and Lifeboat does not delete a person's.
     const why = `migration ${migration.name}, which a person created, cannot start: ${message}`;
     return blocked(f, "PersonsMigration", why);
   }
@@ -113,10 +113,10 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
-/** KubeVirt creates a migration for an evacuation when its limits allow it to start. */
+/** KubeVirt creates a migration for an evacuation only when its limits allow the migration to start. */
 const STARTS_SECONDS = 20;
 
-/** Annotates a migration of KubeVirt's that has just appeared, in place of a status write that would say no more than Pending. */
+/** KubeVirt has just created a migration. Lifeboat annotates it instead of writing that it is Pending. */
 function aboutToStart(f: EvacuationCase): Next | undefined {
   const { e, migration, w } = f;
   const { phase = "Pending" } = e.status;
@@ -135,8 +135,8 @@ function migrating(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * An external controller moves the VM. If KubeVirt's eviction webhook is switched off, Lifeboat says that the controller does not learn of the
- * request.
+ * An external controller moves the VM. If KubeVirt's eviction webhook is off, the message says that the controller does
+ * not learn of the request.
  */
 function waitForController(f: EvacuationCase): Next | undefined {
   if (!world.isExternal(f)) return undefined;
@@ -164,7 +164,7 @@ function backingOff(f: EvacuationCase): Next | undefined {
   return attempts.isBackingOff(f) ? failedBefore(f) : undefined;
 }
 
-/** KubeVirt's evacuation controller has not acted, or its own migration would wait for its own back-off. */
+/** KubeVirt's evacuation controller has not acted, or its migration would wait for its own back-off. */
 function createMigration(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;
   if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;

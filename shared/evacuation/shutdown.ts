@@ -1,7 +1,7 @@
 /**
- * Evacuations of VMs that KubeVirt restarts or stops, because they cannot move. A NodeEvacuation begins them. asked.ts and start-again.ts
- * say what follows; here is what both know, and whether a request is still right just before it is sent, for KubeVirt's requests have
- * no precondition. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
+ * The common parts of Evacuations that restart or stop a VM which cannot move. A NodeEvacuation creates them; asked.ts
+ * and start-again.ts have their rules. KubeVirt's requests have no precondition, so that Lifeboat checks each request
+ * just before sending it. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -19,7 +19,7 @@ export function isRestart({ spec }: EvacuationFacts): boolean {
   return spec.by === "Restart";
 }
 
-/** It is for a VM whose migrations have failed too often, and not for one that cannot migrate. */
+/** Returns whether the VM is restarted because its migrations failed too often, not because it cannot migrate. */
 export function isForFailures({ spec }: EvacuationFacts): boolean {
   return (spec.inherited?.attempts ?? 0) > 0;
 }
@@ -49,7 +49,7 @@ export interface Row<Answer> {
   readonly answer: (q: RequestCase) => Answer;
 }
 
-/** KubeVirt's account of the request: it has been accepted, and virt-controller has not acted on it. */
+/** Returns whether KubeVirt has accepted the request and virt-controller has not acted on it. */
 export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }: VirtualMachineFacts): boolean {
   return isChanging || (runStrategy === "Halted" && spec.runStrategy !== "Halted");
 }
@@ -57,15 +57,15 @@ export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }
 export const isSame = ({ e, f }: RequestCase) => f?.vmi.uid === e.status.virtualMachineInstanceUID;
 export const isAnother = (q: RequestCase) => q.f !== undefined && !isSame(q);
 
-/** No request of Lifeboat's takes longer, and virt-controller acts within moments. */
+/** No request of Lifeboat takes longer, and virt-controller acts within moments. */
 export const LOST_SECONDS = 60;
 
-/** From then on it may be asked again. */
+/** Returns the time after which Lifeboat may send the request again. */
 export function askedUntil({ status: { nextAttemptTime, startTime } }: EvacuationFacts): string | undefined {
   return nextAttemptTime ?? (startTime === undefined ? undefined : secondsAfter(new Date(startTime), LOST_SECONDS));
 }
 
-/** Whether a request that is about to be sent is still right, by what is true just now. `judged`: the VMI as it was decided on. */
+/** Returns whether a request is still right just before it is sent. `judged`: the VMI when Lifeboat decided. */
 export function mayBeAsked(e: EvacuationFacts, judged: VmiFacts, now: VmiFacts | undefined, asking: Asking): boolean {
   const { vm, node, refusal } = asking;
   if (!isWanted(asking) || node === undefined || now === undefined || refusal !== undefined) return false;
@@ -83,7 +83,7 @@ function isAsJudged(now: VmiFacts, uid: string, nodeName: string): boolean {
   return isStill && !now.isMigrating && now.decentralized === undefined;
 }
 
-/** The run strategy of a VM that KubeVirt has stopped. */
+/** Returns the run strategy that a VM has after KubeVirt stopped it. */
 export function leftAs({ spec: { runStrategy } }: EvacuationFacts): string | undefined {
   return runStrategy === "Always" ? "Halted" : runStrategy;
 }

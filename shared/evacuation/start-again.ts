@@ -1,4 +1,4 @@
-/** When a VM that was stopped for a NodeEvacuation starts again: the first row that applies counts. */
+/** Starts a VM that was stopped for a NodeEvacuation: the first row that applies counts. */
 import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";
@@ -7,7 +7,9 @@ import { statusHeldOff, statusReleased } from "./status.ts";
 
 export type StartRow = Row<readonly Action[]>;
 
-/** Rows for a VM that Lifeboat stopped. Lifeboat has to start the VM until the VM was started or seen running. */
+/**
+ * Rows for a VM that Lifeboat stopped. Lifeboat has to start the VM until somebody started it or it was seen running.
+ */
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [
   { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat no longer starts it: its owner decides",

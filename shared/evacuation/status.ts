@@ -1,4 +1,4 @@
-/** Writes the status of an `Evacuation`. */
+/** Makes the status of an `Evacuation`. */
 import type { Action } from "../kube/action.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isRetried } from "./attempts.ts";
@@ -19,7 +19,7 @@ interface Subject {
   readonly w: Pick<EvacuationWorld, "now">;
 }
 
-/** Returns the actions of a step. If the status does not change, it is not written, and nothing after it is done. */
+/** Returns the actions of a step. An unchanged status is not written, and the actions after it are not performed. */
 export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
   const { actions = [], after = [] } = next;
   const status = statusAfter(e, vmi, next, w.now);
@@ -36,11 +36,11 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // Half a character would come back from the API server as another one, and be written again with every reconcile.
+    // The API server would return half a character as another one, so that each reconcile would write the status again.
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
-    // A retry ends the back-off here, an inherited one too.
+    // A retry ends the back-off, including an inherited one.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
-    // The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting.
+    // The time of an ended evacuation's back-off belongs to the next evacuation.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
     attempts: inheritedAttempts(e),
     ...more,
@@ -99,12 +99,12 @@ function heldOff(message: string) {
   return { type: "Released", status: "False", reason: "StartsLater", message } as const;
 }
 
-/** Says why the VM that it has stopped does not start yet. */
+/** Makes the status that says why a stopped VM does not start yet. */
 export function statusHeldOff({ status }: EvacuationFacts, now: Date, message: string): EvacuationStatus {
   return { ...status, conditions: conditionsAfter(status.conditions, [heldOff(message)], now.toISOString()) };
 }
 
-/** Records the cleanup after its end. `message`: why nothing was cleaned up, if so. */
+/** Makes the status after the cleanup. `message`: why nothing was cleaned up, if so. */
 export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
   const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
   return { ...status, conditions };

@@ -1,4 +1,4 @@
-/** A case: an Evacuation that is decided on, its VM, and what the rules ask about both; and the shape of what is decided. */
+/** The case that the rules decide on: an Evacuation, its VM and the facts about both; and the form of a decision. */
 import type { Facts } from "../facts/facts.ts";
 import { migrationsOf, podsOf } from "../facts/questions.ts";
 import type { Action } from "../kube/action.ts";
@@ -12,18 +12,24 @@ import { isFinal, named } from "../kube/objects.ts";
 /** The subject of a decision. The rules ask for all other facts. */
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
-  /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. They were read before the VMIs. */
+  /**
+   * Every Evacuation that names one of these VMIs, including ended ones, and those whose VMI is missing. They were read
+   * before the VMIs.
+   */
   readonly evacuations: readonly EvacuationFacts[];
-  /** Whether watches show each change: then a migration is seen when it appears, and annotating it replaces a status write. */
+  /**
+   * Whether watches show each change. A migration is then seen when it is created, and annotating it replaces a status
+   * write.
+   */
   readonly isWatched?: boolean | undefined;
 }
 
 export interface EvacuationCase {
   readonly e: EvacuationFacts;
   readonly vmi: VmiFacts;
-  /** Migrations of the VMI, finished ones included. */
+  /** Migrations of the VMI, including finished ones. */
   readonly migrations: readonly MigrationFacts[];
-  /** The one of these that has not ended: of two, of KubeVirt and of Lifeboat, the one that KubeVirt lets move the VM. */
+  /** The unfinished migration. If KubeVirt and Lifeboat each have one, the one that KubeVirt uses. */
   readonly migration: MigrationFacts | undefined;
   readonly w: EvacuationWorld;
 }
@@ -33,24 +39,24 @@ export interface Next {
   readonly reason: string;
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
-  /** Whether KubeVirt leaves its migration alone; undefined: as it was. */
+  /** Whether KubeVirt does not act on the migration. Undefined: unchanged. */
   readonly stalled?: boolean | undefined;
-  /** For an ended Evacuation: false if its cleanup is not complete. */
+  /** False if the cleanup of an ended Evacuation is not complete. */
   readonly released?: boolean;
   readonly actions?: readonly Action[];
   readonly after?: readonly Action[];
 }
 
-/** `Wait`: nothing is done until the next reconcile. */
+/** `Wait`: Lifeboat does nothing until the next reconcile. */
 export type Rule = (f: EvacuationCase) => Next | "Wait" | undefined;
 
-/** Undefined: there is no VMI of this name. */
+/** Returns the case of an Evacuation. Returns undefined if no VMI has its name. */
 export function caseOf(e: EvacuationFacts, w: EvacuationWorld): EvacuationCase | undefined {
   const vmi = w.vmis.find(({ namespace, name }) => namespace === e.namespace && name === e.spec.vmiName);
   return vmi && newCase(e, vmi, w);
 }
 
-/** Asks for the migrations when a rule looks at them. */
+/** Makes a case that reads the migrations when a rule first needs them. */
 function newCase(e: EvacuationFacts, vmi: VmiFacts, w: EvacuationWorld): EvacuationCase {
   return {
     e,
@@ -70,25 +76,33 @@ export function isQueued({ phase }: MigrationFacts): boolean {
   return phase === "" || phase === "Pending";
 }
 
-/** As far as counting can continue: the API server takes no number beyond 32 bits, and refuses the whole status with it. */
+/** The API server accepts no number beyond 32 bits, and would refuse the whole status. */
 const MOST_ATTEMPTS = 2 ** 30;
 
-/** An inherited number of attempts is where counting starts. */
+/** Returns the inherited number of attempts, from which counting starts. */
 export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
   return Math.min(Math.max(status.attempts, spec.inherited?.attempts ?? 0), MOST_ATTEMPTS);
 }
 
-/** Past its deadline a deletion that comes is allowed. It comes after the longest pause that a refusal names, or at the start of a round. */
+/**
+ * A deletion after the deadline is allowed. It arrives after the longest delay that a refusal names, or at the start of
+ * a scheduler's round.
+ */
 export const LATEST_SECONDS = 30;
 
-/** Whether the scheduler has given the preemption up, unless it is deleting the pod by now. */
+/**
+ * Returns whether the scheduler has given up the preemption. The pod shows whether the scheduler is deleting it now.
+ */
 export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boolean {
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
 }
 
 const SLOW_SECONDS = 60;
 
-/** A VM that has not left for so long may be one that cannot: its node tells whether virt-handler runs there. */
+/**
+ * Returns whether the VM has not left for a long time. The VM may be unable to leave: its node shows whether
+ * virt-handler runs.
+ */
 export function isSlow({ createdAt }: EvacuationFacts, now: Date): boolean {
   return secondsSince(createdAt, now) >= SLOW_SECONDS;
 }
@@ -97,22 +111,29 @@ export function isOfTaint({ spec: { cause } }: EvacuationFacts): boolean {
   return cause === "DrainTaint" || cause === "NoExecuteTaint";
 }
 
-/** The taint manager or the scheduler may delete the pod, or may have given that up: the pod tells. */
+/**
+ * Returns whether the pod decides: it shows whether the taint manager or the scheduler deletes it or has given that up.
+ */
 export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
   return e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now);
 }
 
-/** Its external controller may try again, or shut the VM down in order: so its migrations are never counted, deleted or doubled. */
+/**
+ * Returns whether an external controller moves the VM. The controller may try again or shut the VM down, so that
+ * Lifeboat never counts, deletes or doubles its migrations.
+ */
 export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];
 }
 
-/** One that counts if it fails: not the external controller's, nor one to another namespace or cluster. */
+/** Returns a migration whose failure counts: not an external controller's, nor one to another namespace or cluster. */
 export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
-/** The VMI will show the new pod in a moment, or end: what was asked for meanwhile may be about the new pod. */
+/**
+ * Returns whether the VMI will show the new pod, or end, in a moment. Requests in this time may be about the new pod.
+ */
 export function isShownLater({ e, vmi }: EvacuationCase, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
@@ -125,12 +146,12 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
   return vmi.nodeName !== undefined && from !== vmi.nodeName;
 }
 
-/** Whether its cause may be over before the VM has left: then its Duplicates say what the VM still has to leave for. */
+/** Returns whether the cause may end before the VM leaves. Its Duplicates then name the other causes to leave. */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
 }
 
-/** By another cause, whose Evacuation has ended as this one's Duplicate. */
+/** Returns whether another cause still wants the VM to leave: its Evacuation ended as a Duplicate of this one. */
 export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   return w.evacuations.some((other) => {
     const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;
@@ -138,12 +159,12 @@ export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   });
 }
 
-/** Undefined: it is on none, or its node is gone. */
+/** Returns the VM's node. Returns undefined if the VM has none or the node is gone. */
 export function nodeOf({ nodeName }: Pick<VmiFacts, "nodeName">, facts: Facts): NodeFacts | undefined {
   return nodeName === undefined ? undefined : facts.get("nodes", named(nodeName));
 }
 
-/** The pod that has to leave, while KubeVirt lists it among the VM's. */
+/** Returns the pod that has to leave, while KubeVirt lists it as the VM's. */
 export function podOf({ e, vmi, w }: EvacuationCase): PodFacts | undefined {
   return podsOf(vmi, w.facts).find(({ uid }) => uid === podUIDOf(e));
 }

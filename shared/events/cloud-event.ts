@@ -1,15 +1,18 @@
 /**
- * The events of a relay: CloudEvents 1.0, JSON, in batches. An event only says which object to read, so that a late or repeated event is
- * harmless.
+ * The relay's events: CloudEvents 1.0, JSON, in batches. An event only names the object to read, so that a late or
+ * repeated event does no harm.
  */
 import * as z from "zod/mini";
 
 export const BATCH_CONTENT_TYPE = "application/cloudevents-batch+json";
 export const LARGEST_BATCH = 100;
-/** Read before its signature can be checked: no stranger can make Lifeboat hold more. Most events take 500 to 700 bytes. */
+/**
+ * Lifeboat reads a batch before it can check the signature. The limit keeps strangers from using up memory. Most events
+ * take 500 to 700 bytes.
+ */
 export const LARGEST_BATCH_BYTES = 64 * 1024;
 
-/** Bounded as the API server bounds them; a batch of the largest events stays far below the limit of a delivery. */
+/** The API server has the same limits. A batch of the largest events is far below the limit of a delivery. */
 const Namespace = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(63)));
 const Name = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(253)));
 const Uid = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(128)));

@@ -1,4 +1,4 @@
-/** Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine. */
+/** The eviction policy: what an eviction may do to a VM's pod. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";
 import type { Cause, EvacuationFacts } from "../kube/evacuation.ts";
@@ -41,7 +41,7 @@ export type DenyReason =
 
 export type EvictionDecision = Allowed | Denied;
 
-/** `actions` must be done before the answer is given: without them it would not be true. `events` follow it. */
+/** `actions` come before the answer, which would be false without them. `events` come after it. */
 interface Answer {
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
@@ -63,10 +63,10 @@ export interface EvictionFacts extends Moment {
   readonly pod?: PodFacts;
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time as it. */
+  /** Every Evacuation that names the VMI, read at the same time. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  /** Its budget was seen. Absent: it is looked for before one is created. */
+  /** Whether its budget was seen. Absent: Lifeboat reads it before creating one. */
   readonly hasBudget?: boolean;
   /** Migrations of the VMI, if they affect the decision: see `doMigrationsDecide`. */
   readonly migrations: readonly MigrationFacts[];
@@ -82,8 +82,8 @@ interface LiveEviction extends OfVmi {
 }
 
 /**
- * Returns whether migrations affect the decision: only for a live VMI that cannot migrate, and that migrates or was to. For all others the VMI's
- * status shows enough.
+ * Returns whether migrations affect the decision: only for a live VMI that cannot migrate, and that migrates or has a
+ * mark. For all others the VMI's status shows enough.
  */
 export function doMigrationsDecide(vmi: VmiFacts): boolean {
   if (vmi.liveMigratable.migratable || vmi.deleting || isFinal(vmi) || vmi.evictionStrategy === "None") return false;
@@ -130,7 +130,7 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
-  // A VM that asks for no protection gets none for a migration target either.
+  // A VM without protection has none for a migration target either.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
   const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;
@@ -141,7 +141,7 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
     case "inProgress":
       return inProgress(f);
     case "unlessMigrating":
-      // The VM cannot move any more and does not have to: its mark goes.
+      // The VM cannot move any more and may stop: Lifeboat removes its mark.
       return hasMigration(f) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
   }
 }
@@ -153,7 +153,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone", { actions: before });
     case "shutdown": {
-      // A VM that moves to another namespace or cluster, with disks that are not shared: a shutdown would end the migration that saves it.
+      // The VM moves to another namespace or cluster with disks that are not shared. A shutdown would end the migration
+      // that saves it.
       if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];
@@ -169,7 +170,7 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 function evacuate(f: LiveEviction): EvictionDecision {
   const { vmi, strategy } = f;
   if (vmi.nodeName === undefined) return deny(f, "NotScheduled", MESSAGE.NotScheduled(vmi));
-  // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
+  // An Evacuation for the drain taint is active without a mark, as is one whose mark was lost. The request joins it.
   const { joined, backingOff } = knownEvacuations(f);
   if (joined === undefined && backingOff !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = backingOff.status;
@@ -184,7 +185,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
 }
 
 /**
- * KubeVirt's webhook may have marked the VM first, also after an end: it moves, the answer says so, and an Evacuation records who asked.
+ * KubeVirt's webhook may have marked the VM first, also after an Evacuation's end. The VM moves, the answer says so,
+ * and an Evacuation records the requester.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;
@@ -203,7 +205,7 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   return { joined, backingOff: backingOffEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
-/** Creates an Evacuation that records who asked, unless there is one to join: that gets the user where it names none. */
+/** Creates an Evacuation that records the requester, or joins one and adds the requester if none is named. */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;
   const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };

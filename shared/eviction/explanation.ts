@@ -1,4 +1,4 @@
-/** Why a pod is treated so: what an eviction would get, and the facts that this rests on. */
+/** Explains the decision on a pod: the answer to an eviction, and the facts behind it. */
 import { resolveStrategy } from "../settings/strategy.ts";
 import { warningsOf } from "./messages.ts";
 import { called } from "../evacuation/migration-cause.ts";
@@ -11,7 +11,7 @@ import type { Review } from "./review.ts";
 import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
-/** The meaning of each answer for the guest, if the answer alone could be misread: "refused" is how a VM starts to move. */
+/** The consequence for the guest, if the answer alone could be misread: "refused" is how a VM starts to move. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
   ShutdownByStrategy: "the guest is shut down",
@@ -35,7 +35,7 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
     },
     ...(cooldown === undefined ? {} : { cooldown }),
     ...(migration === undefined ? {} : { migration: movesText(migration) }),
-    // An Evacuation keeps the user's name, and nobody evicts the pod here.
+    // The Evacuation names the user who evicted the pod; an explanation evicts nothing.
     ...(askedBy.length > 0 && { askedBy }),
     actions: decision.actions.map((action) => action.verb).filter((verb) => verb !== "AddRequester"),
     facts: {
@@ -59,7 +59,7 @@ export function movesText(migration: MigrationFacts): string {
   return `${called(migration)} ${does}`;
 }
 
-/** As written, where it is none that we know: to call it None would explain the opposite of the decision. */
+/** Returns the strategy as written, also an unknown one: calling it None would explain the opposite of the decision. */
 export function strategyInForce(vmi: VmiFacts, settings: Settings): string {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : resolved.value;

@@ -1,4 +1,4 @@
-/** Texts for callers: the exact sentences of denials and warnings, and who can change the cause of a block. */
+/** Messages for callers: denials and warnings, and who can change what blocks a VM. */
 import { plain } from "../kube/plain.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { WAITS_FOR_CONTROLLER } from "../evacuation/mark.ts";
@@ -15,7 +15,7 @@ export function quotedVmi(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }
 
-/** The reason that KubeVirt gives for a VMI that cannot migrate; of its disks also which one, which the reason does not say. */
+/** Returns KubeVirt's reason why a VMI cannot migrate. For disks it adds which disk, from the message. */
 export function pinnedBecause({ liveMigratable: { reason, message = "" } }: VmiFacts): string {
   if (reason === undefined) return "no LiveMigratable condition";
   const [, disk] = reason === DISKS ? (WHICH_DISK.exec(message) ?? []) : [];
@@ -28,9 +28,9 @@ const WHICH_DISK = /^cannot migrate VMI(?: with|:) ([^,]+)/;
 const MOST_OF_DISK = 80;
 
 export const MESSAGE = {
-  /** Substring looked for by the descheduler (pkg/descheduler/evictions); same text as KubeVirt's own webhook. */
+  /** The descheduler searches for this text (pkg/descheduler/evictions). KubeVirt's own webhook has the same text. */
   EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quotedVmi(vmi)}`,
-  /** `ended`: the last evacuation ended so, and KubeVirt has marked the VM again since. */
+  /** `ended`: how the last evacuation ended, after which KubeVirt marked the VM again. */
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quotedVmi(vmi)}` +
     (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
@@ -41,13 +41,13 @@ export const MESSAGE = {
   MigrationTarget: (vmi: VmiFacts) =>
     `Eviction request for target Pod: ${quotedVmi(vmi)} ` +
     (isBeingReceived(vmi) ? "is being received from another namespace or cluster" : `is on node "${vmi.nodeName}"`),
-  /** Shutting it down now would end what is about to save it. */
+  /** A shutdown now would end the migration that saves the guest. */
   Migrating: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} is being migrated, although it is not live-migratable: try again afterwards`,
   NotScheduled: (vmi: VmiFacts) => `${quotedVmi(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quotedVmi(vmi)}`,
-  /** KubeVirt's own webhook reviews the same request, and marks the VM, whichever answer is given here. */
+  /** KubeVirt's own webhook reviews the same request and marks the VM, with any answer of Lifeboat. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
     `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
     `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,
@@ -55,7 +55,7 @@ export const MESSAGE = {
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
 } as const;
 
-/** Says how far the external controller of an External VM is, as the last reconcile has found it. */
+/** Says what the external controller of an External VM has done, by the last reconcile. */
 export function controllersPart(joined: EvacuationFacts | undefined): string {
   const { phase, message = WAITS_FOR_CONTROLLER } = joined?.status ?? {};
   return `; ${phase === "Migrating" || phase === "WaitingForExternalController" ? message : WAITS_FOR_CONTROLLER}`;
@@ -109,11 +109,12 @@ export function remedyOfBlocked(reason = ""): string {
   return ownValue<string>(BLOCKED, reason) ?? remedyOf(reason) ?? REMEDY.NotMigratable;
 }
 
-/** The API server may shorten longer ones (`truncateItemRunes`), and drops one with a control character. */
+/** The API server may shorten longer warnings (`truncateItemRunes`), and drops one with a control character. */
 const MOST_CHARACTERS = 256;
 
 /**
- * An API server passes on one refusal, usually KubeVirt's, but the warnings of all webhooks. kubectl prints each once: none counts seconds.
+ * Returns the warnings of an answer. An API server passes on one refusal, usually KubeVirt's, but the warnings of all
+ * webhooks. kubectl prints equal warnings once, so that none counts seconds.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);
@@ -184,7 +185,7 @@ function failures(attempts: number, most: number): string {
   return attempts <= most ? `${attempts} of ${most} attempts have failed` : `${attempts} attempts have failed`;
 }
 
-/** Without what a header cannot carry or a terminal would obey. */
+/** Removes characters that a header cannot carry or that a terminal would interpret. */
 function sayable(text: string): string {
   const said = plain(text);
   return said.length <= MOST_CHARACTERS ? said : `${said.slice(0, MOST_CHARACTERS - 1)}…`.toWellFormed();

@@ -1,4 +1,4 @@
-/** Reviewing an eviction: observe and decide; on what watches show, where that is enough to refuse it. */
+/** Reviews an eviction: observes and decides. Facts of watches suffice if they lead to a refusal. */
 import { areBudgetsWanted } from "../budget/budget.ts";
 import { readBudget } from "../budget/read.ts";
 import { isSafeOnCachedFacts } from "../facts/safe-actions.ts";
@@ -13,7 +13,7 @@ export interface Review {
   readonly facts: EvictionFacts;
   readonly decision: EvictionDecision;
   readonly created?: EvacuationFacts | undefined;
-  /** The facts are as watches show them. */
+  /** The facts come from watches. */
   readonly isCached: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface EvictionRequest {
 
 export interface ReviewDeps {
   readonly cluster: Client;
-  /** Its reads may be old. */
+  /** A client whose reads may be old. */
   readonly cached?: Client | undefined;
   readonly settings: () => Promise<Settings>;
   readonly now: Date;
@@ -36,7 +36,7 @@ export async function reviewEviction(asked: EvictionRequest, deps: ReviewDeps): 
   if (cached === undefined) return { ...(await review(asked, live)), isCached: false };
   const found = await review(asked, live, cached);
   const { verdict, reason, actions } = found.decision;
-  // A pod that has completed stays so.
+  // A completed pod stays completed.
   const isSafe = verdict === "Deny" || reason === "PodCompleted";
   const mayStand = isSafe && actions.every((action) => isSafeOnCachedFacts(action, "Eviction"));
   return mayStand ? { ...found, isCached: true } : await reviewEviction(asked, live);
@@ -49,7 +49,7 @@ async function review({ key, readPod, request }: EvictionRequest, deps: ReviewDe
     const { vmi } = subject;
     const isNeeded = vmi !== undefined && doMigrationsDecide(vmi);
     const migrations = isNeeded ? await readMigrationsOf([vmi], cluster) : [];
-    // Live it is looked for beside the Evacuation's creation.
+    // With live reads, the budget is read when the Evacuation is created.
     const isBudgetRead = vmi !== undefined && cached !== undefined && areBudgetsWanted(await loading);
     const budgets = isBudgetRead ? await readBudget(vmi, cached) : [];
     return { ...subject, migrations, hasBudget: budgets.length > 0 };

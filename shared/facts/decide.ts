@@ -7,20 +7,23 @@ export type Reads = (question: Question) => Promise<Answer>;
 
 export interface RuleAnswer<T> {
   readonly answer: T;
-  /** The last run of the rule asked for facts that may be old. */
+  /** Whether the last run of the rule used facts that may be old. */
   readonly isCached: boolean;
   readonly reads: number;
   readonly rounds: number;
 }
 
 export interface Beforehand {
-  /** Answers that the caller has. They are not read again. */
+  /** Answers that the caller already has. They are not read again. */
   readonly known?: readonly (readonly [Question, Answer])[];
-  /** Questions whose answers the rule will need: they are read in the first round. */
+  /** Questions that the rule will ask: their answers are read in the first round. */
   readonly first?: readonly Question[];
 }
 
-/** A rule that asks in order takes a few rounds. After so many, any fact that is still missing counts as a failed read. */
+/**
+ * A rule that asks one question after another takes a few rounds. After this many, a missing fact counts as a failed
+ * read.
+ */
 const MOST_ROUNDS = 64;
 
 export async function decide<T>(
@@ -46,15 +49,15 @@ export async function decide<T>(
   }
 }
 
-/** Reads that may be old, and whether an answer that is based on them may be acted on. */
+/** Reads that may be old, and whether a decision based on them is safe. */
 export interface Source<T> {
   readonly reads: Reads;
   readonly isSafe: (answer: T) => boolean;
 }
 
 /**
- * Decides as `decide`, on the first source on which the answer is safe. An unsafe answer is decided again from the start. It skips a source on
- * which the previous answer would not be safe either. The last source is live.
+ * Decides on the first source on which the decision is safe. After an unsafe decision it starts again with the next
+ * source, and skips sources on which the same decision would be unsafe. The last source is live.
  */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,
@@ -82,7 +85,7 @@ function failed(error: unknown): ClusterError {
   throw error;
 }
 
-/** The facts of one run of a rule. `isLast`: nothing more is read. */
+/** Returns the facts of one run of a rule. `isLast`: nothing more is read. */
 function runOf(answers: ReadonlyMap<string, Answer | ClusterError>, isLast: boolean) {
   let isCached = false;
   const facts = factsFrom((question) => {

@@ -1,4 +1,7 @@
-/** Facts about one cluster, for rules. A fact that has not been read yet is never taken for absent: asking for it ends the run of the rule. */
+/**
+ * Facts about one cluster, for rules. A fact that was not read is never taken for absent: asking for it ends the run of
+ * the rule.
+ */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -6,32 +9,35 @@ import { keyOf } from "../kube/objects.ts";
 import type { FactsOf, Resource } from "../kube/resources.ts";
 import { type Selection, selectorsOf } from "../kube/selection.ts";
 
-/** Other facts of a resource's objects than those of the table of resources. The name tells two views of one resource apart. */
+/**
+ * Facts of a resource's objects that the table of resources does not have. The name distinguishes two views of one
+ * resource.
+ */
 export interface View<T> {
   readonly resource: Resource;
   readonly name: string;
-  /** Is called for each read: items of one list may share what they have in common. */
+  /** Called for each read: items of one list may share common values. */
   readonly schema: () => z.ZodMiniType<T>;
 }
 
 export type Kind = Resource | View<unknown>;
 export type Fact<K extends Kind> = K extends View<infer T> ? T : K extends Resource ? FactsOf<K> : never;
 
-/** A list without the objects that cannot be understood, and how many these are. */
+/** A list without the objects that Lifeboat cannot parse, and their number. */
 export interface Readable<T> {
   readonly items: readonly T[];
   readonly odd: number;
 }
 
-/** Each question has one answer within a decision. A read that failed throws its ClusterError where a rule asks for it. */
+/** Each question has one answer within a decision. If a read failed, its question throws its ClusterError. */
 export interface Facts {
   /** Undefined: the object does not exist. */
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
-  /** Asks for all of them at once. Keys of objects that do not exist are missing. */
+  /** Asks for all keys at once. The result lacks the keys of objects that do not exist. */
   getAll<K extends Kind>(kind: K, keys: readonly NamespacedName[]): ReadonlyMap<string, Fact<K>>;
-  /** All of them: an object that cannot be understood is a failed read. */
+  /** Asks for the whole list. An object that cannot be parsed makes the read fail. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
-  /** For a rule that takes nothing missing in the list for absent. */
+  /** Asks for a list that may lack objects, for a rule that takes no missing object for absent. */
   readable<K extends Kind>(kind: K, selection?: Selection): Readable<Fact<K>>;
 }
 
@@ -42,15 +48,15 @@ export type Question = {
 );
 
 export interface Answer {
-  /** An object, undefined if it does not exist, or the items of a list. */
+  /** An object or undefined, or the items of a list. */
   readonly value: unknown;
-  /** Why items of a list are left out: for each item that cannot be understood. */
+  /** Why items of a list are left out: one text for each item that cannot be parsed. */
   readonly odd?: readonly string[];
   /** The answer may be old. */
   readonly isCached?: boolean;
 }
 
-/** Ends the run of a rule. Only the driver catches it: it reads the answers, and runs the rule again. */
+/** Ends the run of a rule. Only the driver catches it: it reads the answers and runs the rule again. */
 export class NotYetRead extends Error {
   readonly questions: readonly Question[];
 
@@ -61,7 +67,9 @@ export class NotYetRead extends Error {
   }
 }
 
-/** Tells one question from another, for people too: `nodes node01`, `pods as PreflightPod where spec.nodeName=node01`. */
+/**
+ * Renders a question as text, which identifies it: `nodes node01`, `pods as PreflightPod where spec.nodeName=node01`.
+ */
 export function textOf({ kind, key, selection }: Question): string {
   const what = typeof kind === "string" ? kind : `${kind.resource} as ${kind.name}`;
   if (key !== undefined) return `${what} ${key.namespace === "" ? key.name : keyOf(key)}`;
@@ -76,7 +84,7 @@ export function textOf({ kind, key, selection }: Question): string {
   ].join(" ");
 }
 
-/** Runs each, so that what they miss is read in one round. */
+/** Runs all functions, so that one round reads all their missing facts. */
 export function together<T extends readonly (() => unknown)[]>(
   ...asks: T
 ): { readonly [I in keyof T]: ReturnType<T[I]> };
@@ -95,12 +103,12 @@ export function together(...asks: readonly (() => unknown)[]): readonly unknown[
   return answers;
 }
 
-/** As `map`; what the rule misses for all items is read in one round. */
+/** Maps items by a rule, so that one round reads the missing facts of all items. */
 export function each<Item, T>(items: Iterable<Item>, rule: (item: Item) => T): readonly T[] {
   return together(...Array.from(items, (item) => () => rule(item)));
 }
 
-/** A failed read as a value, for rules that know what to do then. */
+/** Returns a failed read as a value, for rules that can continue without it. */
 export function unlessFailed<T, Otherwise>(
   ask: () => T,
   otherwise: (failed: ClusterError) => Otherwise,
@@ -114,8 +122,9 @@ export function unlessFailed<T, Otherwise>(
 }
 
 /**
- * Takes places in the order of the items: a rule returns undefined for an item that takes none. Facts of several items are asked for in one
- * round: of as many as there are places left, or as have been passed over, so that many items that take no place are few rounds.
+ * Takes places in the order of the items: a rule returns undefined for an item that takes no place. One round asks for
+ * the facts of several items: as many as there are places left, or as were passed over. So many items without a place
+ * take few rounds.
  */
 export function takeInOrder<Item, T>(
   items: Iterable<Item>,
@@ -140,7 +149,7 @@ export function takeInOrder<Item, T>(
   return taken;
 }
 
-/** Facts as `ask` answers. It throws NotYetRead, or the ClusterError of a failed read. */
+/** Makes facts from a function that answers questions. It throws NotYetRead, or the ClusterError of a failed read. */
 export function factsFrom(ask: (question: Question) => Answer): Facts {
   function get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
   function get(kind: Kind, key: NamespacedName): unknown {

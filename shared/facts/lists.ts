@@ -1,8 +1,8 @@
-/** Facts from lists that have been read in full, for decisions on each of many objects. */
+/** Facts from complete lists, for decisions on each of many objects. */
 import type { NodeFacts } from "../kube/facts.ts";
 import { type Facts, factsFrom, textOf } from "./facts.ts";
 
-/** A question about anything else is a defect. */
+/** Returns the facts of nodes. A question about another kind is a defect. */
 export function factsOfNodes(nodes: readonly NodeFacts[]): Facts {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   return factsFrom((question) => {

@@ -1,4 +1,4 @@
-/** Questions that more than one decision asks. Lists leave out objects that cannot be understood. */
+/** Questions that several decisions ask. Their lists leave out objects that cannot be parsed. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { isForbidden, isNotServed } from "../kube/failures.ts";
@@ -7,7 +7,10 @@ import type { FactsOf } from "../kube/resources.ts";
 import * as select from "../kube/selections.ts";
 import { each, type Facts, unlessFailed } from "./facts.ts";
 
-/** KubeVirt allows one KubeVirt object per cluster. If it cannot be understood, the read has failed: its strategy protects VMs. */
+/**
+ * Returns the KubeVirt object. KubeVirt allows one per cluster. If it cannot be parsed, the read fails, because its
+ * strategy protects VMs.
+ */
 export function kubeVirt(facts: Facts): FactsOf<"kubevirts"> | undefined {
   return facts.list("kubevirts")[0];
 }
@@ -28,19 +31,22 @@ export function vmisOn(node: string, facts: Facts): readonly VmiFacts[] {
   return facts.readable("virtualmachineinstances", select.selectVmisOn(node)).items;
 }
 
-/** VMIs that have been handed over to a target pod that runs. */
+/** Lists VMIs that run on a migration's target pod already. */
 export function migratingVmis(facts: Facts): readonly VmiFacts[] {
   const found = facts.readable("virtualmachineinstances", select.MIGRATING_VMIS).items;
   return found.filter(({ isMigrating }) => isMigrating);
 }
 
-/** Some migrations that have succeeded: KubeVirt keeps five of each VMI, so that there are too many to read. */
+/**
+ * Lists the migrations that have just succeeded. The others are too many to read, because KubeVirt keeps five for each
+ * VMI.
+ */
 export function finishedMigrations(facts: Facts): readonly MigrationFacts[] {
   const some = facts.readable("virtualmachineinstancemigrations", select.SOME).items;
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
-/** Unfinished migrations of these VMIs. A VM that nothing moves has one pod: no migration of it is looked for. */
+/** Lists unfinished migrations of these VMIs. It skips a VM that nothing moves: such a VM has one pod. */
 export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): readonly MigrationFacts[] {
   const moving = vmis.filter((vmi) => {
     const isAsked = vmi.isMigrating || vmi.evacuationNodeName !== undefined || vmi.decentralized === "Sends";
@@ -55,7 +61,10 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
   return lists.flat().filter(isWanted);
 }
 
-/** Returns the list, or an empty one if the cluster does not serve the kind: a drain can be forecast without Lifeboat, too. */
+/**
+ * Returns the list, or an empty one if the cluster does not serve the kind, because a forecast works without Lifeboat,
+ * too.
+ */
 export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   return unlessFailed(list, (failed) => {
     if (isNotServed(failed)) return [];
@@ -63,7 +72,7 @@ export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   });
 }
 
-/** Migrations of a VMI, finished ones included. */
+/** Lists migrations of a VMI, including finished ones. */
 export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly MigrationFacts[] {
   const lists = select
     .selectMigrationsOf([vmi])
@@ -71,12 +80,12 @@ export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly Migrat
   return lists.flat().filter(({ namespace, vmiName }) => namespace === vmi.namespace && vmiName === vmi.name);
 }
 
-/** Pods that are labelled as created for a VMI: launcher pods, or a tenant's. */
+/** Lists pods that are labelled as a VMI's: launcher pods, or pods of a tenant with the same label. */
 export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
   return facts.readable("pods", select.selectPodsOf(vmi)).items;
 }
 
-/** Leaves out what Lifeboat may not read. */
+/** Asks for a fact. Returns the alternative if Lifeboat may not read it. */
 export function unlessForbidden<T>(ask: () => T, otherwise: T): T {
   return unlessFailed(ask, (failed) => {
     if (isForbidden(failed)) return otherwise;

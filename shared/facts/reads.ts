@@ -1,4 +1,6 @@
-/** Sources of facts: the API server, or the watches of the process. The API server answers what the watches do not show. */
+/**
+ * Sources of facts: the API server, or the watches of the process. The API server answers what the watches do not have.
+ */
 import { shownList, shownObject, type Stores } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
 import { type Answer, type Question, textOf } from "./facts.ts";
@@ -32,7 +34,7 @@ function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | u
   return items && { value: items, isCached: true };
 }
 
-/** Reads of which some answers are given: they may be old. */
+/** Reads facts, of which some are given and may be old. */
 export function givenReads(given: readonly (readonly [Question, Answer])[], otherwise: Reads): Reads {
   const answers = new Map(given.map(([question, answer]) => [textOf(question), { ...answer, isCached: true }]));
   return async (question) => answers.get(textOf(question)) ?? (await otherwise(question));

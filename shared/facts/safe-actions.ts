@@ -2,21 +2,23 @@
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
 
-/** Deletions are reviewed on live facts: to allow one ends a VM, and no other webhook stands beside it. */
+/** Deletions are reviewed on live facts: an allowed deletion ends a VM, and no other webhook protects it. */
 export type Decision = "Eviction" | "Reconcile";
 
-/** The decisions that may take an action on cached facts. An action without a row is safe in none. */
+/** For each action, the decisions that may take it on cached facts. An action without a row needs live facts. */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
-  // The name of the Evacuation says which pod it is about, and counts up: an Evacuation that exists is joined, or read. One too many ends as a Duplicate.
+  // The name of the Evacuation has the pod and a counter: an existing Evacuation is joined or read. A surplus one ends
+  // as a Duplicate.
   CreateEvacuation: ["Eviction"],
-  // The budget is looked for first.
+  // The action reads the budget first.
   CreateBudget: ["Eviction"],
   Event: ["Reconcile"],
   // The write tests the version that was read.
   AddRequester: ["Eviction"],
-  // The patch tests the UID, and says what stays true.
+  // The patch tests the UID, and writes what stays true.
   AnnotateMigration: ["Reconcile"],
-  // The write tests the version that was read. Ends and failed attempts have consequences that no later reconcile takes back.
+  // The write tests the version that was read. Ends and failed attempts need live facts, because no later reconcile can
+  // undo their consequences.
   WriteStatus: ["Reconcile"],
 };
 
@@ -27,13 +29,16 @@ export function isSafeOnCachedFacts(action: Action, decision: Decision): boolean
   return action.verb !== "WriteStatus" || CONTINUING.has(action.status.phase ?? "Pending");
 }
 
-/** For a world that is old but for its VMI: a VMI that is elsewhere has left. */
+/** Returns whether the action is safe if only the VMI is live: a VMI on another node has left. */
 export function isSafeWithLiveVmi(action: Action): boolean {
   const hasMoved = action.verb === "WriteStatus" && action.status.phase === "Moved";
   return hasMoved || isSafeOnCachedFacts(action, "Reconcile");
 }
 
-/** For a VMI that was read at the same time as its Evacuations: a mark that seems to be missing or left may be that of the next Evacuation. */
+/**
+ * Returns whether the action is safe if VMI and Evacuations were read at the same time. A mark that seems to be missing
+ * or left over may be that of the next Evacuation.
+ */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;
   if (action.verb !== "WriteStatus") return true;

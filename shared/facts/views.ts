@@ -1,10 +1,10 @@
-/** Views of pods and nodes that more than one folder reads. */
+/** Views of pods and nodes that several folders read. */
 import { NodeWithResources, scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
 import type { ScheduledNode, ScheduledPod } from "../kube/scheduled-pod.ts";
 import type { View } from "./facts.ts";
 
-/** Nodes with what they have room for. */
+/** Nodes with their allocatable resources. */
 export const ROOMY_NODES: View<ScheduledNode> = { resource: "nodes", name: "Roomy", schema: () => NodeWithResources };
 
-/** Pods with every label, as budgets select by any. */
+/** Pods with every label, because a budget may select by any. */
 export const SCHEDULED_PODS: View<ScheduledPod> = { resource: "pods", name: "Scheduled", schema: scheduledPodSchema };

@@ -1,6 +1,6 @@
 /**
- * Which deletions of a VM's pods are refused for now, until when, and why not the others. Refused at admission, before SIGTERM: the guest
- * moves first, up to a deadline.
+ * Decides which deletions of a VM's pods are refused for now, until when, and why others are allowed. A refusal at
+ * admission comes before SIGTERM, so that the guest can move first, up to a deadline.
  */
 import { newEvacuation } from "../evacuation/identity.ts";
 import { markActions } from "../evacuation/mark.ts";
@@ -29,7 +29,10 @@ import {
 
 export interface DeletionRefusal {
   readonly verdict: "Refuse";
-  /** When the requester's own client asks again, as client-go does, ten times. Absent: it is to stop, for it spins otherwise. */
+  /**
+   * When the requester's client tries again; client-go does so ten times. Absent: the client must stop, because it
+   * would otherwise retry without a pause.
+   */
   readonly retryAfterSeconds?: number;
   readonly message: string;
   readonly actions: readonly Action[];
@@ -57,10 +60,10 @@ export type DeletionAllowReason = (typeof ALLOW_REASONS)[number];
 interface Allowal {
   readonly verdict: "Allow";
   readonly reason: DeletionAllowReason;
-  /** Done before the answer, which brings SIGTERM; all are optional. */
+  /** Done before the answer, because the deletion sends SIGTERM. All are optional. */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
-  /** A policy of the API server may hold this deletion: Lifeboat deletes the pod itself, and the requester finds it ending. */
+  /** A policy of the API server may hold this deletion. Lifeboat deletes the pod, and the requester finds it gone. */
   readonly isByLifeboat?: true;
 }
 
@@ -70,10 +73,10 @@ export interface DeletionFacts extends Moment, DeletionTerms {
   readonly pod: PodFacts;
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time as it. */
+  /** Every Evacuation that names the VMI, read at the same time. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly node?: NodeFacts;
-  /** The pod for which the scheduler makes room on the node is virt-handler itself. */
+  /** Whether the scheduler makes room for virt-handler itself. */
   readonly makesRoomForHandler?: boolean;
 }
 
@@ -124,14 +127,17 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   if (vmi.nodeName === undefined) return allow("NotScheduled");
   if (!kube.isAlive(f.node)) return allow("NodeNotAlive");
   if (!kube.isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
-  // The guest may come over between the answer and the pod's end, but never to a pod that KubeVirt does not list.
+  // The guest may move to a pod between the answer and the pod's end, but only to a pod that KubeVirt lists.
   if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
-  // Only a guest that has come over goes with the pod.
+  // Only a guest that has moved to the target ends with the pod.
   return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
 }
 
-/** A guest that runs on its target by post-copy needs the memory of the pod that it leaves: it would be lost moments before it has left. */
+/**
+ * A guest that runs on its target by post-copy still needs the memory of the pod that it leaves: deleting the pod would
+ * kill it just before its end.
+ */
 const POST_COPY_MS = 300_000;
 
 function refusedUntil({ launcher, pod, now }: DeletionFacts, vmi: VmiFacts, disruption: Disruption): number {
@@ -164,7 +170,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   return allow("DeadlinePassed", deletionAllowed(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
 }
 
-/** From the SIGTERM that the deletion brings the guest. At the end of a node the machine goes. */
+/** Until when virt-handler is refused to shut the guest down, from SIGTERM on. At a node's end the machine goes. */
 function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
   const isOfGuest = f.launcher === undefined && !kube.isMigrationTarget(f.pod, vmi);
   return isOfGuest && cause !== "NodeTermination" ? armFor(vmi, f) : [];
@@ -175,11 +181,11 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return `it has not moved within ${guard.deadlineSeconds[cause]} s`;
 }
 
-/** While the migration runs, and where nothing is known or there is no room for a review: as often as a drain repeats its evictions. */
+/** The delay while the migration runs, nothing is known, or there is no room. A drain repeats as often. */
 export const RETRY_SECONDS = 5;
-/** After the first refusal: KubeVirt needs seconds to begin, and a guest some more. */
+/** The delay after the first refusal: KubeVirt needs seconds to start, and a guest needs longer. */
 const FIRST_RETRY_SECONDS = 10;
-/** The delay for a VM that waits in KubeVirt's queue. Eleven requests then cover a preemption's deadline, in one round of the scheduler. */
+/** The delay for a VM in KubeVirt's queue. Eleven requests cover a preemption's deadline in one scheduler's round. */
 const QUEUED_RETRY_SECONDS = 15;
 
 export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionRefusal {
@@ -195,7 +201,7 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
       `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
       `until ${until} at the longest`,
   } as const;
-  // The target of a migration: its VM is not on that node yet, and a later deletion marks it once it is.
+  // The pod is the target of a migration. Its VM is not on that node yet; a later deletion marks it there.
   const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
   if (isStarted) return { ...refusal, actions: [], events: [] };
   const { name, actions } = startDisruption(
@@ -210,12 +216,15 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
   return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", message, name)] };
 }
 
-/** It has just ended without a move: no new one begins before its back-off is over. */
+/** Returns whether its evacuation has just ended without a move. No new one starts before the back-off is over. */
 function isBackingOff({ evacuation }: KnownDisruption): boolean {
   return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
 }
 
-/** At each retry Lifeboat has to answer, or the webhook's failurePolicy `Ignore` allows it: so as few as serve. */
+/**
+ * Returns the delay. At each retry Lifeboat has to answer, otherwise the webhook's failurePolicy `Ignore` allows the
+ * deletion: the fewest useful retries are best.
+ */
 function retryAfterSeconds(vmi: VmiFacts, known: KnownDisruption | undefined, secondsLeft: number): number {
   const pause = known === undefined ? FIRST_RETRY_SECONDS : QUEUED_RETRY_SECONDS;
   return Math.max(1, Math.ceil(Math.min(vmi.isMigrating ? RETRY_SECONDS : pause, secondsLeft)));
@@ -226,7 +235,10 @@ interface Chosen extends Disruption {
   readonly requestedBy: string;
 }
 
-/** An evacuation that a drain began before continues: the new one ends as its Duplicate, and its deadline counts. */
+/**
+ * Starts an evacuation for the disruption. One that a drain started continues: the new one ends as its Duplicate, and
+ * its deadline counts.
+ */
 export function startDisruption(
   vmi: VmiFacts,
   { cause, requestedBy, launcher, deadline }: Chosen,

@@ -1,4 +1,7 @@
-/** The disruption that is about to end a pod, and until when its deletion is refused. Upstream: `DisruptionTarget`; Karpenter's node termination. */
+/**
+ * The disruption that ends a pod, and until when Lifeboat refuses the deletion. Upstream: `DisruptionTarget`;
+ * Karpenter's node termination.
+ */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { LATEST_SECONDS } from "../evacuation/world.ts";
@@ -26,7 +29,7 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
 }
 
 export interface DisruptionSubject {
-  /** The pod that is to be deleted: the VM's launcher, or a pod that goes with it. */
+  /** The pod of the deletion: the VM's launcher, or a pod that belongs to it. */
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
@@ -36,7 +39,10 @@ export interface DisruptionSubject {
 
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
-/** Disruptions that Evacuations record, the oldest first: until their end or that of their back-off; and those of their Duplicates. */
+/**
+ * Lists disruptions that Evacuations record, the oldest first, until their end or the end of their back-off, and those
+ * of their Duplicates.
+ */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
   now: Date,
@@ -53,12 +59,15 @@ export function knownDisruptions(
     .filter((one) => !isOver(one, pod, now));
 }
 
-/** An earlier one than what ends the pod by now. The VM still has to leave for another cause, so that no Evacuation ends with it. */
+/**
+ * Returns whether a recorded disruption is over: another one ends the pod now. The Evacuation continues, because the VM
+ * still has to leave.
+ */
 function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts, now: Date): boolean {
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  // Once its deletion has been allowed, the pod may take long to end.
+  // After an allowed deletion, the pod may take long to end.
   if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
@@ -71,16 +80,18 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
   return guarded === undefined || Number.isNaN(time) ? undefined : { cause: guarded, deadline: time, evacuation };
 }
 
-/** Who ends nodes names the cause; of others the True condition does. The gates do not matter. */
+/**
+ * Returns the cause. The requester of a node's end names it; for others, the True condition does. Gates do not matter.
+ */
 export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
   return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
 }
 
-/** An Evacuation for it may name an earlier deadline, which counts. */
+/** Returns the disruption. If an Evacuation names an earlier deadline, the earlier one counts. */
 export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
-  // It ends already: only sooner now.
+  // The pod is terminating already: the request only shortens that.
   if (isOfNode && pod.deleting) return undefined;
   const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
   if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
@@ -90,13 +101,13 @@ export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment
 
 export interface DeletionTerms {
   readonly requester: string;
-  /** When the pod is to be gone, by the grace period asked for: Karpenter's is what is left of its node's. */
+  /** When the pod has to be gone, by the requested grace period. Karpenter requests the remaining time of its node. */
   readonly deleteBy?: number;
   /** The grace period of the deletion. */
   readonly graceSeconds?: number | undefined;
 }
 
-/** Karpenter's least grace period: the time has come, or is past. */
+/** Karpenter's shortest grace period: the time is up. */
 const NO_TIME_LEFT_SECONDS = 1;
 
 export function deleteByOf(graceSeconds: number | undefined, asked: Date): number | undefined {
@@ -104,7 +115,10 @@ export function deleteByOf(graceSeconds: number | undefined, asked: Date): numbe
   return asked.getTime() + (graceSeconds > NO_TIME_LEFT_SECONDS ? graceSeconds * 1000 : 0);
 }
 
-/** The time on the node counts. Karpenter writes it on its NodeClaim, rarely on the node, and asks for what is left of it. */
+/**
+ * Returns when the node ends. The time on the node counts. Karpenter writes it on the NodeClaim, rarely on the node,
+ * and requests the remaining time.
+ */
 export function terminationOf(
   { node, deleteBy }: DeletionTerms & { readonly node?: NodeFacts },
   { settings, now }: Moment,
@@ -117,7 +131,7 @@ export function terminationOf(
   };
 }
 
-/** Nearer than a migration takes. At the deadline the machine goes. */
+/** A deadline that is nearer than a migration takes. At the deadline the machine goes. */
 const NEAR_SECONDS = 15;
 
 /** Returns whether the deadline is too near to migrate. If no migration is in progress, the guest uses the remaining time to shut down in order. */

@@ -29,8 +29,8 @@ export interface DisruptionWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
   /**
-   * Launcher pods that are pointed at, those of nodes with a NoExecute taint, and those whose deadline may have passed. One whose VMI is not among
-   * these has none.
+   * Launcher pods that triggers name, those of nodes with a NoExecute taint, and those whose deadline may have passed.
+   * A VMI without a pod in this list has none.
    */
   readonly pods: readonly PodFacts[];
 }
@@ -46,13 +46,18 @@ export function planDisruptions(w: DisruptionWorld): Plan {
   return { chains: chains.filter((chain) => chain.length > 0), again };
 }
 
-/** Not a pod of an earlier VMI of the same name, nor one on another node than its VMI. */
+/**
+ * Returns whether the VMI runs in the pod: the pod is not of an earlier VMI of the same name, and is on the VMI's node.
+ */
 function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
   const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
   return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
 }
 
-/** No guest ends with a pod that the taint manager has come for and that no VM runs in. The target of a migration may get one. */
+/**
+ * A pod that the taint manager ends and in which no VM runs: no guest ends with it. The target of a migration may get a
+ * guest.
+ */
 function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: DisruptionWorld) {
   const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;
   const isOther =
@@ -65,7 +70,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
-  // The guard has seen it: its Evacuation says what is left to do.
+  // The guard has seen the deletion: the Evacuation decides what happens next.
   const isKnown = knownDisruptions({ pod, vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
@@ -83,8 +88,8 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, facts }: DisruptionW
 }
 
 /**
- * A pod that a NoExecute taint drives away. A policy of the API server refuses its deletion, and the taint manager does not come back: Lifeboat
- * moves the VM, or deletes the pod as the taint asks.
+ * A pod that a NoExecute taint ends. A policy of the API server refuses its deletion, and the taint manager does not
+ * try again: Lifeboat moves the VM, or deletes the pod as the taint demands.
  */
 function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const node = nodeOf(pod, w.facts);
@@ -99,7 +104,8 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   if (knownDisruptions(subject, w.now).some(({ cause }) => cause === "NoExecuteTaint")) {
     return overdue(pod, vmi, { ...w, node, taint });
   }
-  // It counts from now, not from the taint: Lifeboat may have been away meanwhile, and the VM has not had its time.
+  // The deadline counts from now, not from the taint: Lifeboat may have been unavailable, and the VM has not had its
+  // time.
   const deadline = w.now.getTime() + w.settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
   const chosen = { cause: "NoExecuteTaint", deadline, requestedBy: TAINT_MANAGER, launcher: pod } as const;
   const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
@@ -107,14 +113,14 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   return [...actions, recordEvent(vmi, "DeletionRefused", message, name)];
 }
 
-/** The reason that its condition gives: who deletes for a taint. */
+/** The reason in the pod's condition if the taint manager deletes it. */
 const TAINT_MANAGER = GUARDED.NoExecuteTaint.reason;
 
 function isReasonGiven({ disruptionTarget }: PodFacts): boolean {
   return disruptionTarget?.active === true && disruptionTarget.reason === TAINT_MANAGER;
 }
 
-/** One of these taints for which the taint manager has come, or would have come by now. */
+/** Returns a taint for which the taint manager has deleted the pod, or would have by now. */
 function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Taint | undefined {
   return taints.find((taint) => {
     const seconds = toleratedSeconds(taint, pod);
@@ -122,7 +128,10 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
   });
 }
 
-/** The policy refuses its deletion, and nothing is to be saved: the gate is off by now, or its node is lost, and the VM has to start elsewhere. */
+/**
+ * Returns whether the policy holds the pod without a use: the gate is off, or the node is lost and the VM has to start
+ * elsewhere.
+ */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   const { isHoldingTaints } = m.settings;
   const isVain = isGateOn("NoExecuteTaint", m.settings) ? !isAlive(node) : isHoldingTaints;
@@ -130,7 +139,7 @@ function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   return isVain && dueTaint(pod, driving, m) !== undefined;
 }
 
-/** A VM that is not to move ends at once, as without Lifeboat. */
+/** Deletes the pod of a VM that does not move, as without Lifeboat. */
 function letGo(pod: PodFacts, vmi: VmiFacts, { key }: Taint, { settings }: DisruptionWorld): readonly Action[] {
   const resolved = resolveStrategy(vmi, settings);
   const message = `node ${pod.nodeName} has the taint ${key}, and the VM is not to move: deleting pod ${pod.name}`;
@@ -143,9 +152,10 @@ interface Tainted extends DisruptionWorld {
   readonly taint: Taint;
 }
 
-/** Past the deadline Lifeboat deletes it, unless the VM's evacuation was given up or cancelled. */
+/** After the deadline Lifeboat deletes the pod, unless the VM's evacuation was given up or cancelled. */
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, node, taint, settings, now }: Tainted) {
-  // In post-copy the guest would be lost with the pod that it has left. Without virt-handler it could not leave: it stays.
+  // In post-copy the guest would end with the pod that it leaves. Without virt-handler the guest cannot leave. In both
+  // cases the pod stays.
   if (vmi.guestOnTarget === true || isHandlerMissing(node, now)) return [];
   const subject = { pod, vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
   if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];

@@ -1,4 +1,7 @@
-/** The doctor's check of the guard: whether it is on, and whether the API server's policies act while Lifeboat is away. */
+/**
+ * The doctor's check of the guard: whether it is on, and whether the API server's policies act while Lifeboat is
+ * unavailable.
+ */
 import type { Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
 import { GUARD_CAUSES, isGateOn } from "../settings/guarded.ts";
@@ -8,7 +11,7 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, seen.settings));
   const isInstalled = (await seen.guardWebhook()) !== undefined;
   const holds = await holdsOf(seen);
-  // If the webhook is missing, WebhookCalled says so.
+  // The condition WebhookCalled reports a missing webhook.
   if (causes.length > 0) {
     return [...(isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : []), ...holds];
   }
@@ -17,7 +20,9 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   return [...holds, warning("the guard is installed and refuses nothing", "none of its feature gates is on", fix)];
 }
 
-/** Checks the API server's policies that act while Lifeboat is away, and whether VMs can leave a tainted node at all. */
+/**
+ * Checks the API server's policies that act while Lifeboat is unavailable, and whether VMs can leave a tainted node.
+ */
 async function holdsOf({ holdPolicies, settings }: Examined): Promise<readonly Finding[]> {
   const verdict = holdVerdict(await holdPolicies(), settings);
   if (verdict === undefined) return [];

@@ -1,4 +1,4 @@
-/** The guard, as a feature. */
+/** The feature that guards VMs' pods against deletions. */
 import { type Feature, grant } from "../settings/feature.ts";
 import { examineGuard } from "./examine.ts";
 import { planDisruptions } from "./disruption.ts";

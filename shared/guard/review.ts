@@ -1,4 +1,4 @@
-/** Reviewing a deletion that may be a disruption: observe and decide. */
+/** Reviews a deletion that may be a disruption: observes and decides. */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { allow, decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
@@ -11,7 +11,7 @@ import type { Performing } from "../act/perform.ts";
 import { readEvacuationsOf, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
-  /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
+  /** The pod in the API server's request: an ordinary deletion needs no reads. */
   readonly pod: PodFacts;
 }
 
@@ -22,7 +22,7 @@ export interface DeletionDeps extends Performing {
 export interface DeletionReview {
   readonly facts: DeletionFacts;
   readonly decision: DeletionDecision;
-  /** Why the VMI's Evacuations could not be listed: then they count as none, for the VM is marked without them, too. */
+  /** Why the VMI's Evacuations could not be listed. They count as none, because the VM is marked without them, too. */
   readonly failedRead?: ClusterError | undefined;
 }
 
@@ -63,7 +63,7 @@ async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionR
 
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
-/** Asked only where virt-handler has said that it ends: it is not there, and may be what the scheduler makes room for. */
+/** Returns whether the scheduler makes room for virt-handler. Asks only if virt-handler reported that it terminates. */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;
   const fields = { "status.nominatedNodeName": name };

@@ -1,4 +1,7 @@
-/** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
+/**
+ * Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, and a
+ * dry run skips them.
+ */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, MigrationCause, Urgency } from "./evacuation.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus, VirtualMachineFacts } from "./node-evacuation.ts";
 import type { RollingMaintenanceFacts, RollingMaintenanceStatus } from "./rolling-maintenance.ts";
@@ -14,53 +17,59 @@ import type {
 
 export type Action =
   /**
-   * Have KubeVirt set `status.evacuationNodeName` of a VMI; `forDescheduler`: and its annotation, so that its migration lets drains go
-   * first. `launcher`: the name of its pod. Absent: the pod is looked for.
+   * Lets KubeVirt set `status.evacuationNodeName` of a VMI. `forDescheduler`: also an annotation, so that its migration
+   * lets drains go first. `launcher`: the name of its pod; absent: Lifeboat reads it.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly launcher?: string; readonly forDescheduler?: true }
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
-  /** Set the label that MigrationPolicies select. The chain continues without it. */
+  /** Sets the label that MigrationPolicies select. The chain continues without it. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
-  /** Set the label of the shield; without a value take it off. `optional`: the chain continues without it. */
+  /** Sets the label of the shield; without a value, removes it. `optional`: the chain continues without it. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
-  /** One that exists and has not ended is joined. `optional`: where none can be created, the VM is marked without a label. */
+  /**
+   * Creates an Evacuation, or joins an active one. `optional`: if none can be created, the VM is marked without a
+   * label.
+   */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Names one more who asks for an evacuation that is under way. */
+  /** Adds a requester to an evacuation in progress. */
   | { readonly verb: "AddRequester"; readonly evacuation: EvacuationFacts; readonly requester: string }
   | {
       readonly verb: "CreateMigration";
       readonly vmi: VmiFacts;
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
-      /** Performed if it is refused for good, by KubeVirt's admission or by a policy before it. */
+      /** Performed if KubeVirt's admission or a policy before it refuses permanently. */
       readonly ifRefused?: readonly Action[];
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  /** Annotate a migration of KubeVirt's as Lifeboat's own are. The chain continues without it. */
+  /** Annotates a migration of KubeVirt's as Lifeboat's own. The chain continues without it. */
   | {
       readonly verb: "AnnotateMigration";
       readonly migration: MigrationFacts;
       readonly cause: MigrationCause;
       readonly evacuation: string;
     }
-  /** Unless there is one; `missing`: none has been seen. Continues if it is refused for good; `optional`: if it fails for any reason. */
+  /**
+   * Creates a budget unless there is one. `missing`: none was seen. The chain continues after a permanent refusal;
+   * `optional`: after any failure.
+   */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
-  /** Give it size, selector and owner, if it is ours. The chain continues without it if it is refused for good. */
+  /** Corrects size, selector and owner of Lifeboat's budget. The chain continues after a permanent refusal. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
-  /** `graceSeconds`: as its deletion was asked for; absent: as long as its own grace period. */
+  /** Deletes a pod. `graceSeconds`: the requested grace period; absent: the pod's own. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts; readonly graceSeconds?: number | undefined }
-  /** Add annotations to a pod and remove others, if they are as observed. */
+  /** Adds annotations to a pod and removes others, if they are as observed. */
   | {
       readonly verb: "AnnotatePod";
       readonly pod: LauncherFacts;
       readonly add: Readonly<Record<string, string>>;
       readonly remove: readonly string[];
     }
-  /** Write the status of the LifeboatConfiguration, unless it has changed since. */
+  /** Writes the status of the LifeboatConfiguration, unless it has changed since. */
   | {
       readonly verb: "WriteConditions";
       readonly resourceVersion: string;
@@ -69,14 +78,17 @@ export type Action =
     }
   /** Cordons a schedulable node. `by`: NAME/UID of a NodeEvacuation. `from`: takes over the cordon of a NodeEvacuation that has ended or is gone. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
-  /** If it is this one's cordon. `stays`: it is a person's from now on; a node that is schedulable only loses that name, too. */
+  /**
+   * Removes the cordon of this NodeEvacuation. `stays`: the cordon becomes a person's. A node that is schedulable only
+   * loses the annotation.
+   */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
   /** Sets the taint of a node whose turn in a RollingMaintenance is still to come, or takes it off. */
   | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
-  /** Have KubeVirt restart or stop the VM, as the Evacuation says. */
+  /** Lets KubeVirt restart or stop the VM, as the Evacuation says. */
   | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }
-  /** One that was stopped so. `ifRefused`: performed if KubeVirt refuses it as the VM is. */
+  /** Starts a VM that Lifeboat stopped. `ifRefused`: performed if KubeVirt refuses the VM's present state. */
   | { readonly verb: "StartVm"; readonly evacuation: EvacuationFacts; readonly ifRefused?: readonly Action[] }
   | {
       readonly verb: "ReturnVm";
@@ -85,14 +97,14 @@ export type Action =
       readonly nodeEvacuation: NodeEvacuationFacts;
     }
   | { readonly verb: "WithdrawEvacuation"; readonly evacuation: EvacuationFacts }
-  /** On condition that the NodeEvacuation is as it was seen. */
+  /** Tests that the NodeEvacuation is as observed. */
   | {
       readonly verb: "WriteNodeStatus";
       readonly nodeEvacuation: NodeEvacuationFacts;
       readonly status: NodeEvacuationStatus;
     }
   | { readonly verb: "DeleteNodeEvacuation"; readonly nodeEvacuation: NodeEvacuationFacts }
-  /** A node of a RollingMaintenance whose turn has come. One that exists was created so before. */
+  /** Creates the NodeEvacuation of a node of a RollingMaintenance. An existing one was created by the same action. */
   | {
       readonly verb: "CreateNodeEvacuation";
       readonly rm: RollingMaintenanceFacts;
@@ -108,7 +120,7 @@ export type Action =
   | { readonly verb: "DeleteRollingMaintenance"; readonly rm: RollingMaintenanceFacts }
   | ({ readonly verb: "Event" } & KubernetesEvent);
 
-/** Actions of a NodeEvacuation, besides the ones on Evacuations. */
+/** Actions of a NodeEvacuation, besides those on Evacuations. */
 export type NodeAction = ActionOf<(typeof NODE_VERBS)[number]>;
 export const NODE_VERBS = [
   "Cordon",
@@ -132,7 +144,7 @@ export interface NewEvacuation extends NamespacedName {
   readonly spec: EvacuationSpec;
 }
 
-/** Chains of actions, each performed in order up to its first conflict. `again`: another reconcile finds consequences at once. */
+/** Chains of actions, each performed in order up to its first conflict. `again`: another reconcile has work at once. */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
   readonly again?: boolean;
@@ -145,10 +157,10 @@ const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>([
   "AddRequester",
 ]);
 
-/** Carried out in their order: what is urgent is marked first, and budgets are created before migrations. */
+/** Performed in their order: urgent VMs are marked first, and budgets are created before migrations. */
 export type Plans = readonly (Plan & { readonly name: string })[];
 
-/** Whether the chain continues if this one fails: an Event or a label is not worth an evacuation. */
+/** Returns whether the chain continues if this action fails. A failed Event or label must not stop an evacuation. */
 export function isOptional(action: Action): boolean {
   return ("optional" in action && action.optional === true) || ALWAYS_OPTIONAL.has(action.verb);
 }
@@ -192,7 +204,7 @@ export type EventReason = keyof typeof EVENT_TYPES;
 export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
-    /** Objects of the last ones have no namespace: theirs is empty. */
+    /** The last kinds are cluster-scoped: their namespace is empty. */
     readonly kind:
       | "VirtualMachineInstance"
       | "VirtualMachine"
@@ -206,7 +218,7 @@ export interface KubernetesEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: EventReason;
   readonly message: string;
-  /** An Event of the same reason and occasion is sent once. */
+  /** An Event with the same reason and occasion is sent once. */
   readonly occasion: string;
 }
 

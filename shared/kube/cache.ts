@@ -1,6 +1,7 @@
 /**
- * Reads from watches, where a process has them: facts of objects as a watch last showed them. They may be old: facts/safe-actions.ts says
- * what may be done on them. A watch that has not read its first list, or is not connected, is not asked.
+ * Reads from watches, if the process has them: facts as a watch last showed them. They may be old:
+ * facts/safe-actions.ts lists the actions that are safe on them. A watch without its first list or without a connection
+ * is not used.
  */
 import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { NamespacedName } from "./facts.ts";
@@ -8,21 +9,21 @@ import { COMPONENT_LABEL, CREATED_BY_LABEL, NODE_NAME_LABEL, VMI_NAME_LABEL } fr
 import type { FactsOf, Resource } from "./resources.ts";
 
 export interface Store<T> {
-  /** It has read its first list, and its watch is open. */
+  /** Whether the watch has its first list and is open. */
   isCurrent(): boolean;
   get(key: NamespacedName): T | undefined;
   all(): Iterable<T>;
-  /** The object is there, but the watch does not show what it is: only a live read tells, or says why it cannot. */
+  /** Whether the object exists but the watch could not parse it: only a live read shows it, or explains the failure. */
   isOdd(key: NamespacedName): boolean;
-  /** Without a namespace: anywhere. */
+  /** Without a namespace: in any namespace. */
   hasOddIn(namespace?: string): boolean;
-  /** As it is after a write of this process, until the watch shows it. */
+  /** Stores the result of this process's own write, until the watch shows it. */
   note(facts: T): void;
 }
 
 export type Stores = { readonly [R in CachedResource]: Store<FactsOf<R>> };
 
-/** Another implementation of the client's reads: of single objects, of what belongs to one VMI, of nodes, and of what is on one. */
+/** Returns a client that reads from watches: single objects, lists of one VMI, all nodes, and lists of one node. */
 export function readsFrom(stores: Stores, client: Client): Client {
   function get<R extends Resource, T = FactsOf<R>>(
     resource: R,
@@ -55,7 +56,10 @@ export function shownObject(
   return store?.isCurrent() === true && !store.isOdd(key) ? { value: store.get(key) } : undefined;
 }
 
-/** Returns what belongs to one VMI, all nodes, or what is on one node, as the watches show it. Undefined: they cannot say. */
+/**
+ * Returns the objects of one VMI, all nodes, or the objects on one node, as the watches show them. Undefined: the
+ * watches cannot say.
+ */
 export function shownList(
   stores: Stores,
   resource: Resource,
@@ -64,7 +68,10 @@ export function shownList(
   return belongings(stores, resource, listing) ?? onNode(stores, resource, listing);
 }
 
-/** The client; what it changes the stores show at once: else the next reconcile would decide on what has just been changed. */
+/**
+ * Returns a client whose writes appear in the stores at once. Otherwise the next reconcile would decide on outdated
+ * facts.
+ */
 export function notedIn(stores: Stores, client: Client): Client {
   function patch<R extends Resource>(resource: R, ...change: Change): Promise<WriteAnswer<FactsOf<R>>>;
   async function patch(resource: Resource, ...change: Change): Promise<WriteAnswer> {
@@ -83,7 +90,7 @@ function noted<T>(store: Store<T>, answer: WriteAnswer<T>): WriteAnswer<T> {
   return answer;
 }
 
-/** Undefined: another list than of what belongs to a VMI, by its name or UID. */
+/** Returns undefined for a list that does not select a VMI by its name or UID. */
 function belongings(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { namespace, labels = {}, fields = {}, ...others } = listing;
   const [[criterion, wanted] = [], ...more] = [...Object.entries(labels), ...Object.entries(fields)];
@@ -108,7 +115,7 @@ function belongings(stores: Stores, resource: Resource, listing: Listing & Readi
   }
 }
 
-/** Undefined: another list than of all nodes, or of what is on one. */
+/** Returns undefined for a list that selects neither all nodes nor one node. */
 function onNode(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { labels = {}, fields = {}, ...others } = listing;
   if (Object.keys(others).length > 0) return undefined;

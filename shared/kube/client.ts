@@ -1,4 +1,4 @@
-/** A client of one cluster: six verbs over the table of resources and a count, by requests to its API server. */
+/** A client of one cluster: six verbs over the table of resources and a count, each a request to the API server. */
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
@@ -23,9 +23,9 @@ export { named } from "./objects.ts";
 export interface Listing extends Selection {
   /** A longer request fails: it must not use up the time of other requests. */
   readonly withinMs?: number;
-  /** Called for an item that does not parse and is left out, besides the log. */
+  /** Called for an item that does not parse; the list leaves it out and the log names it. */
   readonly onOdd?: (issue: string) => void;
-  /** An item that does not parse is a failure. */
+  /** An item that does not parse makes the read fail. */
   readonly strict?: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface Said {
 
 export interface WriteAnswer<T = unknown> extends Said {
   readonly message: string;
-  /** As it is now. Throws where it was refused. */
+  /** Returns the object after the write. Throws if the write was refused. */
   readonly facts: () => T;
 }
 
@@ -62,30 +62,30 @@ export interface WriteOptions extends Expecting {
 }
 
 export interface UpdateOptions extends Expecting {
-  /** Absent: of a VMI. */
+  /** Absent: a VMI. */
   readonly resource?: WithSubresources;
 }
 
 export type Observed = NamespacedName & {
   readonly uid: string;
   readonly resourceVersion?: string;
-  /** Grace period for the deletion of a pod. Absent: the pod's own. */
+  /** The grace period for the deletion of a pod. Absent: the pod's own. */
   readonly gracePeriodSeconds?: number | undefined;
 };
 
 /** A client of one API server. A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. Everything else throws a ClusterError. */
 export interface Client {
-  /** Undefined also for the codes that are expected. */
+  /** Returns undefined also for the expected codes. */
   get<R extends Resource, T = FactsOf<R>>(
     resource: R,
     key: NamespacedName,
     how?: Reading<T>,
   ): Promise<NoInfer<T> | undefined>;
   list<R extends Resource, T = FactsOf<R>>(resource: R, listing?: Listing & As<T>): Promise<readonly NoInfer<T>[]>;
-  /** How many there are in all; undefined: the API server does not count them. */
+  /** Returns how many objects exist. Undefined: the API server does not count them. */
   count(resource: Resource): Promise<number | undefined>;
   create<R extends Resource>(resource: R, manifest: NewObject, how?: WriteOptions): Promise<WriteAnswer<FactsOf<R>>>;
-  /** A JSON patch if it is a list, else a merge patch. */
+  /** Sends a JSON patch if the body is a list, otherwise a merge patch. */
   patch<R extends Resource>(
     resource: R,
     key: NamespacedName,
@@ -150,7 +150,10 @@ function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptio
   };
 }
 
-/** The object is gone; stale, or the name is taken; a test in a patch failed, or the object is not valid. */
+/**
+ * 404: the object is gone. 409: it is outdated, or the name is taken. 422: a test of the patch failed, or the object is
+ * invalid.
+ */
 const ANSWERS = [404, 409, 422];
 
 function writes(send: Send): Pick<Client, "create" | "patch" | "update" | "delete"> {

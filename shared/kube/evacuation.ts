@@ -23,7 +23,8 @@ export type MigrationCause = Cause | "WorkloadUpdate";
 export type Urgency = "normal" | "urgent";
 
 /**
- * `urgent`: the guest ends if it has not moved in time, so it may rather be paused. `asksToEvict`: a budget can refuse it. `mark`: KubeVirt's webhook reviews the request itself, or is asked by Lifeboat, or marks nothing.
+ * `urgent`: the guest ends if it has not moved in time, so that a migration may pause it. `asksToEvict`: a budget can
+ * refuse the eviction. `mark`: KubeVirt's webhook reviews the request itself, or Lifeboat asks it, or nobody marks.
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
@@ -60,8 +61,8 @@ export const ACTIVE_PHASES = [
 export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
- * `Stalled`: its migration has not started although KubeVirt's limits allow it. `Released`: mark and migrations are taken back after its
- * end; the VM that it stopped has started again.
+ * `Stalled`: its migration has not started although KubeVirt's limits allow it. `Released`: mark and migrations are
+ * removed after its end; a VM that it stopped has started again.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
@@ -79,7 +80,7 @@ export function isActive({ status: { phase } }: EvacuationFacts): boolean {
 
 const WAITING = ["BackingOff", "WaitingForExternalController", "Blocked", ...END_PHASES] as const;
 
-/** It waits for KubeVirt, and not for a time or a person. */
+/** Returns whether it waits for KubeVirt, and not for a time or a person. */
 export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status">): boolean {
   return phase === undefined || !(WAITING as readonly Phase[]).includes(phase);
 }
@@ -87,11 +88,11 @@ export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status"
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
   const released = status.conditions.find(({ type }) => type === "Released");
   if (status.phase !== "Stopped") return released?.status === "False";
-  // 0.3 released a VM, without a word, as soon as it was off. This version says why.
+  // 0.3 released a stopped VM without a message. This version writes a message.
   return released?.status !== "True" || released.message === "";
 }
 
-/** Lifeboat has stopped the VM, is to start it again, and has not seen it running since. */
+/** Returns whether Lifeboat stopped the VM, has to start it again, and has not seen it running since. */
 export function isHeldOff(evacuation: Pick<EvacuationFacts, "status">): boolean {
   return evacuation.status.phase === "Stopped" && isToBeReleased(evacuation);
 }
@@ -108,7 +109,7 @@ export interface EvacuationCondition {
   readonly lastTransitionTime: string;
 }
 
-/** How a VM leaves. Only a NodeEvacuation has VMs restarted or stopped. */
+/** How a VM leaves its node. Only a NodeEvacuation restarts or stops VMs. */
 export const WAYS = ["LiveMigration", "Restart", "ShutDown"] as const;
 export type Way = (typeof WAYS)[number];
 
@@ -118,42 +119,45 @@ export interface EvacuationStatus {
   readonly podName?: string | undefined;
   readonly podUID?: string | undefined;
   readonly sourceNode?: string | undefined;
-  /** Absent: no function has looked at it yet. */
+  /** Absent: no reconcile has written the status yet. */
   readonly phase?: Phase | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
-  /** Migrations that have failed, those of the evacuation that it follows included. */
+  /** Failed migrations, including those of the evacuation before it. */
   readonly attempts: number;
   readonly migration?: { readonly name: string; readonly uid: string } | undefined;
-  /** The newest one that has failed and been counted in `attempts`. */
+  /** The newest failed migration that `attempts` counts. */
   readonly lastFailedMigration?: { readonly name: string; readonly uid: string } | undefined;
   readonly targetNode?: string | undefined;
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
   readonly observedRetryAt?: string | undefined;
-  /** Who has asked for it besides `spec.requestedBy`, the first ones. */
+  /** The first requesters besides `spec.requestedBy`. */
   readonly requesters?: readonly string[] | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, the retry, and who asked where only a mark did. */
+/**
+ * The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable except for the intent, the retry,
+ * and the requester of a mark.
+ */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;
   readonly requestedBy: string;
   readonly intent: "Evacuate" | "Withdrawn";
   readonly retryAt?: string | undefined;
-  /** RFC 3339: until when deletions of the pod are refused. */
+  /** RFC 3339. Deletions of the pod are refused until then. */
   readonly deadline?: string | undefined;
-  /** Absent if a person created it: then the pod that the VM runs in. */
+  /** Absent if a person created the Evacuation: it then means the pod in which the VM runs. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
-  /** The one that it is part of. */
+  /** The NodeEvacuation that this is part of. */
   readonly nodeEvacuation?: { readonly name: string; readonly uid: string } | undefined;
   /** Absent: LiveMigration. */
   readonly by?: Way | undefined;
-  /** The runStrategy of the VM before it was restarted or stopped. */
+  /** The run strategy of the VM before it was restarted or stopped. */
   readonly runStrategy?: string | undefined;
 }
 
@@ -171,7 +175,7 @@ export const EVACUATION_BOUNDS = {
 export interface EvacuationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
+  /** Milliseconds since the epoch, by the API server's clock. 0 if unknown. */
   readonly createdAt: number;
   readonly spec: EvacuationSpec;
   readonly status: EvacuationStatus;

@@ -1,4 +1,4 @@
-/** The narrow views of Kubernetes and KubeVirt objects on which policy decides: only the fields that some rule reads. */
+/** The narrow views of Kubernetes and KubeVirt objects: only the fields that some rule reads. */
 import type { GuestFacts } from "./guest.ts";
 
 export interface NamespacedName {
@@ -22,9 +22,9 @@ export interface PodFacts extends NamespacedName {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
-  /** Why the scheduler finds no node for it, if so, and since when (RFC 3339, by its clock). */
+  /** Why the scheduler finds no node for the pod, and since when (RFC 3339, by its clock). */
   readonly unschedulable?: { readonly message: string; readonly since: string };
-  /** Scheduling gates that it still has. */
+  /** The scheduling gates that the pod still has. */
   readonly gates?: readonly string[];
   readonly disruptionTarget?: DisruptionTarget;
   readonly tolerations?: readonly Toleration[];
@@ -34,7 +34,7 @@ export interface PodFacts extends NamespacedName {
 export interface DisruptionTarget {
   readonly active: boolean;
   readonly reason?: string;
-  /** RFC 3339, by a clock of the control plane: when it last became what it is. */
+  /** RFC 3339, by a clock of the control plane: when the condition last changed. */
   readonly since: string;
 }
 
@@ -42,7 +42,7 @@ export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
-  /** RFC 3339. The node controller says it of its own, that of a cordon included. */
+  /** RFC 3339. The node controller sets it for its own taints, including that of a cordon. */
   readonly timeAdded?: string;
 }
 
@@ -60,11 +60,11 @@ export interface NodeFacts {
   readonly unschedulable: boolean;
   readonly taints: readonly Taint[];
   readonly pressures: readonly string[];
-  /** As its annotation says: when it is ended. May be no time at all. */
+  /** When the node ends, by its annotation. The text may be no valid time. */
   readonly endsAt?: string;
-  /** The last report of its virt-handler: whether VMs may start on the node, and the time of the report (RFC 3339). */
+  /** The last heartbeat of its virt-handler: whether VMs may start on the node, and its time (RFC 3339). */
   readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
-  /** The NodeEvacuation whose cordon it has, by its annotation. */
+  /** The NodeEvacuation that cordoned it, by its annotation. */
   readonly cordonedBy?: string;
 }
 
@@ -74,48 +74,53 @@ export interface LiveMigratable {
   readonly message?: string;
 }
 
-/** A VirtualMachineInstance. About 700 bytes each, so that ten thousand fit easily into a Worker. */
+/** A VirtualMachineInstance. Each takes about 700 bytes, so that a Worker can hold ten thousand. */
 export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly deleting: boolean;
   readonly phase: string;
-  /** As written in `spec.evictionStrategy`: may be an unknown value. */
+  /** `spec.evictionStrategy` as written: it may be an unknown value. */
   readonly evictionStrategy?: string;
   readonly nodeName?: string;
   readonly evacuationNodeName?: string;
   readonly liveMigratable: LiveMigratable;
-  /** `status.activePods`: pod UID to node, of every pod that KubeVirt counts as this VMI's own, finished ones included. */
+  /**
+   * `status.activePods`: pod UID to node, for every pod that KubeVirt lists as the VMI's own, including finished ones.
+   */
   readonly activePods: Readonly<Record<string, string>>;
-  /** By its condition `Paused`: a disk has failed, and the guest stands still. */
+  /** Its condition `Paused` says that a disk has failed and the guest is paused. */
   readonly pausedByIoError?: true;
   readonly evictionSource?: string;
-  /** The guest has gone over to the target of its migration, though `nodeName` does not say so yet. */
+  /** The guest runs on the target of its migration, though `nodeName` does not say so yet. */
   readonly guestOnTarget?: boolean;
-  /** Its last migration. KubeVirt writes a failure here, and copies it to the migration some moments later. */
+  /** Its last migration. KubeVirt writes a failure here, and copies it to the migration moments later. */
   readonly lastMigration?: { readonly uid: string; readonly failureReason?: string };
-  /** When its last migration to another node succeeded (milliseconds since the epoch, by a node's clock), and how long that took. */
+  /**
+   * When its last migration to another node succeeded (milliseconds since the epoch, by a node's clock), and how long
+   * the migration took.
+   */
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
   readonly guestMemory?: number;
   readonly priorityClass?: string;
-  /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
+  /** KubeVirt's labels say that an unfinished migration hands the guest over to a target pod. */
   readonly isMigrating: boolean;
-  /** The target of its migration in progress, once KubeVirt has found one. */
+  /** The target node of its migration in progress, once there is one. */
   readonly targetNode?: string;
-  /** Its backup in progress. KubeVirt begins no migration until it has ended. */
+  /** Its backup in progress. KubeVirt starts no migration before the backup ends. */
   readonly backup?: string;
-  /** Likewise; after some minutes KubeVirt gives the migration up. */
+  /** Whether it has utility volumes. KubeVirt starts no migration with them, and gives a migration up after minutes. */
   readonly hasUtilityVolumes?: boolean;
-  /** Its guest comes from a VMI of another namespace or cluster (until it is there), or goes to one. */
+  /** `Receives`: its guest moves here from another namespace or cluster. `Sends`: its guest moves to one. */
   readonly decentralized?: "Sends" | "Receives";
-  /** Its owner wants no migration to slow its guest down or to pause it. */
+  /** Its owner forbids migrations that slow or pause the guest. */
   readonly isGentle?: boolean;
   readonly evacuationLabel?: string;
-  /** Label `lifeboat.dev/shield`; and how long the guest may take to shut down. */
+  /** The label `lifeboat.dev/shield`, and how long the guest may take to shut down. */
   readonly shield?: string;
   readonly graceSeconds?: number;
-  /** Whether the maps exist at all: JSON patch cannot add below a missing one. */
+  /** Whether the maps exist: a JSON patch cannot add a key to a missing map. */
   readonly hasLabels: boolean;
   readonly hasAnnotations: boolean;
 }
@@ -124,26 +129,29 @@ export interface MigrationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly vmiName: string;
-  /** From one VMI to another one of another namespace or cluster: its end at this VMI. */
+  /** This VMI's role in a migration to a VMI of another namespace or cluster. */
   readonly decentralized?: "Sends" | "Receives";
   readonly phase: string;
   readonly deleting: boolean;
-  /** Milliseconds since the epoch, by the API server's clock (0 if it does not say), and by virt-controller's. */
+  /** Milliseconds since the epoch, by the API server's clock (0 if unknown), and by virt-controller's. */
   readonly createdAt: number;
   readonly failedAt?: number;
   readonly schedulingSince?: number;
-  /** For a successful migration: how long it had a place in KubeVirt's queue, from its target pod on. */
+  /** For a successful migration: how long it had a place in KubeVirt's queue, from the creation of its target pod. */
   readonly tookSeconds?: number;
-  /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */
+  /** The node that it evacuates (annotation). Only KubeVirt's evacuation controller sets it. */
   readonly evacuates?: string;
   /** Lifeboat's annotation: why the VM has to leave. */
   readonly cause?: string;
-  /** An evacuation or a workload update: KubeVirt's back-off counts its failure, and delays it unless it skips that. */
+  /**
+   * An evacuation or a workload update. KubeVirt's back-off counts its failure and delays it, unless it skips the
+   * back-off.
+   */
   readonly automatic?: true;
   readonly skipsBackoff?: true;
   readonly sourceNode?: string;
   readonly targetNode?: string;
-  /** Absent as long as it waits in KubeVirt's queue. */
+  /** Absent while it waits in KubeVirt's queue. */
   readonly targetPod?: string;
   readonly failureReason?: string;
   /** The condition that prevents progress: a quota, a backup, a utility volume, the other end of a decentralized migration. */
@@ -180,7 +188,7 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** A launcher pod, as small as annotating it takes: there is one for each VMI, and for a while two. */
+/** A launcher pod with only the fields that annotating needs: there is one for each VMI, for a while two. */
 export interface LauncherFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -216,7 +224,7 @@ export interface ConfigurationObserved {
 
 export interface InstalledWebhook {
   readonly name: string;
-  /** The URL; for a Service, its path. It holds the webhook token: never log it. */
+  /** The URL; for a Service, its path. It contains the webhook token: never log it. */
   readonly url: string | undefined;
   readonly caBundle: string | undefined;
   readonly rules: readonly WebhookRule[];

@@ -5,14 +5,17 @@ export type Failure =
   | { readonly reason: "DeadlineExceeded" }
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
   | { readonly reason: "TooLarge"; readonly request: string }
-  /** A decision needed more rounds of reads than it may take. */
+  /** A decision needed more rounds of reads than allowed. */
   | { readonly reason: "NeverRead"; readonly request: string }
-  /** Lifeboat itself holds as much as it can at a time: see transport.ts. */
+  /** Lifeboat holds as many bytes as it may: see transport.ts. */
   | { readonly reason: "Busy" }
-  /** Something answered that is no Kubernetes API server, or not the object that was asked for. `odd`: it is that object. */
+  /**
+   * The answer is not from a Kubernetes API server, or is not the requested object. `odd`: it is the requested object,
+   * in an unknown form.
+   */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 
-/** A failure to get an answer. It never carries a body of the other side, nor a token. */
+/** A failure to get an answer. It never contains the other side's body or a token. */
 export class ClusterError extends Error {
   readonly failure: Failure;
 
@@ -23,7 +26,10 @@ export class ClusterError extends Error {
   }
 }
 
-/** Whether the same request will be answered so again. A token that is not valid is replaced. */
+/**
+ * Returns whether the same request will get the same answer again. An invalid token is not lasting, because tokens are
+ * replaced.
+ */
 export function isLasting(failure: Failure): boolean {
   if (failure.reason !== "Refused" || failure.code === 401 || failure.code === 429) return false;
   return failure.code >= 400 && failure.code < 500;
@@ -33,7 +39,7 @@ export function isForbidden(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
 }
 
-/** A list of a kind that is served is never 404. */
+/** Returns whether the cluster does not serve the kind: a list of a served kind never gives 404. */
 export function isNotServed({ failure }: ClusterError): boolean {
   return failure.reason === "Refused" && failure.code === 404;
 }
@@ -42,12 +48,12 @@ export function isBusy(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Busy";
 }
 
-/** Whether an object cannot be understood as it is: until it changes, no other request for it helps. */
+/** Returns whether an object cannot be parsed: until it changes, no other request for it helps. */
 export function isOddObject(failure: Failure): boolean {
   return failure.reason === "Unintelligible" && failure.odd === true;
 }
 
-/** Whether nothing answered, which the next request will most likely meet too. */
+/** Returns whether nothing answered, so that the next request will most likely fail, too. */
 export function isSilence({ failure }: ClusterError): boolean {
   return failure.reason === "Unreachable" || failure.reason === "DeadlineExceeded";
 }

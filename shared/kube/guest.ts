@@ -1,4 +1,7 @@
-/** Requirements of a VirtualMachineInstance or of a VirtualMachine's template that KubeVirt renders into a launcher pod. */
+/**
+ * The fields of a VirtualMachineInstance, or of a VirtualMachine's template, from which KubeVirt renders a launcher
+ * pod.
+ */
 import type { Toleration } from "./facts.ts";
 import type { Labels, NodeSelectorTerm, PodTerm } from "./scheduled-pod.ts";
 
@@ -33,9 +36,9 @@ export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
 
 /** Facts of a VMI that decide its next launcher pod. */
 export interface GuestFacts {
-  /** KubeVirt renders the VMI's next launcher pod from these requirements. */
+  /** The requirements from which KubeVirt renders the VMI's next launcher pod. */
   readonly asks: GuestAsks;
-  /** While a hotplug is in progress it has less than it asks for. Memory in bytes. */
+  /** The present number while a hotplug is in progress: it is less than the requested one. Memory is in bytes. */
   readonly currentVcpus?: number;
   readonly currentMemory?: number;
   /** Hotplugs in progress. Absent: none. */

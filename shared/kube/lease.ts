@@ -1,10 +1,13 @@
-/** A Lease, which one holder has at a time: reading it, taking or renewing it, giving it back. */
+/** A Lease, which one holder has at a time: takes it, renews it and gives it back. */
 import type { NamespacedName } from "./facts.ts";
 import { MANAGED_BY, MANAGED_BY_LABEL } from "./names.ts";
 import { type Client, meaningOf } from "./client.ts";
 import type { LeaseFacts } from "./schemas/lease.ts";
 
-/** For holders that take it once, by both clocks. `longest`: where it does not say for how long. A time far ahead is not Lifeboat's. */
+/**
+ * Returns whether a holder that takes the Lease once still has it, by both clocks. `longest`: its duration if the Lease
+ * names none. A time far in the future was not written by Lifeboat.
+ */
 export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return holder !== "" && Math.abs(age) < (seconds ?? longest) * 1000;
@@ -18,13 +21,13 @@ export interface Holding {
   readonly holder: string;
   readonly seconds: number;
   readonly now: Date;
-  /** Keeps the time since when it is held. */
+  /** Keeps the time at which the holder took it. */
   readonly renewal?: boolean;
 }
 
 const CONFLICTS = { 404: "Conflict", 409: "Conflict" } as const;
 
-/** As it is once taken. Conflict: another holder was first. */
+/** Takes the Lease and returns it. Conflict: another holder was first. */
 export async function takeLease(
   key: NamespacedName,
   { resourceVersion, transitions = 0 }: LeaseFacts,
@@ -45,7 +48,10 @@ export async function takeLease(
   return meaningOf(answer, CONFLICTS) === "Conflict" ? "Conflict" : answer.facts();
 }
 
-/** Since when it was held stays in it. `annotations`: written with it; null removes one. Conflict: it had expired, and another holder has it. */
+/**
+ * Gives the Lease back. The time of acquisition stays in it. `annotations`: written with it; null removes one.
+ * Conflict: it had expired, and another holder has it.
+ */
 export async function giveLeaseBack(
   key: NamespacedName,
   { resourceVersion }: LeaseFacts,
@@ -56,7 +62,7 @@ export async function giveLeaseBack(
   return meaningOf(await cluster.patch("leases", key, body), CONFLICTS);
 }
 
-/** Kubernetes' MicroTime takes six digits, and no fewer. */
+/** Renders Kubernetes' MicroTime, which has exactly six digits. */
 function microTime(now: Date): string {
   return now.toISOString().replace("Z", "000Z");
 }

@@ -1,4 +1,7 @@
-/** The words on the wire: labels, annotations and names of Kubernetes, KubeVirt and Lifeboat that policy reads or writes. */
+/**
+ * Names in the API: labels, annotations and object names of Kubernetes, KubeVirt and Lifeboat that policy reads or
+ * writes.
+ */
 
 export const COMPONENT_LABEL = "kubevirt.io";
 export const LAUNCHER_COMPONENT = "virt-launcher";
@@ -10,44 +13,50 @@ export const CREATED_BY_LABEL = "kubevirt.io/created-by";
 export const MIGRATION_JOB_LABEL = "kubevirt.io/migrationJobUID";
 export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 
-/** On a migration: the node that it evacuates. Only KubeVirt's evacuation controller may set it, for it counts those. */
+/**
+ * On a migration: the node that it evacuates. Only KubeVirt's evacuation controller may set it, because it counts these
+ * migrations.
+ */
 export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration";
-/** On a migration: KubeVirt's workload updater has created it. */
+/** On a migration: KubeVirt's workload updater created it. */
 export const WORKLOAD_UPDATE_ANNOTATION = "kubevirt.io/workloadUpdateMigration";
-/** On a migration: virt-controller begins it without its back-off, which nothing else ends. KubeVirt made it for tests of its own. */
+/**
+ * On a migration: virt-controller starts it without its back-off. Nothing else ends the back-off. KubeVirt introduced
+ * the annotation for its own tests.
+ */
 export const SKIP_BACKOFF_ANNOTATION = "kubevirt.io/func-test-ignore-migration-backoff";
 /** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
 export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** On a migration, set by KubeVirt's mutating webhook. */
 export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
-/** On a VMI that receives its guest from another namespace or cluster, until the guest has come. */
+/** On a VMI that receives its guest from another namespace or cluster, until the guest has arrived. */
 export const RECEIVER_ANNOTATION = "kubevirt.io/create-migration-target";
 /** Condition of a migration: a quota refuses its target pod. KubeVirt writes neither a reason nor a message with it. */
 export const OVER_QUOTA = "migrationRejectedByResourceQuota";
 /** On a VMI from the hand-over to its target pod until its migration has ended: the target's node. */
 export const TARGET_NODE_LABEL = "kubevirt.io/migrationTargetNodeName";
 
-/** On an Eviction: who sends it; the descheduler names itself so. */
+/** On an Eviction: who sends it. The descheduler sets it. */
 export const REQUESTED_BY_ANNOTATION = "requested-by";
 export const DESCHEDULER = "sigs.k8s.io/descheduler";
 
-/** On a VMI (label or annotation): its migrations are never made to converge at the guest's cost. */
+/** On a VMI (label or annotation): no migration may slow or pause its guest to converge. */
 export const CONVERGENCE = "lifeboat.dev/convergence";
 export const GENTLE = "gentle";
 /** On a VMI whose evacuation is urgent or has failed to converge, for the shipped MigrationPolicies to select. */
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
-/** On a VMI that the shield covers: when Lifeboat reads again whether its shutdown has been refused (seconds since the epoch). */
+/** On a VMI that the shield covers: when Lifeboat checks again for a refused shutdown (seconds since the epoch). */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 
 export const SHIELD_PLUGIN = "lifeboat-shield";
 export const PLUGINS_GATE = "Plugins";
 
-/** `spec.requestedBy` where only a mark showed the evacuation: the next request writes its user there. */
+/** `spec.requestedBy` of an Evacuation that follows a mark: the next request replaces it with its user. */
 export const FOUND_MARKED = "KubeVirt";
 
-/** On a migration that serves an evacuation: why the VM has to leave, and the `Evacuation`. */
+/** On a migration for an evacuation: why the VM has to leave, and the `Evacuation`. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 
@@ -55,25 +64,27 @@ export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "lifeboat";
 export const NAME_PREFIX = "lifeboat-";
 
-/** On a launcher pod, for the descheduler: do not wait for its end, only ask (presence counts). */
+/**
+ * On a launcher pod, for the descheduler: only request an eviction and do not wait for the pod's end (presence counts).
+ */
 export const REQUEST_EVICT_ONLY_ANNOTATION = "descheduler.alpha.kubernetes.io/request-evict-only";
 /** On the pod that a guest is leaving: an evacuation is in progress (presence counts; KubeVirt writes `"true"`). */
 export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-/** On any pod, for the descheduler: may go in spite of its filters; would rather not go. */
+/** On any pod, for the descheduler: may be evicted despite its filters, or preferably not. */
 export const EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict";
 export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
-/** On pods that a kubelet runs without having been asked by the API server: their mirror, and where they come from. */
+/** On pods that a kubelet runs by itself: their mirror, and their source. */
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
 export const CONFIG_SOURCE_API = "api";
 export const REASON_ANNOTATION = "reason";
 
-/** On a node: when it is ended, in Karpenter's words (RFC 3339). */
+/** On a node: when Karpenter ends it (RFC 3339). */
 export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
 
 /**
- * Annotation and label of a node: the last heartbeat of its virt-handler, and whether KubeVirt may start VMs there. A virt-handler that
- * terminates sets false.
+ * Annotation and label of a node: the last heartbeat of its virt-handler, and whether KubeVirt may start VMs there. A
+ * terminating virt-handler sets false.
  */
 export const HEARTBEAT_ANNOTATION = "kubevirt.io/heartbeat";
 export const SCHEDULABLE_LABEL = "kubevirt.io/schedulable";
@@ -95,7 +106,7 @@ export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 /** ValidatingWebhookConfigurations: KubeVirt's own, and Lifeboat's. */
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";
 export const OWN_WEBHOOKS = "lifeboat";
-/** A MutatingWebhookConfiguration, because the API server asks those before its policies. */
+/** A MutatingWebhookConfiguration, because the API server calls those before its policies. */
 export const GUARD_WEBHOOKS = "lifeboat-guard";
 /** ValidatingAdmissionPolicies of the guard, and their bindings. */
 export const HOLD_PREEMPTION = "lifeboat-hold-preemption";
@@ -105,12 +116,12 @@ export const LAUNCHERS_POLICY = "lifeboat-launchers";
 export const CONFIGURATION = "lifeboat";
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
-/** The Lease that one descheduling cycle at a time holds, and what the requester of its Evacuations begins with. */
+/** The Lease that one descheduling cycle holds at a time, and the prefix of the requester in its Evacuations. */
 export const DESCHEDULING = "lifeboat-descheduling";
 
 /**
- * On that Lease, for what descheduling remembers: since when a pod of this UID has been requested, or has had both annotations of the descheduler
- * (RFC 3339); and how many evacuations have been requested in all.
+ * On that Lease, the memory of descheduling: when a pod of this UID was requested, or got both annotations of the
+ * descheduler (RFC 3339); and how many evacuations were requested in all.
  */
 export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
 export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";

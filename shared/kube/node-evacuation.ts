@@ -1,4 +1,4 @@
-/** A `NodeEvacuation`: a node has to be empty, at that time, in this way. */
+/** A `NodeEvacuation`: which node has to be drained, when and how. */
 import type { NextStart } from "./guest.ts";
 import type { NamespacedName } from "./facts.ts";
 import type { NodeSpecRead, NodeStatusRead } from "./schemas/maintenance.ts";
@@ -17,7 +17,7 @@ export const VM_ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as cons
 export interface VirtualMachineFacts extends NamespacedName {
   readonly uid: string;
   readonly runStrategy: string;
-  /** KubeVirt has accepted a start, a stop or a restart, and virt-controller has not acted on it yet. */
+  /** KubeVirt has accepted a start, a stop or a restart, and virt-controller has not performed it yet. */
   readonly isChanging: boolean;
   /** RFC 3339. */
   readonly notBefore?: string | undefined;
@@ -25,7 +25,7 @@ export interface VirtualMachineFacts extends NamespacedName {
   readonly start?: NextStart | undefined;
 }
 
-/** As read, and unchangeable. A field that may be undefined may be absent. */
+/** Makes a parsed type read-only. A field that may be undefined may be absent. */
 type Read<T> = T extends readonly (infer Item)[]
   ? readonly Read<Item>[]
   : T extends object
@@ -42,10 +42,13 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 export type VmCounts = NonNullable<NodeEvacuationStatus["virtualMachines"]>;
 export type NodeBlocker = NodeEvacuationStatus["blockers"][number];
-/** A VM that was on the node since it started. */
+/** A VM that was on the node at any time since the start. */
 export type VmOutcome = NodeEvacuationStatus["outcomes"][number];
 
-/** In the words of KEP-5683. `Returned`: it is uncordoned, and VMs that were to return or to start have been asked to. */
+/**
+ * `DrainInProgress` and `Drained` are KEP-5683's. `Returned`: the node is uncordoned, and VMs that return or start were
+ * asked to.
+ */
 export const NODE_CONDITIONS = ["DrainInProgress", "Drained", "Blocked", "Returned"] as const;
 
 export interface NodeCondition {
@@ -76,7 +79,7 @@ export interface NodeEvacuationFacts {
   readonly resourceVersion: string;
   /** Milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
-  /** The command has created it: Lifeboat deletes it some time after its end. One that was applied would be applied again. */
+  /** The command created it: Lifeboat deletes it some time after its end. An applied object would be applied again. */
   readonly isCommands: boolean;
   /** The RollingMaintenance that it is part of. */
   readonly owner?: { readonly name: string; readonly uid: string } | undefined;
@@ -92,12 +95,12 @@ function isReturned({ conditions }: NodeEvacuationStatus): boolean {
   return conditions.some(({ type, status }) => type === "Returned" && status === "True");
 }
 
-/** Whether a reconcile has anything to do for it: once the node is uncordoned, VMs may return to it, or start again. */
+/** Returns whether a reconcile has work: after the node is uncordoned, VMs may return to it or start again. */
 export function isOpen({ status }: Pick<NodeEvacuationFacts, "status">): boolean {
   return !hasEnded({ status }) || isUnsettled(status) || (status.phase === "Evacuated" && !isReturned(status));
 }
 
-/** Whether it is not known yet what became of some VM. */
+/** Returns whether the outcome of some VM is not known yet. */
 export function isUnsettled({ outcomes }: NodeEvacuationStatus): boolean {
   return outcomes.some(({ outcome }) => outcome === undefined);
 }

@@ -23,10 +23,10 @@ import {
 import { isObjectName } from "./schemas/fields.ts";
 import type { Labels, NodeRequirement, NodeSelectorTerm, NodeRequirements } from "./scheduled-pod.ts";
 
-/** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
+/** Returns whether a VMI or a migration has ended (KubeVirt's `IsFinal`), or a pod, whose guest then no longer runs. */
 export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
-/** The key of an object that has no namespace. */
+/** Returns the key of a cluster-scoped object. */
 export function named(name: string): NamespacedName {
   return { namespace: "", name };
 }
@@ -35,12 +35,14 @@ export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;
 }
 
-/** Whether such an object can exist. Names come from annotations and paths too: `..` in a URL leads elsewhere, half a character is in none. */
+/**
+ * Returns whether an object with this key can exist: `.` in a URL leads elsewhere, and no name has half a character.
+ */
 export function isObjectKey({ namespace, name }: NamespacedName): boolean {
   return isObjectName(name) && (namespace === "" || isObjectName(namespace));
 }
 
-/** Returns whether a namespaced object with this key can exist. A key that cannot exist must be in no path and no selector. */
+/** Returns whether a namespaced object with this key can exist. Any other key must be in no path and no selector. */
 export function isVmiKey(key: NamespacedName): boolean {
   return key.namespace !== "" && isObjectKey(key);
 }
@@ -57,7 +59,7 @@ export function vmiNameOf(launcher: PodFacts): string | undefined {
   return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
 }
 
-/** Why the end of this pod ends no guest. The caller sees whether the VMI lives; one that was deleted and made anew has another UID. */
+/** Returns why the end of this pod ends no guest. The caller checks whether the VMI, by its UID, lives. */
 export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
   if (isFinal(pod)) return "PodCompleted";
   const owner = launcherOfHotplug(pod);
@@ -73,7 +75,7 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
   return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
 }
 
-/** On another node than its VMI, or not in KubeVirt's list, as one that a tenant only labels as the VMI's: its end is not the guest's. */
+/** Returns whether the pod is on another node than its VMI, or not in KubeVirt's list: its end is not the guest's. */
 export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
   if (isBeingReceived(vmi)) return true;
   if (vmi.nodeName === undefined) return false;
@@ -83,14 +85,12 @@ export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: 
 
 const BEFORE_RUNNING: readonly string[] = ["", "Pending", "Scheduling", "Scheduled"];
 
-/** Whether its guest still runs in a VMI of another namespace or cluster. Upstream: `IsMigrationTarget`, `IsWaitingForSync`. */
+/** Returns whether its guest still runs in another VMI. Upstream: `IsMigrationTarget`, `IsWaitingForSync`. */
 export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
   return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
 }
 
-/**
- * A pod's creator writes its labels, annotations and owners; KubeVirt alone writes this list, so rules about other tenants' VMs go by it.
- */
+/** Returns whether KubeVirt lists the pod. Only KubeVirt writes this list; a pod's creator writes labels and owners. */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
 }
@@ -99,7 +99,7 @@ export function isOfLiveVm(pod: PodFacts): boolean {
   return !isFinal(pod) && isOfVm(pod);
 }
 
-/** Ended or not. */
+/** Returns whether the pod is a launcher pod, ended or not. */
 export function isOfVm(pod: PodFacts): boolean {
   return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || launcherOfHotplug(pod) !== undefined;
 }
@@ -120,12 +120,12 @@ export const DEAD_NODE_TAINTS: readonly string[] = [
   "node.kubernetes.io/out-of-service",
 ];
 
-/** On a node that is gone or silent there is nothing to save, and failover must not wait. */
+/** Returns whether the node answers. On a dead node no guest can be saved, and failover must not wait. */
 export function isAlive(node: NodeFacts | undefined): boolean {
   return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
 }
 
-/** NoExecute taints that the pod does not tolerate for good. A dead node's do not count: there nothing is to be saved. */
+/** Returns the NoExecute taints that the pod does not tolerate for ever. A dead node's taints do not count. */
 export function drivingTaints(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): readonly Taint[] {
   const forGood = tolerations.filter(({ tolerationSeconds }) => tolerationSeconds === undefined);
   const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
@@ -136,24 +136,24 @@ export function drivingTaint(node: NodeFacts | undefined, pod: PodFacts): Taint 
   return drivingTaints(node, pod)[0];
 }
 
-/** How long the pod tolerates the taint; 0: not at all. */
+/** Returns how long the pod tolerates the taint. 0: not at all. */
 export function toleratedSeconds(taint: Taint, { tolerations = [] }: PodFacts): number {
   const toleration = tolerations.find((one) => tolerates(one, taint));
   return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
 }
 
-/** After its last word: virt-handler comes back within that time from an update of its own. */
+/** Time after its last heartbeat: virt-handler returns within that time from its own update. */
 const HANDLER_AWAY_MS = 60_000;
-/** Between two words of one that runs there are up to 132 s. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
+/** Heartbeats are up to 132 s apart. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
 const HANDLER_SILENT_MS = 180_000;
 
-/** Returns whether no virt-handler has run on the node for a while, so that no guest can leave it. A node without any heartbeat counts as unknown. */
+/** Returns whether virt-handler has been away for a while, so that no guest can leave. No heartbeat ever: unknown. */
 export function isHandlerMissing({ virtHandler }: NodeFacts, now: Date): boolean {
   const silentMs = now.getTime() - Date.parse(virtHandler?.saidAt ?? "");
   return silentMs >= (virtHandler?.isSchedulable === true ? HANDLER_SILENT_MS : HANDLER_AWAY_MS);
 }
 
-/** VMs that can migrate leave a node that carries KubeVirt's drain taint. Only the effect NoSchedule counts. */
+/** Returns whether the node has KubeVirt's drain taint. Only the effect NoSchedule counts. */
 export function carriesDrainTaint(
   { taints }: Pick<NodeFacts, "taints">,
   { drainTaintKey }: { readonly drainTaintKey: string },
@@ -163,7 +163,7 @@ export function carriesDrainTaint(
 
 const LONGEST_NAME = 63;
 
-/** `<prefix><VMI, cut>-<suffix>`, a valid object name of at most 63 characters. */
+/** Returns `<prefix><VMI, cut>-<suffix>`, a valid object name of at most 63 characters. */
 export function derivedName(prefix: string, vmiName: string, suffix: string): string {
   const room = LONGEST_NAME - `${prefix}-${suffix}`.length;
   return `${prefix}${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
@@ -172,19 +172,19 @@ export function derivedName(prefix: string, vmiName: string, suffix: string): st
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** FNV-1a: eight hexadecimal digits that depend on the text only. Not for security: 32 bits, trivially collidable. */
+/** Hashes a text with FNV-1a to eight hexadecimal digits. It secures nothing: 32 bits are trivially collidable. */
 export function hash8(text: string): string {
   let hash = OFFSET_BASIS;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME) >>> 0;
   return hash.toString(16).padStart(8, "0");
 }
 
-/** `constructor` and the like are valid keys of labels and resources, and every object seems to have them. */
+/** Returns an own property: every object inherits `constructor` and the like, which are valid keys of labels. */
 export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** An absent selector matches nothing, an empty one everything; an unknown operator matches nothing. */
+/** Returns whether a selector matches. An absent selector and an unknown operator match nothing, an empty one all. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   const byLabel = Object.entries(selector.matchLabels).every(([key, value]) => ownValue(labels, key) === value);
@@ -217,7 +217,7 @@ export function isWanted({ nodeSelector, required }: NodeRequirements, node: Nod
   return required === undefined || required.some((term) => matchesTerm(term, node));
 }
 
-/** A term without any requirement matches nothing. */
+/** Returns whether a term matches the node. A term without any requirement matches nothing. */
 export function matchesTerm({ matchExpressions, matchFields }: NodeSelectorTerm, node: Node): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (

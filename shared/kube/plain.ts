@@ -1,6 +1,12 @@
-/** Words of another party, made harmless: no character that a terminal or a browser obeys, or that hides or turns what follows. */
+/**
+ * Makes another party's text harmless: removes characters that control a terminal or a browser, or hide or reverse
+ * text.
+ */
 
-/** Controls, formats such as those that turn the direction of text, and separators of lines and paragraphs. */
+/**
+ * Control characters, format characters such as those that reverse the direction of text, and separators of lines and
+ * paragraphs.
+ */
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Returns the text in one line, with `instead` for each such character. */

@@ -1,4 +1,4 @@
-/** Reading: single objects (404 is undefined) and whole lists, page by page. */
+/** Reads single objects (404 is undefined) and whole lists, page by page. */
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
@@ -9,10 +9,13 @@ import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from
 
 const PAGE_SIZE = 250;
 
-/** Called for an item of a list that does not parse: it is left out, the rest is not. */
+/** Called for an item of a list that does not parse: only this item is left out. */
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
-/** `name`: of the one object that was asked for; an answer with another name, or none, may be a proxy's, and the next one the object. */
+/**
+ * Parses an answer. `name`: the requested object's. An answer with another name or none may be a proxy's, and the next
+ * answer the object.
+ */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,
   body: unknown,
@@ -44,7 +47,7 @@ export async function getObject<S extends z.ZodMiniType>(
   send: Send,
   { resource, key, schema, expect = [] }: Sought<S>,
 ): Promise<z.output<S> | undefined> {
-  // The one thing that each API server has.
+  // Every API server has this resource.
   const isAlwaysThere = resource === "version";
   if (!isAlwaysThere && !isObjectKey(key)) return undefined;
   const path = object(resource, key);
@@ -52,7 +55,7 @@ export async function getObject<S extends z.ZodMiniType>(
   return code >= 400 ? undefined : parseAnswer(schema, body, `GET ${path}`, key.name);
 }
 
-/** How many there are, as a page of one says; undefined: the API server does not count them. */
+/** Counts objects by a page with one item. Undefined: the API server does not count them. */
 export async function countAll(send: Send, resource: Resource): Promise<number | undefined> {
   const path = collection(resource);
   const { body } = await send({ method: "GET", path, query: { limit: "1" } });
@@ -71,7 +74,7 @@ export interface ListOptions<S extends z.ZodMiniType> {
   readonly onOddItem: OnOddItem;
 }
 
-/** How much of what can be held is asked for, if the next items are as large as the last ones. */
+/** The share of the memory limit that a page uses, if its items are as large as the last ones. */
 const FILLED = 0.6;
 
 function nextLimit(items: number, { bytes, limit }: PageRead): number {
@@ -83,7 +86,7 @@ interface PageRead extends ApiAnswer {
   readonly limit: number;
 }
 
-/** Asks for half as many items as long as they are too large together. */
+/** Reads a page. If it is too large, asks for half as many items, again and again. */
 async function readPage(send: Send, path: string, query: ApiRequest["query"], limit: number): Promise<PageRead> {
   try {
     const answer = await send({ method: "GET", path, query: { limit: String(limit), ...query } });
@@ -122,11 +125,11 @@ function nameOf(item: unknown): string {
 
 interface Pages {
   readonly query: Readonly<Record<string, string>>;
-  /** No more than these are read; absent: all. */
+  /** The most items to read. Absent: all. */
   readonly most?: number | undefined;
 }
 
-/** Reads a list page by page. No page takes more memory than LARGEST_ANSWER_BYTES, however large its items are. */
+/** Reads a list page by page. No page takes more memory than LARGEST_ANSWER_BYTES, with items of any size. */
 export async function* readPages(
   send: Send,
   path: string,
@@ -146,7 +149,10 @@ export async function* readPages(
 const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.object({ name: z.string() })) });
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
-/** Undefined also where a kind of ours is not installed: only discovery tells that 404 from a proxy's. */
+/**
+ * Returns undefined also if a kind of Lifeboat's is not installed: only discovery distinguishes that 404 from a
+ * proxy's.
+ */
 export async function readUnlessNotServed<T>(
   send: Send,
   resource: Resource,
@@ -181,7 +187,7 @@ export function collection(resource: Resource, namespace?: string): string {
   return `${RESOURCES[resource].api}${within}/${resource}`;
 }
 
-/** One object; an empty namespace for resources at cluster scope. */
+/** Returns the path of one object. The namespace of a cluster-scoped object is empty. */
 export function object(resource: Resource, { namespace, name }: NamespacedName): string {
   const all = collection(resource, namespace || undefined);
   return resource === "version" ? all : `${all}/${encodeURIComponent(name)}`;
@@ -189,7 +195,7 @@ export function object(resource: Resource, { namespace, name }: NamespacedName):
 
 export type WithSubresources = "virtualmachines" | "virtualmachineinstances";
 
-/** Names a subresource that virt-api serves in a group of its own. */
+/** Returns the path of a subresource that virt-api serves in its own group. */
 export function kubevirtSubresource(
   resource: WithSubresources,
   { namespace, name }: NamespacedName,

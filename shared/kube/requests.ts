@@ -1,4 +1,4 @@
-/** Requests that more than one decision makes: lists, a pod with its VMI and Evacuations, and an eviction. */
+/** Requests that several decisions make: lists, a pod with its VMI and Evacuations, and an eviction. */
 import type { WriteAnswer, Client } from "./client.ts";
 import { END_PHASES, type EvacuationFacts, isUnfinished } from "./evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
@@ -11,7 +11,10 @@ import * as select from "./selections.ts";
 export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-/** KubeVirt allows one per cluster. One that does not parse is an error: its strategy protects VMs. */
+/**
+ * Reads the KubeVirt object. KubeVirt allows one per cluster. One that does not parse is an error, because its strategy
+ * protects VMs.
+ */
 export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | undefined> {
   return (await cluster.list("kubevirts", { strict: true }))[0];
 }
@@ -29,15 +32,21 @@ export function readActiveEvacuations(cluster: Client): Promise<readonly Evacuat
   return cluster.list("evacuations", select.ACTIVE_EVACUATIONS);
 }
 
-/** No field selects by a condition. The full scan finds what is left of those that have moved: there are too many of them. */
+/**
+ * No field selector selects by condition. The full scan cleans up after Evacuations of moved VMs, which are too many to
+ * list here.
+ */
 const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 
-/** Also those whose mark or migration is still to be taken back, or whose VM is to start again. */
+/**
+ * Lists unfinished Evacuations, including ended ones whose mark or migration must still be removed, or whose VM must
+ * start again.
+ */
 export async function unfinishedEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
   return (await cluster.list("evacuations", { unlike: { "status.phase": SURELY_FINISHED } })).filter(isUnfinished);
 }
 
-/** `onOdd` is called for each VMI that cannot be understood and is left out. */
+/** Lists the VMIs on a node. Calls `onOdd` for each VMI that does not parse and is left out. */
 export function readVmisOn(node: string, cluster: Client, onOdd?: () => void): Promise<readonly VmiFacts[]> {
   return cluster.list("virtualmachineinstances", { ...select.selectVmisOn(node), ...(onOdd && { onOdd }) });
 }
@@ -49,13 +58,19 @@ export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFa
   );
 }
 
-/** Some that have succeeded: KubeVirt keeps five of each VMI, so that there are too many to read. */
+/**
+ * Lists the migrations that have just succeeded. The others are too many to read, because KubeVirt keeps five for each
+ * VMI.
+ */
 export async function readFinishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
   const some = await cluster.list("virtualmachineinstancemigrations", select.SOME);
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
-/** Migrations of these VMIs, finished ones included. One request for a namespace, unless their names fill more than a URL. */
+/**
+ * Lists migrations of these VMIs, including finished ones. It sends one request for a namespace, unless the names are
+ * too long for a URL.
+ */
 export async function readMigrationsOf(
   vmis: readonly NamespacedName[],
   cluster: Client,
@@ -70,13 +85,13 @@ export async function readMigrationsOf(
 export interface NamedVmi {
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time as it. */
+  /** Every Evacuation that names the VMI, read at the same time. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
 type Listing = typeof readEvacuationsOf;
 
-/** Reads the VMI and the Evacuations of a pod at the same time as the pod, by the pod's name. */
+/** Reads a pod and, at the same time, the VMI and the Evacuations that the pod's name suggests. */
 export async function observeSubject(
   key: NamespacedName,
   reading: Promise<PodFacts | undefined>,
@@ -85,7 +100,7 @@ export async function observeSubject(
 ): Promise<NamedVmi & { readonly pod?: PodFacts }> {
   const guess = guessVmiName(key.name);
   const guessed = observeIfNamed({ namespace: key.namespace, name: guess }, cluster, listing);
-  // It counts only if the pod turns out to be that VMI's.
+  // The guess counts only if the pod turns out to be that VMI's.
   guessed.catch(() => undefined);
   const pod = await reading;
   if (pod === undefined) return { evacuations: [] };
@@ -129,12 +144,15 @@ async function observeIfNamed(
   return name === undefined ? { evacuations: [] } : await observeNamed({ namespace, name }, cluster, listing);
 }
 
-/** `virt-launcher-<vmi>-<five characters>`. */
+/** Guesses the VMI's name from `virt-launcher-<vmi>-<five characters>`. */
 export function guessVmiName(podName: string): string | undefined {
   return /^virt-launcher-(.+)-[a-z0-9]{5}$/.exec(podName)?.[1];
 }
 
-/** Refused by a webhook or a policy, by a budget or a webhook, and where a webhook cannot be asked or two budgets select the pod. */
+/**
+ * 403: a webhook or a policy refuses. 429: a budget or a webhook refuses. 500: a webhook does not answer, or two
+ * budgets select the pod.
+ */
 const REFUSALS = [403, 429, 500];
 
 export interface EvictionOptions {
@@ -143,7 +161,7 @@ export interface EvictionOptions {
   readonly dryRun?: boolean;
 }
 
-/** The UID protects another pod that was created under the same name. */
+/** Evicts a pod. The UID protects another pod with the same name. */
 export async function requestEviction(
   { namespace, name, uid }: NamespacedName & { readonly uid: string },
   { annotations = {}, gracePeriodSeconds, dryRun = false }: EvictionOptions,
@@ -155,7 +173,7 @@ export async function requestEviction(
     metadata: { namespace, name, annotations },
     deleteOptions: { preconditions: { uid }, gracePeriodSeconds },
   };
-  // The dry run is not of the deletion only: each webhook then sees that it is one.
+  // The request itself is a dry run, not only its deletion, so that each webhook sees a dry run.
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }
 

@@ -1,4 +1,4 @@
-/** The resources that Lifeboat touches: where each lives in the Kubernetes API, and the facts that are read of its objects. */
+/** The table of resources: where each is in the Kubernetes API, and which facts are read of its objects. */
 import * as z from "zod/mini";
 import { Access, Budget, ConfigMap, Node, Pod, RepeatedEvent, TokenReview, Version } from "./schemas/kubernetes.ts";
 import { Lease } from "./schemas/lease.ts";
@@ -51,5 +51,5 @@ export const RESOURCES = {
 export type Resource = keyof typeof RESOURCES;
 export type FactsOf<R extends Resource> = z.output<(typeof RESOURCES)[R]["facts"]>;
 
-/** The same table, as a resource that is not known yet finds its facts in it. */
+/** The same table in a form for a resource that is only known at run time. */
 export const SCHEMAS: { readonly [R in Resource]: { readonly facts: z.ZodMiniType<FactsOf<R>> } } = RESOURCES;

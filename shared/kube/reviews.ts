@@ -1,10 +1,16 @@
-/** Tokens: what one says of itself; whose it is, what that user may do, and what Lifeboat may, as the API server says. */
+/**
+ * Reviews of tokens and permissions: whose a token is, what its user may do, what Lifeboat may do, and when a token
+ * expires.
+ */
 import * as z from "zod/mini";
 import { type Client, named } from "./client.ts";
 import type { ReviewedUser } from "./schemas/kubernetes.ts";
 import type { Right } from "./right.ts";
 
-/** Undefined: of no user, or not for this audience. An authenticator that knows no audiences names none. */
+/**
+ * Returns the user of a token. Undefined: the token is invalid or for another audience. An authenticator without
+ * audiences names none.
+ */
 export async function userOfToken(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {
   const spec = { token, audiences: [audience] };
   const manifest = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec };
@@ -23,14 +29,17 @@ export async function isAllowed(
   return (await cluster.create("subjectaccessreviews", manifest)).facts().allowed;
 }
 
-/** Every account may ask this. */
+/** Asks whether Lifeboat has a permission. Every account may ask this. */
 export async function mayI(right: Right, cluster: Client): Promise<boolean> {
   const spec = { resourceAttributes: right };
   const manifest = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec };
   return (await cluster.create("selfsubjectaccessreviews", manifest)).facts().allowed;
 }
 
-/** Every account may ask this. A proxy's 401 is none of the API server's: it throws. */
+/**
+ * Asks whether the API server accepts Lifeboat's token. Every account may ask this. A proxy's 401 throws, because it is
+ * not the API server's.
+ */
 export async function isTokenAccepted(cluster: Client): Promise<boolean> {
   return (await cluster.get("version", named("version"), { as: z.unknown(), expect: [401] })) !== undefined;
 }
@@ -39,7 +48,7 @@ const Expiry = z.lazy(() => z.object({ exp: z.number() }));
 const OfPod = z.lazy(() => z.object({ "kubernetes.io": z.object({ pod: z.object({}) }) }));
 const Audience = z.lazy(() => z.object({ aud: z.union([z.string(), z.array(z.string())]) }));
 
-/** Undefined: it has no end, the kubelet renews it (a pod's own), or it is no JWT. Never throws. */
+/** Reads when a token expires. Undefined: never, the kubelet renews it (a pod's own), or it is no JWT. Never throws. */
 export function expiryOf(token: string): Date | undefined {
   const claims = claimsOf(token);
   const parsed = Expiry.safeParse(claims);

@@ -1,4 +1,4 @@
-/** A `RollingMaintenance`: several nodes have to be empty, a few at a time. */
+/** A `RollingMaintenance`: which nodes have to be drained, a few at a time. */
 import { NODE_ACTIVE_PHASES, NODE_END_PHASES, type NodeEvacuationSpec, type VmCounts } from "./node-evacuation.ts";
 
 export const ROLLING_ACTIVE_PHASES = ["Scheduled", "Running", "Paused", "Blocked"] as const;
@@ -25,7 +25,7 @@ export type NodeTemplate = Pick<
 
 /** Times are RFC 3339. */
 export interface RollingMaintenanceSpec {
-  /** The definition wants one of them. */
+  /** The definition requires exactly one of these fields. */
   readonly nodes: {
     readonly names?: readonly string[] | undefined;
     readonly matchLabels?: Readonly<Record<string, string>> | undefined;
@@ -41,10 +41,10 @@ export interface RollingMaintenanceSpec {
   readonly template: NodeTemplate;
 }
 
-/** One node of it. */
+/** One node of the RollingMaintenance. */
 export interface NodeRow {
   readonly name: string;
-  /** The name of its NodeEvacuation, from when its turn has come. */
+  /** The name of its NodeEvacuation, once its turn has come. */
   readonly nodeEvacuation?: string | undefined;
   readonly phase: RowPhase;
   readonly message?: string | undefined;
@@ -84,7 +84,7 @@ export interface RollingMaintenanceFacts {
   readonly resourceVersion: string;
   /** Milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
-  /** The command has created it: Lifeboat deletes it some time after its end. */
+  /** The command created it: Lifeboat deletes it some time after its end. */
   readonly isCommands: boolean;
   readonly spec: RollingMaintenanceSpec;
   readonly status: RollingMaintenanceStatus;

@@ -1,9 +1,13 @@
 /**
- * A bound pod, with all that preflights and descheduling read of it. A Worker holds fifty thousand: what many have in common is one object.
+ * A bound pod with all fields that preflights and descheduling read. A Worker can hold fifty thousand, because equal
+ * parts share one object.
  */
 import type { LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
 
-/** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */
+/**
+ * By resource name: `cpu` in millicores, `memory` and the like in bytes, others by number. Rounded up, as Kubernetes
+ * does.
+ */
 export type Resources = Readonly<Record<string, number>>;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -29,20 +33,20 @@ export interface NodeRequirements {
 /** A required anti-affinity term: pods that it selects must not be in the same topology domain. */
 export interface PodTerm {
   readonly topologyKey: string;
-  /** Empty: the pod's own, unless `allNamespaces`. */
+  /** Empty: the pod's own namespace, unless `allNamespaces`. */
   readonly namespaces: readonly string[];
   readonly allNamespaces?: boolean;
   readonly selector?: LabelSelector;
 }
 
-/** A topology spread constraint: pods that it selects are to be spread over the domains of a node label. */
+/** A topology spread constraint: the pods that it selects are spread over the domains of a node label. */
 export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
   readonly whenUnsatisfiable: string;
   readonly selector?: LabelSelector;
   readonly matchLabelKeys: readonly string[];
-  /** Absent: nodes that the pod does not want do not count, and taints do not matter. */
+  /** Absent: nodes that the pod excludes do not count, and taints do not matter. */
   readonly nodeAffinityPolicy?: string;
   readonly nodeTaintsPolicy?: string;
   readonly minDomains?: number;
@@ -50,7 +54,7 @@ export interface SpreadConstraint {
 
 /** The fields of a pod by which kube-scheduler chooses among suitable nodes, and by which it spreads pods. */
 export interface Wishes {
-  /** Required pod affinity. A node that a pod there requires is better for those that it wants near. */
+  /** Required pod affinity: a pod on a node prefers these pods near it. */
   readonly near: readonly PodTerm[];
   /** Preferred pod affinity; anti-affinity has a negative weight. */
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];
@@ -67,7 +71,7 @@ export interface ScheduledNode extends NodeFacts {
   readonly allocatable: Resources;
 }
 
-/** `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
+/** `annotations` has only those of names.ts and the kubelet's. */
 export interface ScheduledPod extends PodFacts {
   readonly nodeName: string;
   readonly createdAt: number;

@@ -1,9 +1,9 @@
-/** An Event, as far as it says why a pod does not start. */
+/** An Event that says why a pod does not start. */
 export interface SeenEvent {
   /** UID of the object. */
   readonly about: string;
   readonly reason: string;
   readonly message: string;
-  /** Milliseconds since the epoch: of its last repetition. */
+  /** The time of its last repetition, in milliseconds since the epoch. */
   readonly last: number;
 }

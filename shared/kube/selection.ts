@@ -1,13 +1,13 @@
-/** Which objects of a kind a list asks for. */
+/** The selection of objects for a list. */
 
 export interface Selection {
   readonly namespace?: string | undefined;
-  /** `true`: the label is there, with any value. */
+  /** `true`: the label exists, with any value. */
   readonly labels?: Readonly<Record<string, string | readonly string[] | true>>;
   readonly fields?: Readonly<Record<string, string>>;
-  /** Fields that have none of these values. Selectable fields know no other comparison. */
+  /** Fields that have none of these values. Field selectors know no other comparison. */
   readonly unlike?: Readonly<Record<string, readonly string[]>>;
-  /** No more than these are read; absent: all, page by page. */
+  /** The most items to read. Absent: all, page by page. */
   readonly limit?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Selections that more than one decision asks by. */
+/** Selections that several decisions use. */
 import { END_PHASES } from "./evacuation.ts";
 import type { NamespacedName, VmiFacts } from "./facts.ts";
 import * as names from "./names.ts";
@@ -25,32 +25,37 @@ export const selectLaunchersOn = (node: string): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT }, ...podsOn(node) };
 };
 
-/** VMIs that have been handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
+/** VMIs that run on a migration's target pod already. The target's virt-handler removes the label in the end. */
 export const MIGRATING_VMIS: Selection = { labels: { [names.TARGET_NODE_LABEL]: true } };
 
 export const selectPodsOf = ({ namespace, uid }: VmiFacts): Selection => {
   return { namespace, labels: { [names.CREATED_BY_LABEL]: uid } };
 };
 
-/** Launcher pods of a VMI in any namespace: a tenant may label pods so. */
+/** Selects launcher pods of a VMI in any namespace. A tenant may label other pods the same way. */
 export const launchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT, [names.CREATED_BY_LABEL]: uid } };
 };
 
 export const SOME: Selection = { limit: 250 };
 
-/** Names in a selector, as they are in a URL, a comma after each: there are proxies that take 8 KB. */
+/** The most characters of names in a selector, as encoded in a URL: some proxies accept 8 KB. */
 const LONGEST_NAMES = 4000;
 const COMMA = "%2C".length;
 
-/** Selects the migrations of these VMIs, finished ones included: a request for each namespace, unless the names fill more than a URL. */
+/**
+ * Selects the migrations of these VMIs, including finished ones: one request for each namespace, unless the names are
+ * too long for a URL.
+ */
 export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Selection[] {
   return [...Map.groupBy(vmis.filter(isVmiKey), ({ namespace }) => namespace)].flatMap(([namespace, own]) =>
     labelsOf(own.map(({ name }) => name)).map((labels) => ({ namespace, labels })),
   );
 }
 
-/** KubeVirt may shorten longer names in the label: then all migrations of the namespace are read. */
+/**
+ * Returns the labels to select by. KubeVirt may shorten longer names: then all migrations of the namespace are read.
+ */
 function labelsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
   if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];
   const [first = "", ...others] = vmis;

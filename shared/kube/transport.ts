@@ -1,4 +1,4 @@
-/** Requests to one API server over `fetch`, and how much of their answers may be in memory at a time. */
+/** Sends requests to one API server over `fetch`, and limits how much of the answers is in memory at a time. */
 import { ClusterError } from "./failures.ts";
 
 /** The platform's `fetch`, or that of a binding into a private network. */
@@ -19,13 +19,13 @@ export interface ApiRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly expect?: readonly number[];
-  /** Only the code is an answer: the refusals of virt-api are texts, or a Status in another one. */
+  /** Only the code is an answer: virt-api refuses with texts, or with a Status in another Status. */
   readonly codeOnly?: boolean;
 }
 
 export interface ApiAnswer {
   readonly code: number;
-  /** Parsed JSON. Never to be passed on to a caller. */
+  /** Parsed JSON. Never pass it on to a caller. */
   readonly body: unknown;
   readonly bytes: number;
 }
@@ -33,8 +33,8 @@ export interface ApiAnswer {
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
 /**
- * An answer takes four times its length of an isolate's 128 MB for a moment. No object is as large: etcd takes 1.5 MB, of which JSON may
- * write each byte as six (`\u0001`).
+ * An answer briefly takes four times its length of an isolate's 128 MB. Objects are smaller: etcd takes 1.5 MB, of
+ * which JSON may write each byte as six (`\u0001`).
  */
 export const LARGEST_ANSWER_BYTES = 10 * 1024 * 1024;
 
@@ -68,14 +68,17 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 function bodyOf(text: string, status: number, request: ApiRequest): unknown {
   const label = `${request.method} ${request.path}`;
   const body = parse(text, label);
-  // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
+  // Without this check a proxy's 404 would seem to be a deleted pod, and its 409 another isolate's work.
   if (status >= 400 && !isStatus(body, status)) {
     throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
   }
   return body;
 }
 
-/** An idle connection may close just when a request goes out on it. A read is sent once more, as Go does; a write may have been done. */
+/**
+ * Sends a request. An idle connection may close just when a request uses it: a read is sent once more, as Go does. A
+ * write is not, because it may have been done.
+ */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.append(key, value);
@@ -101,10 +104,16 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   }
 }
 
-/** A page costs as much in larger chunks, and one object, most often of 3 KB, more: the memory of each is cleared first. */
+/**
+ * Larger chunks make a page no cheaper. They make one object, mostly of 3 KB, more expensive, because the memory of
+ * each chunk is cleared first.
+ */
 const CHUNK_BYTES = 32 * 1024;
 
-/** No text if it is too large. Chunks share their memory; by default workerd hands out 4 KiB at a time, at 3 × the CPU. */
+/**
+ * Reads a body. Returns no text if it is too large. Chunks share their memory: by default workerd reads 4 KiB at a
+ * time, for three times the CPU.
+ */
 async function readBody({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
   if (body === null) return { text: "", bytes: 0 };
   const reader = body.getReader({ mode: "byob" });
@@ -128,7 +137,8 @@ async function readBody({ body }: Response, held: Held): Promise<{ readonly text
 function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {
   return {
     ...headers,
-    // As client-go. virt-api's subresources name no type that they produce, so that without the second one go-restful answers 406.
+    // The same as client-go's. The subresources of virt-api name no type that they produce: without the second one
+    // go-restful answers 406.
     accept: "application/json, */*",
     authorization: `Bearer ${token}`,
     "user-agent": "lifeboat",
@@ -158,14 +168,16 @@ function parse(text: string, label: string): unknown {
 /** The limit for bodies of reviews and for answers to their reads, which a tenant can make large. An eviction of an ordinary VM takes 60 KB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
-/** As many as a node has pods at most: a drain asks for all of them at once. Each takes 100 KB beside what it reads. */
+/**
+ * As many as the pods of a node, because a drain evicts all of them at once. Each review takes 100 KB beside its reads.
+ */
 export const MOST_REVIEWS = 250;
 
-/** Longer than any review. A Worker's invocation may be stopped without a word: what it held would be held for ever. */
+/** Longer than any review. The platform may stop an invocation silently, which would never return its memory. */
 const LONGEST_MS = 60_000;
 
 export interface Held {
-  /** Whether there is room for so many bytes more, which then count until the end. */
+  /** Reserves so many bytes until the end. Returns whether there was room. */
   take(bytes: number): boolean;
   end(): void;
 }
@@ -187,12 +199,15 @@ export class MemoryBudget {
     return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }
 
-  /** For what follows an answer: as many as there were reviews. */
+  /** Opens a reservation for work after an answer: as many as there were reviews. */
   open(now: Date): Held {
     return this.#open(now, MOST_BYTES);
   }
 
-  /** For everything else. It leaves less for reviews, but no tenant decides how much of it there is at a time: never refused. */
+  /**
+   * Counts the memory of everything else. It leaves less for reviews and is never refused, because no tenant decides
+   * its amount.
+   */
   count(now: Date): Held {
     return this.#open(now, Infinity);
   }
@@ -217,7 +232,10 @@ export class MemoryBudget {
     };
   }
 
-  /** It may always continue: if each of many reviews held its pod, and had no room for its VM, none would ever be answered. */
+  /**
+   * Returns whether this review is the oldest, which may always continue. Otherwise many reviews could each hold a pod
+   * and wait for room for the VM for ever.
+   */
   #isOldestReview(lease: Lease): boolean {
     for (const one of this.#leases) if (one.reviews > 0) return one === lease;
     return false;

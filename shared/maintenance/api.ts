@@ -7,7 +7,7 @@ import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
-/** For a person: Lifeboat deletes it some time after its end. */
+/** Returns a NodeEvacuation for a person, which Lifeboat deletes some time after its end. */
 export function newNodeEvacuation(node: string, now: Date, spec: object) {
   const name = derivedName("", node, now.toISOString().replaceAll(/\D/g, "").slice(0, 14));
   const metadata = { name, labels: MANAGED };
@@ -22,7 +22,7 @@ const CHANGES = {
 } as const;
 export type Change = keyof typeof CHANGES;
 
-/** Returns a RollingMaintenance of several nodes. */
+/** Returns a RollingMaintenance of several nodes, which Lifeboat deletes some time after its end. */
 export function newRollingMaintenance(names: readonly string[], now: Date, spec: object) {
   const name = derivedName(
     "",
@@ -36,7 +36,10 @@ export function newRollingMaintenance(names: readonly string[], now: Date, spec:
 
 export type Changed = "Done" | "Lacking" | "TryAgain";
 
-/** On condition that it asks for no more than was looked at: what it does to VMs takes rights of its own. */
+/**
+ * Changes a NodeEvacuation, on condition that it asks for no more than checked: its effects on VMs need permissions of
+ * their own.
+ */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,
   change: Change,
@@ -47,7 +50,7 @@ export async function changeNodeEvacuation(
   return meaningOf<Changed>(answer, { ...REFUSED, 404: "TryAgain" });
 }
 
-/** Likewise, of several nodes. */
+/** Changes a RollingMaintenance on the same condition. */
 export async function changeRolling(
   { name, uid, spec: { template } }: RollingMaintenanceFacts,
   change: Change,

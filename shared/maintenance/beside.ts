@@ -1,4 +1,4 @@
-/** Other nodes that are drained at the same time: their VMs take the room elsewhere first. */
+/** Other nodes that are drained at the same time: their VMs take the room on other nodes first. */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
@@ -8,7 +8,10 @@ import { placeAll } from "../preflight/place.ts";
 import { canMigrate, isLive } from "../settings/strategy.ts";
 import { hasStarted, isTimeReached } from "./world.ts";
 
-/** NodeEvacuations of other nodes that start before this one: of two that are due the older one starts first. The preflight itself reads those that have started. */
+/**
+ * Lists NodeEvacuations of other nodes that start before this one. If several are due, the oldest starts first. The
+ * preflight itself reads those that have started.
+ */
 export function aheadOf(
   ne: NodeEvacuationFacts,
   all: readonly NodeEvacuationFacts[],
@@ -24,7 +27,7 @@ export function aheadOf(
   });
 }
 
-/** As `kubectl drain` without `--force`. */
+/** Returns the options of `kubectl drain` without `--force`. */
 export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
   const deleteEmptyDirData = otherPods === "EvictWithLocalData";
   return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };
@@ -37,7 +40,7 @@ export interface Ahead {
   readonly vmis: readonly VmiFacts[];
 }
 
-/** As if the VMs that are to leave the other nodes had left. A VM that finds no room stays where it is. */
+/** Returns the facts as if the VMs of the other nodes had left. A VM without room stays. */
 export function placedFirst(facts: PreflightFacts, ahead: readonly Ahead[]): PreflightFacts {
   return ahead.reduce(placeOne, facts);
 }
@@ -66,7 +69,7 @@ function placeOne(facts: PreflightFacts, one: Ahead): PreflightFacts {
   return { ...facts, otherPods };
 }
 
-/** It moves or restarts, and its place elsewhere is not taken yet by its next pod. */
+/** Returns whether the VM moves or restarts and its next pod does not exist yet. */
 function isToLeave(
   pod: PreflightPod,
   { ne, vmis }: Ahead,

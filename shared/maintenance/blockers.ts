@@ -1,4 +1,4 @@
-/** Lists the pods and VMs that cannot leave a node, each with a reason and the time since when. */
+/** Lists the pods and VMs that cannot leave a node, each with its reason and since when. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { isOfVm, keyOf } from "../kube/objects.ts";
@@ -33,7 +33,10 @@ export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<
   );
 }
 
-/** VMs that have been off for longer than a start takes: they are not on the node any more, and hold those that are to be restarted. */
+/**
+ * Lists VMs that have been off for longer than a start takes. They are no longer on the node, and delay the VMs that
+ * restart next.
+ */
 export function overdue(w: NodeWorld): readonly EvacuationFacts[] {
   const here = new Set(vmisOf(w).map(keyOf));
   const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, w.now) >= OVERDUE_SECONDS;
@@ -62,7 +65,7 @@ function podBlocker(subject: Subject, { ne }: NodeWorld): NodeBlocker | undefine
   return isRefused && !pod.deleting ? refusedEviction(pod, ne) : undefined;
 }
 
-/** The API server has refused the eviction of a pod that nothing known refuses. */
+/** Returns the blocker of a pod whose eviction the API server refused without a known reason. */
 export function refusedEviction(pod: NamespacedName & { readonly uid: string }, { spec }: NodeEvacuationFacts) {
   const message = "its eviction is refused, by a webhook or a policy of another product";
   const fix = `an administrator: kubectl drain ${spec.nodeName} prints what refuses it`;
@@ -84,7 +87,7 @@ function isSame(a: NodeBlocker, b: NodeBlocker | undefined): boolean {
   return b !== undefined && keyOf(a) === keyOf(b) && a.uid === b.uid && a.reason === b.reason;
 }
 
-/** These end by themselves in most clusters. */
+/** In most clusters these end by themselves. */
 const PASSING: ReadonlySet<string> = new Set([
   "BudgetExhausted",
   "BudgetOfController",
@@ -97,7 +100,7 @@ const PASSING: ReadonlySet<string> = new Set([
   "BackingOff",
 ]);
 
-/** Whether no VM moves, nor is about to: then the other pods leave. */
+/** Returns whether no VM moves or is about to move, so that the other pods may leave. */
 export function isCalm(views: readonly VmView[]): boolean {
   return views.every(isQuiet);
 }
@@ -106,19 +109,19 @@ export function isQuiet({ fate, blocker, isHeldBack }: VmView): boolean {
   return fate === "Blocked" || fate === "Goes" || isHeldBack === true || blocker?.reason === "External";
 }
 
-/** Whether a drain waits for the pod. */
+/** Returns whether a drain waits for the pod. */
 export function isLeft(subject: Subject, { ne }: Pick<NodeWorld, "ne">): boolean {
   const { pod, verdict } = subject;
   const isVms = verdict.vmi !== undefined || verdict.outcome === "Waits" || isOfVm(pod);
   return (!isMinor(subject) || isCompleted(subject)) && (isVms || ne.spec.otherPods !== "Leave");
 }
 
-/** `kubectl drain` evicts pods that have ended, too: the API server deletes them at once. */
+/** Returns whether the pod has ended. As `kubectl drain`, Lifeboat evicts it, and the API server deletes it at once. */
 export function isCompleted({ verdict }: Subject): boolean {
   return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }
 
-/** Whether nothing leaves any more without a person. */
+/** Returns whether nothing leaves any more without a person. */
 export function isSettled(
   views: readonly VmView[],
   counts: VmCounts,
@@ -126,7 +129,7 @@ export function isSettled(
   w: NodeWorld,
 ): boolean {
   const late = overdue(w).length;
-  // The next restart waits for the one that is late.
+  // The next restart waits for the late one.
   const others = late > 0 ? views.filter(({ fate }) => fate !== "ShutsDown") : views;
   const isBusy = counts.moving > late || !isCalm(others);
   const isOver = ({ reason, since }: NodeBlocker) =>

@@ -1,4 +1,7 @@
-/** Volumes that are still attached to a node that its VMs have left: until they are detached, the node may be writing to them. */
+/**
+ * Volumes that are still attached to a node after its VMs have left. Until they are detached, the node may write to
+ * them.
+ */
 import { unlessFailed, type View } from "../facts/facts.ts";
 import { ClusterError, describeFailure, isForbidden, isLasting, isOddObject } from "../kube/failures.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
@@ -8,7 +11,9 @@ import { PREFLIGHT_PODS } from "../preflight/views.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { NodeWorld } from "./world.ts";
 
-/** After the last VM has left. A storage system that does not answer must not hold a maintenance for ever. */
+/**
+ * Counted from the last VM's departure. A storage system that does not answer must not delay a maintenance for ever.
+ */
 const MOST_SECONDS = 300;
 
 export const CLAIMED_VOLUMES: View<ClaimedVolume> = {
@@ -19,11 +24,14 @@ export const CLAIMED_VOLUMES: View<ClaimedVolume> = {
 
 export interface VolumesLeft {
   readonly isAwaited: boolean;
-  /** For people. Empty: there are none. */
+  /** For people. Empty if there are none. */
   readonly text: string;
 }
 
-/** Asks only if a VM was there. A list that Lifeboat may not read, or that the cluster does not serve, holds nothing up. */
+/**
+ * Lists attached volumes if a VM was on the node. Without the permission, or if the cluster does not serve the kind,
+ * nothing is waited for.
+ */
 export function volumesLeft(w: NodeWorld): VolumesLeft {
   const lastLeft = Math.max(...w.ne.status.outcomes.map(({ time }) => Date.parse(time ?? "")).filter(Number.isFinite));
   if (!Number.isFinite(lastLeft)) return { isAwaited: false, text: "" };
@@ -47,7 +55,7 @@ function unknownText(failed: ClusterError): string {
   return `whether volumes are still attached to it is not known: ${describeFailure(failed.failure)}${fix}`;
 }
 
-/** Volumes of pods that stay, such as those of DaemonSets, do not count. */
+/** Returns attached volumes, without those of pods that stay, such as DaemonSets' pods. */
 function attachedTo(w: NodeWorld): readonly VolumeAttachmentFacts[] {
   const { ne, facts } = w;
   const all = facts.list("volumeattachments");

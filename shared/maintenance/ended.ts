@@ -1,4 +1,4 @@
-/** The rest of the work for a NodeEvacuation that has ended, and the cleanup of one that ends. */
+/** The remaining work for a NodeEvacuation that has ended, and the cleanup of one that ends. */
 import type { Action } from "../kube/action.ts";
 import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
@@ -9,7 +9,7 @@ import { returning } from "./returning.ts";
 import { vmOf } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf, wantedOf } from "./world.ts";
 
-/** Once the node is uncordoned after its maintenance, VMs return to it, or start again. */
+/** Lets VMs return to the node or start again, once the node is uncordoned after its maintenance. */
 export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   const { ne } = w;
   if (!hasEnded(ne)) return undefined;
@@ -18,7 +18,7 @@ export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   if (ne.status.phase !== "Evacuated") return leftOver(w, more);
   const isBack = isOpen(ne) && nodeToDrain(w)?.unschedulable !== true;
   if (!isBack) return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
-  // Once: VMs whose return has failed stay where they are.
+  // Only once: VMs whose return has failed stay on their nodes.
   const isTime = nodeToDrain(w) !== undefined && !ne.status.conditions.some(isReturned);
   return {
     phase: "Evacuated",
@@ -38,7 +38,7 @@ function isReturned({ type }: NodeCondition): boolean {
   return type === "Returned";
 }
 
-/** VMs that do not run again keep it open. */
+/** Reports the VMs that do not run again, which keep the NodeEvacuation open. */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
@@ -56,21 +56,24 @@ function heldBecause({ status }: EvacuationFacts): string {
   return status.conditions.find(({ type }) => type === "Released")?.message || "it is about to start";
 }
 
-/** Cleans up after another function that cordoned the node, or started a VM's evacuation, while this one ended the NodeEvacuation. */
+/**
+ * Cleans up after another isolate that cordoned the node or started a VM's evacuation while this one ended the
+ * NodeEvacuation.
+ */
 function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
   const { phase = "Withdrawn", message = "" } = w.ne.status;
   const first = [...withdrawals(w), ...taken(w)];
   return first.length === 0 && more === undefined ? "Nothing" : { phase, message, more: more ?? {}, first };
 }
 
-/** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is being stopped, or is off, starts again. */
+/** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is stopping or off starts again. */
 export function withdrawals(w: NodeWorld): readonly Action[] {
   const isThere = nodeToDrain(w) !== undefined;
   const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (isThere || isShutdown(e)));
   return withdrawn(ownEvacuations(w).filter(isLeft));
 }
 
-/** VMs that were stopped for it, or are being stopped: Lifeboat starts a VM whose Evacuation is withdrawn. */
+/** Starts the VMs that were stopped, by withdrawing their Evacuations. */
 export function starts(w: NodeWorld): readonly Action[] {
   return withdrawn(ownEvacuations(w).filter((e) => isHeldOff(e) || e.status.phase === "Stopping"));
 }
@@ -80,13 +83,13 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
   return wanted.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
-/** Another party has uncordoned the node: a cordon that follows is not Lifeboat's. */
+/** Gives up a cordon that another party removed: a later cordon is not Lifeboat's. */
 export function disowned(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
 }
 
-/** Its own cordon, or that of one that has ended before it, unless another NodeEvacuation wants the node closed. */
+/** Removes Lifeboat's cordon, also that of an earlier NodeEvacuation, unless another one needs it. */
 export function taken(w: NodeWorld): readonly Action[] {
   const [node, rivals] = [nodeToDrain(w), rivalsOf(w)];
   const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);

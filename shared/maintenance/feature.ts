@@ -1,4 +1,4 @@
-/** Maintenance of nodes, as a feature: without its permissions no NodeEvacuation starts. */
+/** The feature that drains nodes. Without its permissions no NodeEvacuation starts. */
 import { hasEnded } from "../kube/node-evacuation.ts";
 import { type Feature, grant, type Examined } from "../settings/feature.ts";
 import { type Finding, ok, warning } from "../settings/finding.ts";
@@ -41,7 +41,7 @@ export const maintenance = {
   examine,
 } as const satisfies Feature;
 
-/** Checks NodeEvacuations that have not ended: what they need, and what keeps them. */
+/** Checks NodeEvacuations that have not ended: their permissions, and what blocks them. */
 async function examine(seen: Examined): Promise<readonly Finding[]> {
   const open = (await seen.nodeEvacuations()).filter((ne) => !hasEnded(ne));
   const permissions = await seen.permissions();

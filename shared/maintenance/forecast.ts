@@ -1,4 +1,4 @@
-/** Whether a NodeEvacuation will succeed: the preflight's verdict, with what it does with VMs that cannot move; and the room for a restart. */
+/** Forecasts a NodeEvacuation: the preflight's verdict, the fate of VMs that cannot move, and the room for restarts. */
 import type { Refusal } from "../budget/refusal.ts";
 import { each } from "../facts/facts.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -47,7 +47,7 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   return { found, shutdowns: [...new Set(ending)] };
 }
 
-/** Each restart that has room by itself, beside what moves and those before it. */
+/** Judges each restart: whether it has room beside the moving VMs and the restarts before it. */
 function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWorld): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
@@ -75,7 +75,7 @@ interface Around {
   readonly w: NodeWorld;
 }
 
-/** With what the NodeEvacuation, or an owner, has said of VMs that cannot migrate. */
+/** Judges a pod by what the NodeEvacuation or an owner says about VMs that cannot migrate. */
 function asAsked(pod: PodVerdict, view: VmView, kept: Refusal | undefined, around: Around): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
@@ -96,7 +96,7 @@ const ASKED = {
 } as const;
 
 function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
-  // One that its owner keeps there for now goes later.
+  // A VM whose owner delays it leaves later.
   if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
   if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, w) : undefined;
   return blocker?.message ?? "it is moving";
@@ -107,7 +107,7 @@ const NOT_DISKS = ["/var/run/", "/run/", "/dev/"];
 
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** Why the VM would not come up on another node; undefined: it would. Its volumes are those of its pod. */
+/** Returns why the VM would not start on another node, or undefined. Its volumes are those of its pod. */
 export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld): string | undefined {
   const pod = f.pods.find((one) => isOfLiveVm(one) && vmiNameOf(one) === vmi.name && one.namespace === vmi.namespace);
   if (pod === undefined) return "its pod was not found";
@@ -117,7 +117,7 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld):
   const file = pod.hostFiles?.find((path) => !NOT_DISKS.some((prefix) => path.startsWith(prefix)));
   if (file !== undefined)
     return `its disk ${file} is a file of this node: on another node it would start with a different disk`;
-  // It goes before the next one comes.
+  // The old pod ends before the new one starts.
   const pods = f.pods.filter((one) => one !== pod);
   const room = placeInTurn([next], { ...f, pods }).get(pod.uid);
   return notFitting(room, [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? [])]);

@@ -13,7 +13,10 @@ import { nodeToDrain, ownEvacuations, podsLeft, preflightBeside, prioritiesOf, v
 import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
-/** In the order in which the VMs leave. Guests whose end is not due yet, as something else blocks the node, wait. */
+/**
+ * Lists the VMs in the order in which they leave. Guests whose end is not due yet, because something else blocks the
+ * node, wait.
+ */
 export function viewsOf(w: NodeWorld): readonly VmView[] {
   const here = vmisOf(w);
   const inTurn = inOrder(here, w.ne.spec.virtualMachines.order, prioritiesOf(here, w));
@@ -24,7 +27,7 @@ export function viewsOf(w: NodeWorld): readonly VmView[] {
   return heldBack(withRoom(heldBack(views, w), w), w);
 }
 
-/** A VM that is to be restarted or stopped stays as long as a budget would refuse its eviction. */
+/** Holds VMs that would restart or stop while a budget refuses their evictions. */
 function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   if (views.every(({ fate }) => fate !== "ShutsDown")) return views;
   const kept = unlessFailed(
@@ -48,7 +51,7 @@ function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] 
   });
 }
 
-/** A VM that is due to be restarted stays if no other node has room for it. */
+/** Holds a VM that would restart if no other node has room for it. */
 function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   const due = new Set(views.filter((view) => view.way === "Restart" && isShutdownDue(view, w)));
   if (due.size === 0 || !isRunning(w) || isRestarting(w)) return views;
@@ -60,12 +63,12 @@ function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   });
 }
 
-/** VMs begin to leave only while the node is cordoned, and nobody has paused that. */
+/** Returns whether VMs may start to leave: the node is cordoned, and nobody has paused the drain. */
 export function isRunning(w: NodeWorld): boolean {
   return w.ne.spec.progress === "Running" && nodeToDrain(w)?.unschedulable === true;
 }
 
-/** One restart at a time: the next when the VM before runs elsewhere. */
+/** Returns whether a VM restarts. The next restart begins when this VM runs elsewhere. */
 export function isRestarting(w: NodeWorld): boolean {
   return ownEvacuations(w).some((e: EvacuationFacts) => e.spec.by === "Restart" && isActive(e));
 }
@@ -74,7 +77,10 @@ function isEnding({ fate }: VmView): boolean {
   return fate === "Goes" || fate === "ShutsDown";
 }
 
-/** Other pods leave once no VM moves, nor is about to. Guests that end wait for these pods, unless their end is forced. */
+/**
+ * Returns whether other pods leave next: no VM moves or is about to. Guests that end wait for these pods, unless their
+ * end is forced.
+ */
 export function areOthersNext(views: readonly VmView[], { ne }: NodeWorld): boolean {
   return views.every((view) => isQuiet(view) || (!ne.spec.forceShutdowns && isEnding(view)));
 }
@@ -84,7 +90,10 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   return isFree ? views : views.map(waiting);
 }
 
-/** By a VM that is to move or cannot leave, by one that did not start again, or by another pod. A budget lets VMs end one after another. */
+/**
+ * Returns whether something else blocks: a VM that has to move or cannot leave, one that did not start again, or
+ * another pod. A budget that allows one VM after another is no obstacle.
+ */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;
   if (overdue(w).length > 0 || views.some(isInTheWay)) return true;

@@ -1,4 +1,7 @@
-/** History of node maintenance: it is kept for some time after the end, then deleted or, where others applied it, trimmed. */
+/**
+ * The history of node maintenance: Lifeboat keeps ended objects for some time, then deletes its own and trims applied
+ * ones.
+ */
 import type { Action, Plan } from "../kube/action.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
@@ -9,7 +12,10 @@ interface Seen extends Moment {
   readonly rolling: readonly RollingMaintenanceFacts[];
 }
 
-/** Deletes old objects. Applied objects are for their owners to delete: a GitOps tool would create them again, and drain the nodes again. */
+/**
+ * Plans deletions of old objects. Applied objects are for their owners to delete: a GitOps tool would create them again
+ * and drain the nodes again.
+ */
 export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
   const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));

@@ -1,10 +1,10 @@
-/** VMs that are not restarted or stopped, because a budget of others would refuse the evictions of their pods. */
+/** VMs that are not restarted or stopped, because another party's budget would refuse the evictions of their pods. */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { VmView } from "./vms.ts";
 
-/** By the keys of the VMs. */
+/** Returns the refusals, by the keys of the VMs. */
 export function keptAmong(
   views: readonly VmView[],
   pods: readonly PodFacts[],

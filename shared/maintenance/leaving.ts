@@ -43,7 +43,7 @@ export function leaving(seen: NodeWorld): NodeNext {
   };
 }
 
-/** No VM and no pod is left. Detaching their volumes may take some more seconds. */
+/** No VM and no pod is left. Detaching their volumes may take some seconds. */
 function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
   checkThatAllIsSeen(w);
   const volumes = volumesLeft(w);
@@ -64,13 +64,13 @@ function emptyText({ total }: VmCounts, w: NodeWorld): string {
   return `the node is empty after ${took}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`;
 }
 
-/** From now on the cordon is a person's, and nothing of Lifeboat's takes it back. */
+/** Gives the cordon to people: Lifeboat does not remove it later. */
 function handedOver(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 
-/** Restarts of VMs that their owners have stopped or deleted meanwhile: nothing starts these. */
+/** Ends restarts of VMs that their owners stopped or deleted: nobody starts these. */
 function undone(w: NodeWorld): readonly Action[] {
   const here = new Set(vmisOf(w).map(keyOf));
   const away = ownEvacuations(w).filter((e) => e.status.phase === "Restarting" && !here.has(vmOf(e)));
@@ -84,7 +84,7 @@ function undone(w: NodeWorld): readonly Action[] {
   return off.flat().map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
-/** A launcher pod only if that is how its VM leaves. */
+/** Returns whether the pod is evicted: a launcher pod only if its VM leaves that way. */
 function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
   const { pod, verdict, vmi } = subject;
   if (pod.deleting) return false;
@@ -107,11 +107,14 @@ function textOf(blocker: NodeBlocker | undefined): string {
 function progressText({ total, left, moving, waiting, blocked }: VmCounts, pods: number): string {
   if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
   if (left === 0) return `no VM is left; ${moving} not yet settled elsewhere`;
-  // Some of the VMs that move have arrived, and are not at rest yet.
+  // Some VMs have arrived, but their migrations have not ended.
   return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
 }
 
-/** By what VMs have taken so far; until one has left, by the preflight. Only what has changed is worth another estimate. */
+/**
+ * Estimates the end by the time that VMs took so far, and before the first by the preflight. It estimates anew only
+ * after a change.
+ */
 function etaOf(
   { total, left, moving, waiting }: VmCounts,
   { ne, now }: NodeWorld,

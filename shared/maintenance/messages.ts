@@ -3,7 +3,7 @@ import type { NodeEvacuationFacts, NodeEvacuationSpec } from "../kube/node-evacu
 import { withoutFractions } from "../settings/time.ts";
 import { hasStarted } from "./world.ts";
 
-/** When it starts. */
+/** Says when a NodeEvacuation starts. */
 export function startText({ schedule }: NodeEvacuationSpec): string {
   return `starts at ${withoutFractions(schedule.notBefore ?? "")}`;
 }

@@ -14,12 +14,12 @@ import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
 
-/** Its eviction ends its guest. */
+/** The eviction strategy lets the guest end with its eviction. */
 const BY_STRATEGY = "EvictionStrategy";
-/** This NodeEvacuation did not ask for it. */
+/** Another party ended the guest. */
 const BY_OTHERS = "ByOthers";
 
-/** VMs that were there before, and VMs that are there now. */
+/** Returns the outcomes of VMs that were on the node before and VMs that are there now. */
 export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmOutcome[] {
   const vmis = vmisOf(w);
   const here = new Set(vmis.map(({ uid }) => uid));
@@ -52,12 +52,12 @@ function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   });
 }
 
-/** Whether the Evacuation says what becomes of its VM. */
+/** Returns whether the Evacuation shows the outcome of its VM. */
 function isSettledBy(own: EvacuationFacts | undefined): boolean {
   return own !== undefined && (isActive(own) || OUTCOME_OF[own.status.phase ?? ""] !== undefined);
 }
 
-/** Outcomes that were open at the end. Undefined: none has become known. */
+/** Settles outcomes that were unknown at the end. Returns undefined if none has become known. */
 export function settledSince(w: NodeWorld): NodeNext["more"] {
   const { outcomes: before, virtualMachines } = w.ne.status;
   const outcomes = outcomesAfterEnd(w);
@@ -75,7 +75,7 @@ function startOf(own: EvacuationFacts | undefined): string | undefined {
   return own && (own.status.startTime ?? new Date(own.createdAt).toISOString());
 }
 
-/** A new one does not name its VMI yet. */
+/** A new Evacuation does not name its VMI yet. */
 function lastOf(one: VmOutcome, w: NodeWorld) {
   const isIts = (e: EvacuationFacts) =>
     vmOf(e) === keyOf(one) && (e.status.virtualMachineInstanceUID ?? one.uid) === one.uid;
@@ -88,7 +88,7 @@ const OUTCOME_OF: Readonly<Record<string, Outcome>> = {
   Stopped: "Stopped",
 };
 
-/** A VM that has left the node. */
+/** Returns the outcome of a VM that has left the node. */
 function settled(one: VmOutcome, w: NodeWorld): VmOutcome {
   if (one.outcome !== undefined) return one;
   const own = lastOf(one, w);
@@ -126,14 +126,14 @@ function leftBehind(one: VmOutcome, own: EvacuationFacts | undefined, { ne, now 
   return { ...one, outcome: "LeftBehind", reason: blocker?.reason ?? ne.status.phase, time };
 }
 
-/** How many had each outcome. */
+/** Counts VMs by outcome. */
 function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapitalize<Outcome>> {
   const count = (wanted: Outcome) => outcomes.filter(({ outcome }) => outcome === wanted).length;
   const [moved = 0, restarted = 0, shutDown = 0, stopped = 0, abandoned = 0, leftBehind = 0] = OUTCOMES.map(count);
   return { moved, restarted, shutDown, stopped, abandoned, leftBehind };
 }
 
-/** Only so many VMs are listed: the total does not become smaller. */
+/** Counts VMs. The list is limited, but the total never decreases. */
 export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   const { ne } = w;
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));

@@ -24,32 +24,32 @@ function allOf({ facts }: NodeWorld): readonly NodeEvacuationFacts[] {
   return facts.readable("nodeevacuations").items;
 }
 
-/** Other NodeEvacuations that name the node. */
+/** Lists other NodeEvacuations that name the node. */
 export function rivalsOf(w: NodeWorld): readonly NodeEvacuationFacts[] {
   return allOf(w).filter(({ uid, spec }) => uid !== w.ne.uid && spec.nodeName === w.ne.spec.nodeName);
 }
 
-/** Evacuations that belong to the NodeEvacuation, ended ones included. */
+/** Lists Evacuations that belong to the NodeEvacuation, including ended ones. */
 export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFacts[] {
   if (!hasStarted(ne)) return [];
   const found = facts.readable("evacuations", select.evacuationsFor(ne.name)).items;
   return found.filter(({ spec }) => spec.nodeEvacuation?.uid === ne.uid);
 }
 
-/** VMs on the node that have not ended. */
+/** Lists VMs on the node that have not ended. */
 export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
   const found = facts.readable("virtualmachineinstances", select.selectVmisOn(ne.spec.nodeName)).items;
   return found.filter((vmi) => !isFinal(vmi));
 }
 
-/** Fails if an object cannot be understood: it may be on the node all the same. */
+/** Fails if an object could not be parsed, because it may be on the node. */
 export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
   facts.list("virtualmachineinstances", select.selectVmisOn(ne.spec.nodeName));
   facts.list("evacuations", select.evacuationsFor(ne.name));
   facts.list(PREFLIGHT_PODS, select.podsOn(ne.spec.nodeName));
 }
 
-/** By VM. VMs of one priority class have the same priority: then nothing is asked. */
+/** Returns the priorities of VMs. VMs of one priority class have the same priority: then it reads nothing. */
 export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld): ReadonlyMap<string, number> {
   const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
   if (ne.spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
@@ -57,12 +57,15 @@ export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld
   return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
 }
 
-/** Undefined: no VirtualMachine stands behind the VM. */
+/** Returns the VirtualMachine, or undefined if the VMI has none. */
 export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): VirtualMachineFacts | undefined {
   return facts.get("virtualmachines", vmi);
 }
 
-/** The active Evacuation of a VM on the node. A mark that no migration follows may stay for ever: the Evacuation of another party says why. */
+/**
+ * Returns the active Evacuation of a VM on the node. A mark that no migration follows may stay for ever: another
+ * party's Evacuation says why.
+ */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
   const own = ownEvacuations(w).find(isIts);
@@ -79,7 +82,7 @@ export function boundTo({ asks }: VmiFacts, { ne, facts }: NodeWorld): string | 
   );
 }
 
-/** `Here`: on the node all the same. `Again`: the VM runs in another VMI. `Off`: it does not run. */
+/** `Here`: still on the node. `Again`: the VM runs in another VMI. `Off`: it does not run. */
 export interface Whereabouts {
   readonly is: "Here" | "Elsewhere" | "Again" | "Off";
   readonly node?: string | undefined;
@@ -104,10 +107,12 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
   return node === undefined ? [] : subjectsOf({ ...pods, ...nowhere, volumes: [], finished: [], node });
 }
 
-/** The number of other draining nodes that are read. Each is read in full. */
+/** The most other draining nodes to read. Each is read in full. */
 const MOST_AHEAD = 5;
 
-/** The preflight, with VMs of other nodes that leave first already at their places. Undefined: there is no such node. */
+/**
+ * Returns the preflight, with VMs of nodes that leave first placed already. Returns undefined if there is no such node.
+ */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);
   const [found, others] = together(

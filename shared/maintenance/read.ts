@@ -1,4 +1,4 @@
-/** Reads what the forecast of a NodeEvacuation asks, from the API server. */
+/** Reads the facts for the forecast of a NodeEvacuation from the API server. */
 import { decide } from "../facts/decide.ts";
 import type { Facts } from "../facts/facts.ts";
 import { liveReads } from "../facts/reads.ts";
@@ -8,7 +8,10 @@ import type { Observer } from "../settings/load-settings.ts";
 import { forecastOf } from "./forecast.ts";
 import { preflightBeside } from "./questions.ts";
 
-/** For a NodeEvacuation that has not started, or that a person is about to create. `all`: every NodeEvacuation. Undefined: there is no such node. */
+/**
+ * Reads the forecast of a NodeEvacuation that has not started or does not exist yet. `all`: every NodeEvacuation.
+ * Undefined: there is no such node.
+ */
 export async function readForecast(
   ne: NodeEvacuationFacts,
   all: readonly NodeEvacuationFacts[],

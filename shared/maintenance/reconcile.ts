@@ -1,4 +1,4 @@
-/** Reconciling NodeEvacuations: each reads, finds the rule that applies, and acts. */
+/** Reconciles NodeEvacuations: each pass reads, finds the rule that applies, and acts. */
 import type { Action } from "../kube/action.ts";
 import type { Client } from "../kube/client.ts";
 import { decide, type Beforehand } from "../facts/decide.ts";
@@ -24,9 +24,9 @@ export interface Maintaining {
   readonly settings: Settings;
   readonly clock: () => Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
-  /** Which are reconciled. */
+  /** Selects those to reconcile. */
   readonly isConcerned: (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) => boolean;
-  /** By a tick or a scan, and not by an event. */
+  /** A tick or a scan reconciles, and not an event. */
   readonly isThorough: boolean;
 }
 
@@ -35,16 +35,19 @@ export interface Maintained {
   readonly failures: number;
   /** VMs whose Evacuations have started or are withdrawn. */
   readonly vmis: readonly NamespacedName[];
-  /** Something leaves: another look is worth it in seconds. */
+  /** Something leaves the node: the next reconcile should follow within seconds. */
   readonly isUnderWay: boolean;
   /** Whether it is part of a RollingMaintenance. */
   readonly isPart: boolean;
 }
 
-/** Each round acts on what the one before has written, such as a cordon or its start. */
+/** Each pass acts on what the previous one wrote, such as a cordon or its start. */
 const MOST_PASSES = 4;
 
-/** Never throws a ClusterError but where nothing could be listed: one node's trouble is no other's. */
+/**
+ * Reconciles NodeEvacuations, so that one node's failure does not stop the others. Throws a ClusterError only if
+ * nothing could be listed.
+ */
 export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
   const all = await listAll(deps.cluster);
   const concerned = all.filter((ne) => deps.isConcerned(ne, all));
@@ -52,7 +55,7 @@ export async function reconcileNodeEvacuations(deps: Maintaining): Promise<reado
   return results;
 }
 
-/** Each as the RollingMaintenance wants it that it is part of. */
+/** Lists NodeEvacuations, each as its RollingMaintenance wants it. */
 async function listAll(cluster: Client): Promise<readonly NodeEvacuationFacts[]> {
   const all = await cluster.list("nodeevacuations");
   if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;
@@ -105,7 +108,7 @@ async function examine(
   }
 }
 
-/** Each look reads the node and the Evacuations. All NodeEvacuations were read before. */
+/** Returns the questions of each pass: the node and the Evacuations. All NodeEvacuations were read before. */
 function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]): Beforehand {
   const node: Question = { kind: "nodes", key: named(ne.spec.nodeName) };
   const own: Question = { kind: "evacuations", selection: evacuationsFor(ne.name) };
@@ -137,12 +140,15 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
   };
 }
 
-/** A pause, and what cannot leave, end by what a person does, which is to show at once, also where nothing watches. */
+/**
+ * Returns whether it should be reconciled again soon. A person ends a pause or a blocker, and the status should show
+ * that at once, even without watches.
+ */
 function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
   return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));
 }
 
-/** With the evictions that have been refused just now. */
+/** Adds the evictions that were just refused. */
 function withRefusals(
   ne: NodeEvacuationFacts,
   { more = {} }: NodeNext,
@@ -159,12 +165,12 @@ function withRefusals(
   return fresh.length === 0 ? more : { ...more, blockers: withTimes([...blockers, ...fresh], { ne, now }) };
 }
 
-/** A permission that is missing. */
+/** Returns the failure of a missing permission. */
 function deniedIn(performed: readonly Performed[]): ClusterError | undefined {
   return performed.find(({ failure }) => isForbidden(failure))?.failure;
 }
 
-/** The status, once what it says is done. */
+/** Writes the status after the actions that it describes. */
 async function say(
   ne: NodeEvacuationFacts,
   next: Pick<NodeNext, "phase" | "message" | "more">,

@@ -1,4 +1,7 @@
-/** VMs that return to a node once it is uncordoned: those that run where they have moved to, and that fit there like any VM that moves. */
+/**
+ * VMs that return to a node once it is uncordoned: they still run where they moved, and fit on the node by the
+ * scheduler's rules.
+ */
 import { each, together } from "../facts/facts.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -34,7 +37,7 @@ export function returning(w: NodeWorld): readonly VmiFacts[] {
   return node === undefined ? [] : fitting(away, { node, here, settings, volumes: volumesOf(away, w) });
 }
 
-/** Empty: the VM is not where it has moved to, or it cannot move now. */
+/** Empty if the VM is not where it moved, or cannot move now. */
 function awayOf(e: EvacuationFacts, { facts }: NodeWorld): readonly Away[] {
   const { namespace } = e;
   const vmi = facts.get("virtualmachineinstances", { namespace, name: e.spec.vmiName });
@@ -65,7 +68,7 @@ interface Destination {
   readonly settings: Settings;
 }
 
-/** One after another: each takes its place. */
+/** Selects VMs that fit, one after another: each takes its room. */
 function fitting(away: readonly Away[], { node, here, volumes, settings }: Destination): readonly VmiFacts[] {
   let otherPods = here;
   return away.flatMap(({ vmi, pod, source }) => {

@@ -1,4 +1,4 @@
-/** The next step of a NodeEvacuation: the first rule that applies says phase, message and actions. */
+/** The next step of a NodeEvacuation: the first rule that applies returns phase, message and actions. */
 import { kubeVirt } from "../facts/questions.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { NodeEvacuationPhase } from "../kube/node-evacuation.ts";
@@ -41,7 +41,7 @@ function cancelled(w: NodeWorld): NodeNext | undefined {
   return end(w, "Withdrawn", "spec.intent is Withdrawn: running migrations continue, other VMs stay");
 }
 
-/** Nothing waits for it any more: what was stopped for it starts elsewhere. */
+/** The node is gone. Nothing waits any more: stopped VMs start elsewhere. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
   if (nodeToDrain(w) !== undefined) return undefined;
   return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: withdrawals(w), again: true };
@@ -53,7 +53,10 @@ function expired(w: NodeWorld): NodeNext | undefined {
   return end(w, "Expired", expiredText(w.ne, withoutFractions(notAfter)));
 }
 
-/** 0.3 let it wait for another one. It would start at any time without that order, beside the node that it was to follow. */
+/**
+ * In 0.3 it waited for another NodeEvacuation. Without that order it would start at any time, beside the node before
+ * it.
+ */
 function chained(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.schedule.after === undefined || hasStarted(w.ne)) return undefined;
   return { phase: "Refused", message: chainedText(w.ne.spec), first: taken(w) };
@@ -90,7 +93,7 @@ function waitsForAnother(w: NodeWorld): NodeNext | undefined {
   return acting.uid === w.ne.uid ? undefined : scheduled(w, `waits for NodeEvacuation ${acting.name} of the same node`);
 }
 
-/** VMs were lost where migrations of a drain and of a rollout came together: kubevirt/kubevirt. */
+/** KubeVirt is being updated. VMs were lost when migrations of a drain and of a rollout met: kubevirt/kubevirt. */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || w.ne.spec.startIf === "Always" || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
   return scheduled(w, "waits until KubeVirt has been rolled out");
@@ -104,12 +107,13 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   };
 }
 
-/** A node that another party has cordoned stays cordoned in the end. */
+/** The node is not cordoned for it yet. A node that another party cordoned stays cordoned in the end. */
 function notCordoned(w: NodeWorld): NodeNext | undefined {
   const [{ ne }, node] = [w, nodeToDrain(w)];
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
-  // A cordon of one that has ended, or is gone, is taken over: the one that acts is this one. Else a function that ends it would open it.
+  // It takes over the cordon of a NodeEvacuation that has ended or is gone. Otherwise an isolate that cleans up would
+  // uncordon the node.
   const left = node.cordonedBy === by ? undefined : node.cordonedBy;
   if (node.unschedulable && left === undefined) return undefined;
   const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? left : undefined };
@@ -148,7 +152,7 @@ function uncordoned(w: NodeWorld): NodeNext | undefined {
   return { phase: "Paused", message, more: { blockers: [] }, first: [...disowned(w), ...starts(w)] };
 }
 
-/** An empty node is empty, paused or not. */
+/** A person has paused it. An empty node is drained even so. */
 function paused(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.progress !== "Paused") return undefined;
   const next = leaving(w);

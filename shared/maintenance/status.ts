@@ -12,7 +12,7 @@ import type { NodeNext } from "./world.ts";
 
 const LEAST_SECONDS = 2;
 
-/** Undefined: nothing is to be written now. */
+/** Returns the status to write, or undefined if nothing is written now. */
 export function nodeStatusAfter(
   { status: before }: NodeEvacuationFacts,
   next: Pick<NodeNext, "phase" | "message" | "more">,
@@ -34,18 +34,18 @@ export function nodeStatusAfter(
   return isSoon && !isNews(before, next) ? undefined : { ...written, lastUpdateTime: time };
 }
 
-/** A VM that leaves in the next moments is remembered only if it is written down now. */
+/** Returns whether the outcomes changed. They are written at once, because a VM may leave in the next moments. */
 function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
   const { startTime, conditions, outcomes = before.outcomes } = more;
   return startTime !== undefined || conditions !== undefined || knownIn(outcomes) !== knownIn(before.outcomes);
 }
 
-/** Each VM, and whether its guest is about to end. */
+/** Renders each VM, and whether its guest is about to end. */
 function knownIn(outcomes: NodeEvacuationStatus["outcomes"]): string {
   return outcomes.map(({ uid, outcome, reason }) => (outcome === undefined ? `${uid} ${reason}` : uid)).join();
 }
 
-/** Drained is there from the start, so that a program can wait for it. */
+/** Returns the conditions. `Drained` exists from the start, so that a program can wait for it. */
 function conditionsAfter(
   before: NodeEvacuationStatus,
   status: NodeEvacuationStatus,
@@ -78,7 +78,7 @@ function conditionsAfter(
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** A time alone is no news. */
+/** A changed time alone is no reason to write. */
 const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime"];
 
 function textOf(status: NodeEvacuationStatus): string {

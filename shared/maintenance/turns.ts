@@ -1,4 +1,4 @@
-/** The order in which VMs leave the node: while places are free, and guests whose end is due. */
+/** The order in which VMs leave the node: moves while places are free, and guests whose end is due. */
 import type { Action } from "../kube/action.ts";
 import { each, takeInOrder, together } from "../facts/facts.ts";
 import { evacuationsOf } from "../facts/questions.ts";
@@ -13,7 +13,7 @@ import { heldByOwner, placesFree, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export interface Turns {
-  /** With the VMs whose owners want them to stay, as far as these had their turn. */
+  /** Includes the VMs whose owners delay them, if their turn has come. */
   readonly views: readonly VmView[];
   readonly starts: readonly Action[];
 }
@@ -27,7 +27,7 @@ export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: moves.views, starts: [...moves.starts, ...ends] };
 }
 
-/** A VM whose owner wants it to stay for now is passed over. */
+/** Skips a VM whose owner delays it. */
 function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   const staying = new Map<VmView, VmView>();
   const started = takeInOrder(
@@ -43,13 +43,13 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
 }
 
-/** A VM that a drain, a person or another function has asked to move has its place already. */
+/** Returns no action for a VM that a drain, a person or another isolate has asked to move. */
 function moveOf(vmi: VmiFacts, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(vmi, w.facts);
   return activeEvacuation(vmi, evacuations) === undefined ? [create(vmi, evacuations, {}, w)] : [];
 }
 
-/** All stops that are due, and one restart. */
+/** Returns all stops that are due, and one restart. */
 function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
   const due = views.filter((view) => isShutdownDue(view, w));
   const stops = due.filter(({ way }) => way === "ShutDown");
@@ -59,15 +59,15 @@ function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
 
 function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(view.vmi, w.facts);
-  // Another function has started it.
+  // Another isolate has started it.
   if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
-  // Its migration is not wanted any more: one of its pod at a time.
+  // Its migration is no longer wanted: a pod has one Evacuation at a time.
   if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
   const runStrategy = virtualMachineOf(view.vmi, w)?.runStrategy;
   return [create(view.vmi, evacuations, { by: view.way, runStrategy, inherited: inheritedOf(view, evacuations) }, w)];
 }
 
-/** KubeVirt says that it can migrate, and it does not get away all the same. */
+/** KubeVirt says that the VM can migrate, but its migrations fail. */
 function inheritedOf({ blocker }: VmView, evacuations: readonly EvacuationFacts[]) {
   if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
   const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);

@@ -1,4 +1,4 @@
-/** The fate of each VM of the node: whether it moves, may leave now, waits, or cannot leave. */
+/** The fate of each VM of the node: it moves, may leave now, waits, or cannot leave. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -14,23 +14,24 @@ import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * `Moving`: it moves now. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller moves it. `Goes`: its eviction
- * shuts it down, as its strategy says. `ShutsDown`: to be restarted or stopped. `Blocked`: it needs action.
+ * `Moving`: it moves now. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller moves
+ * it. `Goes`: its eviction shuts it down, by its strategy. `ShutsDown`: Lifeboat restarts or stops it. `Blocked`: it
+ * needs action.
  */
 export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked";
 
 export interface VmView {
   readonly vmi: VmiFacts;
   readonly fate: Fate;
-  /** For a VM that does not leave by itself. */
+  /** Set for a VM that does not leave by itself. */
   readonly blocker?: NodeBlocker | undefined;
-  /** A budget keeps it for now from being restarted or stopped. */
+  /** A budget refuses its restart or stop for now. */
   readonly isKept?: true;
-  /** Its guest would end, and something else blocks the node. */
+  /** Its guest would end while something else blocks the node. */
   readonly isHeldBack?: true;
   /** How it is shut down. */
   readonly way?: "Restart" | "ShutDown";
-  /** Its active one, if that is Blocked. */
+  /** Its active Evacuation, if that is Blocked. */
   readonly evacuation?: EvacuationFacts | undefined;
 }
 
@@ -63,7 +64,7 @@ function isOf(e: EvacuationFacts, { namespace, name }: NamespacedName): boolean 
   return e.namespace === namespace && e.spec.vmiName === name;
 }
 
-/** Longer than a guest takes to shut down, most often. */
+/** Longer than most guests take to shut down. */
 export const OVERDUE_SECONDS = 300;
 
 function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: NodeWorld): VmView {
@@ -97,7 +98,7 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
   return isFailed ? blocked(vmi, "Abandoned", message) : { vmi, fate: "Waits" };
 }
 
-/** Until the time that the owner has set, if the owner's wishes count. */
+/** Holds a VM until its owner's time, if owners' wishes count. */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersWishes(vmi, w);
   if (secondsUntil(notBefore, w.now) <= 0) return undefined;
@@ -106,7 +107,10 @@ export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   return { ...blocked(vmi, "NotBefore", message, "its owner: annotation lifeboat.dev/not-before"), fate: "Waits" };
 }
 
-/** Returns how a VM that cannot migrate is to leave. Undefined: nobody has said so, or it can migrate, and its strategy counts. */
+/**
+ * Returns how a VM that cannot migrate leaves. Returns undefined if nobody has decided, or if the VM can migrate and
+ * its strategy decides.
+ */
 function wayOf(vmi: VmiFacts, w: NodeWorld): WhenBlocked | undefined {
   return vmi.liveMigratable.migratable ? undefined : askedWay(vmi, w);
 }
@@ -124,7 +128,7 @@ function pinned(vmi: VmiFacts, w: NodeWorld): VmView {
   return staying(vmi, blockerOf(vmi, "NotMigratable", `it cannot migrate: ${pinnedBecause(vmi)}`), w);
 }
 
-/** Unless its owner asks for what no other node has. */
+/** Returns whether the VM can move: another node has what its owner requires. */
 function movable(vmi: VmiFacts, w: NodeWorld): VmView {
   const why = boundTo(vmi, w);
   return why === undefined ? mayMove(vmi, w) : staying(vmi, blockerOf(vmi, "BoundToNode", why), w);
@@ -135,7 +139,7 @@ function staying(vmi: VmiFacts, blocker: NodeBlocker, w: NodeWorld): VmView {
   return way === "Wait" ? { vmi, fate: "Blocked", blocker } : shutDown(vmi, way, blocker, w);
 }
 
-/** `start` gives these the run strategy back that they had. */
+/** `start` restores these run strategies. */
 const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
 const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];
 
@@ -151,7 +155,7 @@ function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlock
   return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message } };
 }
 
-/** The room for a restart is expensive to judge: what was said last counts until the next tick. */
+/** Judging the room for a restart is expensive: between ticks the last result counts. */
 function knownObstacle(vmi: VmiFacts, { ne, isThorough }: NodeWorld): string | undefined {
   const isIts = (one: NodeBlocker) => one.reason === "NoRestart" && keyOf(one) === keyOf(vmi);
   return isThorough ? undefined : ne.status.blockers.find(isIts)?.message;
@@ -189,10 +193,10 @@ export function blockerOf(
   };
 }
 
-/** KubeVirt's queue has the next ones before the first have left; more than that could not be paused, nor be in an order. */
+/** KubeVirt's queue gets the next VMs before the first have left. More of them could not be paused or ordered. */
 const AHEAD = 2;
 
-/** How many may leave now. */
+/** Returns how many VMs may leave now. */
 export function placesFree(views: readonly VmView[], { ne, settings }: Pick<NodeWorld, "ne" | "settings">): number {
   const most = ne.spec.virtualMachines.concurrency ?? settings.limits.parallelOutboundMigrationsPerNode * AHEAD;
   return Math.max(0, most - views.filter(({ fate }) => fate === "Moving").length);
@@ -208,7 +212,7 @@ export function inOrder(
   return vmis.toSorted((a, b) => priority(a) - priority(b) || size(a) - size(b) || (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** The key of the VM that it is about. */
+/** Returns the key of the VM that the Evacuation is about. */
 export function vmOf({ namespace, spec }: EvacuationFacts): string {
   return keyOf({ namespace, name: spec.vmiName });
 }

@@ -1,4 +1,4 @@
-/** The facts for decisions on a NodeEvacuation, and the shape of a decision. */
+/** The facts for decisions on a NodeEvacuation, and the form of a decision. */
 import type { Action } from "../kube/action.ts";
 import {
   hasEnded,
@@ -11,7 +11,7 @@ import { type Deciding, secondsUntil } from "../settings/time.ts";
 /** The subject of the rules of a NodeEvacuation, and the facts that they may ask for. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /** By a tick or a scan, and not by an event: what was judged before is judged anew. */
+  /** A tick or a scan reconciles, and not an event: expensive facts are judged again. */
   readonly isThorough: boolean;
 }
 
@@ -20,18 +20,18 @@ export interface NodeNext {
   /** For people. */
   readonly message: string;
   readonly more?: Partial<NodeEvacuationStatus>;
-  /** Independent of each other, and performed before the status is written, which says that they are done. */
+  /** Independent of each other. They come before the status, which says that they are done. */
   readonly first?: readonly Action[];
   /** Independent of each other and of the status. */
   readonly chains?: readonly (readonly Action[])[];
-  /** Another reconcile is worth it at once. */
+  /** Another reconcile should follow at once. */
   readonly again?: boolean;
 }
 
-/** `Nothing`: there is nothing to do, nor to say. */
+/** `Nothing`: nothing has to be done or written. */
 export type NodeRule = (w: NodeWorld) => NodeNext | "Nothing" | undefined;
 
-/** As its cordon is annotated. */
+/** Returns the text with which Lifeboat annotates its cordon. */
 export function ownerOf({ name, uid }: NodeEvacuationFacts): string {
   return `${name}/${uid}`;
 }
@@ -44,7 +44,7 @@ export function hasStarted({ status }: NodeEvacuationFacts): boolean {
   return status.startTime !== undefined;
 }
 
-/** VMs leave, or a person has changed something that the status does not show yet. */
+/** Returns whether VMs leave, or a person has changed something that the status does not show yet. */
 export function isNewsOf(ne: NodeEvacuationFacts): boolean {
   const { spec, status } = ne;
   const isBehind = spec.intent === "Withdrawn" || (spec.progress === "Paused") !== (status.phase === "Paused");

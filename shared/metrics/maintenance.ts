@@ -1,4 +1,4 @@
-/** Samples about node maintenance: which objects are blocked, and how others ended. */
+/** Samples about node maintenance: blocked objects, and ended ones. */
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { ROLLING_ACTIVE_PHASES, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import type { Sample } from "./open-metrics.ts";
@@ -14,7 +14,7 @@ export function blockedSamplesOf(all: Maintained): readonly Sample[] {
 
 const WINDOW_MS = 3_600_000;
 
-/** In the last hour. */
+/** Returns samples of objects that ended in the last hour. */
 export function endedSamplesOf(all: Maintained, now: Date): readonly Sample[] {
   return objectsOf(all).flatMap((one) => endedObject(one, now));
 }

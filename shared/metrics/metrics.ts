@@ -1,6 +1,6 @@
 /**
- * The metrics of a cluster. No label takes a value that a tenant chooses, and none that has no bound: no namespace and no VM. Only maintenance names
- * its objects and nodes: of what is blocked, or ended in the last hour.
+ * The metrics of a cluster. No label has a value that a tenant chooses or an unlimited number of values: no namespace
+ * and no VM. Only maintenance names its objects and nodes, if they are blocked or ended in the last hour.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -99,7 +99,7 @@ export interface ClusterMetrics {
 
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
-  /** Undefined: Lifeboat may not read them. Then nothing is said of them, and not that there are none. */
+  /** Undefined: Lifeboat may not read them. The metrics then leave them out, instead of reporting none. */
   readonly nodeEvacuations: readonly NodeEvacuationFacts[] | undefined;
   readonly rolling: readonly RollingMaintenanceFacts[] | undefined;
   readonly webhooks: readonly WebhookState[];
@@ -178,7 +178,7 @@ function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sa
   return CAUSES.map((cause) => ({ labels: [cause], value: byCause.get(cause)?.length ?? 0 }));
 }
 
-/** Only reasons that there are: KubeVirt chooses most of them, and a later version may have others. */
+/** Counts Blocked Evacuations by reason. KubeVirt chooses most reasons, and a later version may have others. */
 function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const blocked = evacuations.filter(
     ({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForExternalController",
@@ -187,7 +187,7 @@ function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sampl
   return [...byReason].map(([reason, { length }]) => ({ labels: [reason], value: length }));
 }
 
-/** One that no function has looked at yet has no phase: it is as pending as one can be. */
+/** Reports the oldest Evacuation of each phase. An Evacuation that was never reconciled counts as Pending. */
 function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const dated = evacuations.filter(({ createdAt }) => createdAt > 0);
   const byPhase = Map.groupBy(dated, ({ status }) => status.phase ?? "Pending");

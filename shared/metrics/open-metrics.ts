@@ -5,7 +5,7 @@ export const OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charse
 export type MetricType = "counter" | "gauge" | "info";
 
 export interface Family {
-  /** Without the suffix of its samples; ends in `_<unit>` if it has a unit. */
+  /** The name without the suffix of its samples. It ends with `_<unit>` if it has a unit. */
   readonly name: string;
   readonly type: MetricType;
   readonly unit: string;
@@ -39,7 +39,7 @@ function labelsOf({ labels }: Family, sample: Sample): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** Also in help texts, other than in Prometheus' older format, a quote is escaped. */
+/** Escapes a text. Unlike Prometheus' older format, OpenMetrics escapes quotes in help texts, too. */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }

@@ -1,9 +1,9 @@
-/** The placement of pods while more are placed: the room on each node, and the pods that others are chosen places by. */
+/** The placement of pods while more are placed: the room on each node, and the pods that affect other pods' places. */
 import { isFinal } from "../kube/objects.ts";
 import type { NeighbourPod, RoomFound } from "./facts.ts";
 import { type FitNode, type Room, roomOn, roomWith } from "./fit.ts";
 
-/** A node as it fills up. */
+/** A node while pods are placed on it. */
 export interface Filled {
   readonly room: Room;
   readonly pods: number;
@@ -11,14 +11,14 @@ export interface Filled {
   readonly assumed: { readonly cpu: number; readonly memory: number };
 }
 
-/** Is filled in place: there may be ten thousand pods, and each that is placed would copy them all. */
+/** Changed in place: there may be ten thousand pods, and copying them for each placed pod would be too slow. */
 export interface Board {
   readonly filled: Map<string, Filled>;
-  /** Without ended ones. */
+  /** Without ended pods. */
   readonly pods: NeighbourPod[];
-  /** Pods that keep others away. */
+  /** Pods that exclude other pods. */
   readonly shy: NeighbourPod[];
-  /** Pods that prefer other pods nearby, or avoid them. */
+  /** Pods that prefer or avoid other pods nearby. */
   readonly sociable: NeighbourPod[];
   /** Pods of each ReplicaSet. */
   readonly siblings: Map<string, NeighbourPod[]>;
@@ -38,7 +38,7 @@ function plus(sum: Filled["assumed"], { wishes }: NeighbourPod): Filled["assumed
   return cpu + memory === 0 ? sum : { cpu: sum.cpu + cpu, memory: sum.memory + memory };
 }
 
-/** `present`: on these nodes and on others. */
+/** Makes the board from the pods that are present on these nodes and on others. */
 export function boardOf(
   nodes: readonly FitNode[],
   here: readonly NeighbourPod[],
@@ -68,7 +68,7 @@ export function place(board: Board, pod: NeighbourPod, { node }: RoomFound): voi
   addTo(board, { ...pod, nodeName: node });
 }
 
-/** Takes a pod away that has left its node. */
+/** Removes a pod that has left its node. */
 export function leave(board: Board, uid: string, nodeName: string): void {
   const { pods, shy, sociable } = board;
   const at = pods.findLastIndex((pod) => pod.uid === uid && pod.nodeName === nodeName);

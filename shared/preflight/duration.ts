@@ -1,4 +1,7 @@
-/** About how long the VMs of a node take to leave: as VMs of this cluster have moved, as many at a time as may. */
+/**
+ * Estimates how long the VMs of a node take to leave, by the migrations of this cluster and the number of VMs that may
+ * move at a time.
+ */
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
 import { durationText } from "../settings/time.ts";
@@ -9,7 +12,7 @@ type Timed = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
 
 const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
-/** A migration that has succeeded: guest memory, and how long it had a place in KubeVirt's queue. */
+/** A successful migration: guest memory, and how long it had a place in KubeVirt's queue. */
 export interface FinishedMigration {
   readonly key: string;
   readonly memory: number;
@@ -46,9 +49,9 @@ export function seenIn(
   return [...newest.values()].slice(-NEWEST);
 }
 
-/** Until KubeVirt has created the first migration. */
+/** KubeVirt takes this long to create the first migration. */
 const START_SECONDS = 3;
-/** A drain that takes a third less or a half more is no surprise. */
+/** The range of an estimate: two thirds of it to four thirds. */
 const RANGE = { least: 2 / 3, most: 4 / 3 };
 /** `kubectl drain` asks again every five seconds. */
 const POLL_SECONDS = 5;
@@ -70,8 +73,8 @@ function asBefore(moving: readonly VmiFacts[], seen: readonly FinishedMigration[
 }
 
 /**
- * Seconds by memory: a line through what was seen. One size says nothing of its slope: then half of the time is to start the target pod and
- * to end the source, and half grows with the memory.
+ * Returns the seconds by memory: a line through the observed migrations. With a single size, half of the time counts as
+ * constant (starting the target pod, ending the source), and half as proportional to memory.
  */
 export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) => number {
   const [memory, seconds] = [mean(seen.map((one) => one.memory)), mean(seen.map((one) => one.seconds))];
@@ -84,7 +87,7 @@ export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) =
   return (of) => seconds + slope * (of - memory);
 }
 
-/** Each VM takes the place that is free first. */
+/** Returns the total time if each VM takes the place that is free first. */
 export function span(times: readonly number[], atOnce: number): number {
   const places = Array.from({ length: Math.min(atOnce, times.length) }, () => 0);
   for (const seconds of times) {
@@ -94,10 +97,13 @@ export function span(times: readonly number[], atOnce: number): number {
   return Math.max(0, ...places);
 }
 
-/** Without a migration of this cluster to go by: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
+/** Rates if no migration of this cluster is known: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
 const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
 
-/** To schedule and start the target pod, and to end the source. An idle cluster with the image at hand takes few seconds. */
+/**
+ * The time to schedule and start the target pod and to end the source. An idle cluster with a cached image needs a few
+ * seconds.
+ */
 const AROUND_SECONDS = { least: 3, most: 60 };
 
 function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, atOnce: number) {

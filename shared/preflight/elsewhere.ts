@@ -13,7 +13,7 @@ import type { Leaving, PreflightPod } from "./facts.ts";
 import type { FitNode } from "./fit.ts";
 import { PREFLIGHT_PODS } from "./views.ts";
 
-/** So many nodes are read. */
+/** The most nodes to read. */
 const MOST_NODES = 10;
 
 /** `Everything`: each VM of the node that can migrate. */
@@ -50,7 +50,10 @@ function isIn(wanted: Wanted) {
   return (vmi: VmiFacts) => wanted === "Everything" || wanted.has(keyOf(vmi));
 }
 
-/** While a NodeEvacuation is paused, or its node is uncordoned, VMs that have an Evacuation continue, and the others stay. */
+/**
+ * Selects VMs that leave. While a NodeEvacuation is paused or its node is uncordoned, VMs with an Evacuation continue,
+ * and the others stay.
+ */
 function wantedIn(
   evacuations: readonly EvacuationFacts[],
   closed: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** The facts of a preflight (a node that is to be drained, its pods, the room elsewhere), and its findings. */
+/** The facts of a preflight (a node to drain, its pods, the room on other nodes), and its findings. */
 import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NodeSelectorTerm, Resources, Wishes } from "../kube/scheduled-pod.ts";
@@ -6,13 +6,13 @@ import type { Moment } from "../settings/time.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";
 import type { QuotaMarks } from "./quota-controllers.ts";
 
-/** A pod that is bound to a node, as far as it concerns whether others fit beside it. */
+/** A pod that is bound to a node, with the fields that decide whether others fit beside it. */
 export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly name: string;
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** Absent: it has none. */
+  /** Absent if it has no wishes. */
   readonly wishes?: Wishes;
   /** UID of the ReplicaSet that controls it. */
   readonly replicaSet?: string;
@@ -20,22 +20,25 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
 
 /** A pod of the node itself. */
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
-  /** As `requests`. */
+  /** In the units of `requests`. */
   readonly limits?: Resources;
   /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
-  /** Has an emptyDir. */
+  /** Whether it has an emptyDir. */
   readonly localStorage: boolean;
   /** Paths of the node's own files. Absent: none. */
   readonly hostFiles?: readonly string[];
-  /** Milliseconds since the epoch: when it was to be gone, its grace period included. Absent: it is not deleted. */
+  /**
+   * When the deletion should have ended, including the grace period, in milliseconds since the epoch. Absent: it is not
+   * deleted.
+   */
   readonly goneBy?: number;
   readonly finalizers: readonly string[];
   /** Further requirements that a preflight does not judge, by the names of their fields. */
   readonly unchecked: readonly string[];
 }
 
-/** A PersistentVolume that only some nodes reach, by the claim that is bound to it. */
+/** A PersistentVolume that only some nodes reach, by its bound claim. */
 export interface Volume {
   readonly namespace: string;
   readonly claim: string;
@@ -52,26 +55,29 @@ export interface QuotaFacts extends NamespacedName {
   readonly scopes: readonly string[];
   /** Its labels, annotations and writers. */
   readonly marks: QuotaMarks;
-  /** Whether its controller has counted what it is about. The API server refuses until then. */
+  /** Whether its controller has counted its usage. The API server refuses pods until then. */
   readonly counted: boolean;
 }
 
-/** The flags of `kubectl drain` that let pods go which it leaves in place otherwise; and how many VMs are asked to leave at a time. */
+/**
+ * The flags of `kubectl drain` for pods that it otherwise leaves in place, and how many VMs are asked to leave at a
+ * time.
+ */
 export interface DrainFlags {
   readonly force: boolean;
   readonly deleteEmptyDirData: boolean;
-  /** Absent: as many as KubeVirt lets leave. */
+  /** Absent: as many as KubeVirt allows. */
   readonly concurrency?: number;
-  /** In which order they are asked to leave. Absent: nobody knows, and the largest is placed first. */
+  /** The order in which VMs are asked to leave. Absent: unknown; the largest VM is placed first. */
   readonly order?: "ByPriority" | "SmallestFirst" | "LargestFirst";
 }
 
-/** VMs that leave another node: their launcher pods, and the hotplug pods that go with them. */
+/** VMs that leave another node: their launcher pods and hotplug pods. */
 export interface Leaving {
   readonly node: FitNode;
   readonly pods: readonly PreflightPod[];
   readonly vmis: readonly VmiFacts[];
-  /** Unfinished ones of these VMIs. */
+  /** Unfinished migrations of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -85,24 +91,24 @@ export interface PreflightFacts extends Moment {
   readonly volumes: readonly Volume[];
   /** VMIs of the launcher pods on the node. A VMI that is missing here is gone. */
   readonly vmis: readonly VmiFacts[];
-  /** Every one that names one of these VMIs. */
+  /** Every Evacuation that names one of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
-  /** Every unfinished one of these VMIs. */
+  /** Every unfinished migration of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
-  /** Some that have succeeded, of any VMI of the cluster. */
+  /** Some successful migrations, of any VMI of the cluster. */
   readonly finished: readonly MigrationFacts[];
-  /** VMIs that are handed over from other nodes: they take up KubeVirt's places. */
+  /** VMIs that other nodes are handing over: they use KubeVirt's places. */
   readonly migratingElsewhere: readonly VmiFacts[];
   /** Budgets of the pods' namespaces, including budgets of other parties. */
   readonly budgets: readonly BudgetFacts[];
   /** VMs that leave other nodes at the same time: they are placed first. */
   readonly leavingElsewhere: readonly Leaving[];
-  /** Quotas of the whole cluster; none if no VM is on the node. */
+  /** Quotas of the whole cluster. None if the node has no VM. */
   readonly quotas: readonly QuotaFacts[];
   readonly flags: DrainFlags;
   /** Lists that could not be read, in words. */
   readonly unread: readonly string[];
-  /** How kube-scheduler prefers nodes, if not as its default profile does. */
+  /** How kube-scheduler scores nodes, if differently from its default profile. */
   readonly scoring?: "MostAllocated";
 }
 
@@ -110,20 +116,20 @@ export interface PreflightFacts extends Moment {
 export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithShutdowns" | "WillSucceed";
 
 /**
- * `Moves`: a live migration. `Follows`: a hotplug pod goes with its VM. `Waits`: refused now, by itself not for ever. `ShutsDown`: a
- * guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves it in place. `Ended`: nothing runs in it. `Blocked`: refused until
- * a person changes something.
+ * `Moves`: a live migration. `Follows`: a hotplug pod leaves with its VM. `Waits`: refused now, but not for ever.
+ * `ShutsDown`: a guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves it in place. `Ended`: nothing runs in
+ * it. `Blocked`: refused until a person changes something.
  */
 export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 
 /** The room for a VM. */
 export interface RoomFound {
   readonly fits: boolean;
-  /** One that has room; the scheduler may choose another. */
+  /** A node with room. The scheduler may choose another one. */
   readonly node?: string;
-  /** How many of the other nodes have room for it, with the VMs before it placed. */
+  /** How many other nodes have room for it, after the VMs before it are placed. */
   readonly nodes: number;
-  /** Fields that the next pod may have, with which the VM would not fit. */
+  /** Fields that the next pod may have, and with which the VM would not fit. */
   readonly unsure?: readonly string[];
   /** If there is no room: why the other nodes do not fit. */
   readonly message?: string;
@@ -138,7 +144,7 @@ export interface PodVerdict {
   readonly message: string;
   /** Who can change it, and how. */
   readonly remedy?: string;
-  /** For VMs that are to move, and for pods whose budget waits for a replacement without a node. */
+  /** For VMs that move, and for pods whose budget waits for a replacement that has no node. */
   readonly room?: RoomFound;
 }
 
@@ -147,7 +153,7 @@ export interface DrainTime {
   readonly moves: number;
   /** How many move at a time. */
   readonly atOnce: number;
-  /** From the fastest to the slowest that is likely. */
+  /** From the fastest to the slowest likely time. */
   readonly seconds: { readonly least: number; readonly most: number };
   /** The basis of the range, in words. */
   readonly basis: string;
@@ -161,6 +167,6 @@ export interface Preflight {
   readonly counts: Readonly<Partial<Record<PodOutcome, number>>>;
   readonly time?: DrainTime;
   readonly pods: readonly PodVerdict[];
-  /** Facts that could not be read, or are not checked: the verdict may be wrong about them. */
+  /** Facts that could not be read or are not checked: the verdict may be wrong about them. */
   readonly unknown: readonly string[];
 }

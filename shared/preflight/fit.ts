@@ -1,7 +1,7 @@
 /**
  * Finds the nodes on which a pod fits: one row for each filter of kube-scheduler that pods, nodes and volumes decide.
- *
- * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), PodTopologySpread, NodeResourcesFit.
+ * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (exclusions), PodTopologySpread,
+ * NodeResourcesFit.
  */
 import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
 import { isFinal, isWanted, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
@@ -29,7 +29,7 @@ export type Room = ReadonlyMap<string, number>;
 
 export interface Spot {
   readonly node: FitNode;
-  /** Absent: the pod has its place there already. */
+  /** Absent: the pod is on this node already. */
   readonly room?: Room;
 }
 
@@ -37,16 +37,16 @@ export interface Spot {
 export interface Around {
   readonly isRepelled?: Judge;
   readonly isUneven?: Judge | undefined;
-  /** Labels of its CPU, which a node has to have. */
+  /** CPU labels that the node must have. */
   readonly cpu?: Labels;
-  /** Volumes that the pod uses, and that not every node reaches. */
+  /** Volumes of the pod that only some nodes reach. */
   readonly volumes?: readonly { readonly reachedFrom: readonly NodeSelectorTerm[] }[];
 }
 
 type Judge = (node: FitNode) => boolean;
 type Keeps = (pod: FitPod, spot: Spot, around: Around) => boolean;
 
-/** In the order in which they are asked: what is hardest to change first. */
+/** The filters in their order: obstacles that are hardest to change come first. */
 const KEEPS = {
   NodeAffinity: ({ placement }, { node }) => !isWanted(placement, node),
   CPU: (_, { node }, { cpu = {} }) => missingCpu(cpu, node).length > 0,
@@ -66,19 +66,19 @@ function isShort(requests: Resources, room: Room): boolean {
   return false;
 }
 
-/** The first that keeps the pod from the node; undefined: it fits. */
+/** Returns the first obstacle to the pod on the node. Returns undefined if it fits. */
 export function obstacleTo(pod: FitPod, spot: Spot, around: Around = {}): string | undefined {
   return OBSTACLES.find(([, keeps]) => keeps(pod, spot, around))?.[0];
 }
 
 type Requesting = Pick<FitPod, "requests"> & { readonly phase: string };
 
-/** `pods` counts as a resource of which each pod takes one. */
+/** Returns the room on a node. `pods` counts as a resource of which each pod takes one. */
 export function roomOn({ allocatable }: Pick<FitNode, "allocatable">, pods: readonly Requesting[]): Room {
   return pods.reduce(take, new Map(Object.entries(allocatable)));
 }
 
-/** One more pod. An ended one takes nothing. */
+/** Returns the room after one more pod. An ended pod takes nothing. */
 export function roomWith(room: Room, pod: Requesting): Room {
   return take(new Map(room), pod);
 }
@@ -95,14 +95,14 @@ function takeOf(room: Map<string, number>, name: string, amount: number): void {
   if (left !== undefined) room.set(name, left - amount);
 }
 
-/** Taints that the node lifecycle controller derives from a node's state, some moments later. */
+/** Taints that the node lifecycle controller adds for a node's state, moments later. */
 const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
   MemoryPressure: "node.kubernetes.io/memory-pressure",
   DiskPressure: "node.kubernetes.io/disk-pressure",
   PIDPressure: "node.kubernetes.io/pid-pressure",
 };
 
-/** Taints that keep pods away, those included that the node gets some moments later. */
+/** Returns the taints that exclude pods, including those that the node gets moments later. */
 export function taintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
   const keys = [
     ...(unschedulable ? ["node.kubernetes.io/unschedulable"] : []),
@@ -126,7 +126,10 @@ export interface Neighbour {
 
 type WithTerms = Omit<Neighbour, "nodeName">;
 
-/** Which nodes are in a domain that the pod avoids, or from which another pod keeps it. `there`: without ended pods; `nodes`: every one on which they are. */
+/**
+ * Returns the nodes that anti-affinity excludes: those in a domain that the pod avoids, or from which another pod
+ * excludes it. `there`: without ended pods; `nodes`: every node with such a pod.
+ */
 export function repelling(pod: WithTerms, there: readonly Neighbour[], nodes: readonly FitNode[]): Judge {
   const labelsOf = new Map(nodes.map(({ name, labels }) => [name, labels]));
   const shy = there.filter(({ antiAffinity }) => pod.antiAffinity.length + antiAffinity.length > 0);
@@ -145,13 +148,13 @@ export function repelling(pod: WithTerms, there: readonly Neighbour[], nodes: re
 
 type Named = Pick<Neighbour, "namespace" | "labels">;
 
-/** Whether a term of `owner` selects the other pod; not whether both are in one domain. */
+/** Returns whether a term of `owner` selects the other pod, in any domain. */
 export function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
   const isThere = namespaces.length === 0 ? other.namespace === owner.namespace : namespaces.includes(other.namespace);
   return (allNamespaces === true || isThere) && matches(selector, other.labels);
 }
 
-/** A topology domain; undefined: a node with these labels is in none. */
+/** Returns a topology domain. Returns undefined if a node with these labels is in none. */
 function domainOf(labels: Labels = {}, topologyKey: string): string | undefined {
   const value = ownValue(labels, topologyKey);
   return value === undefined ? undefined : `${topologyKey}=${value}`;

@@ -15,7 +15,7 @@ interface From {
   readonly rendering: Rendering;
 }
 
-/** The most that is rendered; the least, with the field that decides, where it is not known. */
+/** The highest requests that KubeVirt may render; if uncertain, also the lowest, with the deciding field. */
 interface Rendered {
   readonly most: Sized;
   readonly least?: Sized;
@@ -27,7 +27,10 @@ const [KIB, MIB] = [1024, 1024 ** 2];
 const GUEST_PER_OVERHEAD = 512;
 const OVERHEAD_PER_VCPU = 8 * MIB;
 
-/** The present pod's, and what the guest asks for more or less: the rest of KubeVirt's overhead stays the same. */
+/**
+ * Renders the next pod's resources: the present pod's, plus or minus the guest's changed requests. The rest of
+ * KubeVirt's overhead stays the same.
+ */
 export function renderResources(pod: Sized, { asks, had, rendering }: From): Rendered {
   const cpu = cpuOf(asks, rendering) - cpuOf(had, rendering);
   const memory = memoryOf(asks, rendering) - memoryOf(had, rendering);
@@ -39,7 +42,7 @@ export function renderResources(pod: Sized, { asks, had, rendering }: From): Ren
     ...(isHuge && { [`hugepages-${asks.hugepages}`]: memory }),
   };
   const least = changed(pod, added);
-  // KubeVirt renders at least these requests. Its CR may have changed since the present pod was created.
+  // KubeVirt renders at least these requests. Its configuration may have changed since the present pod was created.
   const floors: Resources = { cpu: cpuOf(asks, rendering), ...(!isHuge && { memory: memoryOf(asks, rendering) }) };
   const surely = { ...least, requests: atLeast(least.requests, floors) };
   const ratio = rendering.overheadRatio - 1;
@@ -53,7 +56,7 @@ function changed({ requests, limits }: Sized, added: Resources): Sized {
   return { requests: plus(requests, added), ...(limits && { limits: plus(limits, added, true) }) };
 }
 
-/** `isLimit`: an absent one is none. */
+/** Adds amounts. `isLimit`: an absent limit stays absent. */
 function plus(amounts: Resources, added: Resources, isLimit = false): Resources {
   const changes = Object.entries(added).filter(([name, amount]) => amount !== 0 && (!isLimit || name in amounts));
   const sums = changes.map(([name, amount]) => [name, Math.max(0, Math.ceil((ownValue(amounts, name) ?? 0) + amount))]);
@@ -65,13 +68,13 @@ function atLeast(amounts: Resources, floors: Resources): Resources {
   return { ...amounts, ...Object.fromEntries(low.map(([name, floor]) => [name, Math.ceil(floor)])) };
 }
 
-/** Millicores. */
+/** Returns the CPU request in millicores. */
 function cpuOf({ requestedCpu, vcpus = 0, hasDedicatedCpus }: GuestAsks, { cpuAllocationRatio }: Rendering): number {
   if (hasDedicatedCpus && vcpus > 0) return vcpus * 1000;
   return requestedCpu ?? (vcpus * 1000) / cpuAllocationRatio;
 }
 
-/** Without the overhead. */
+/** Returns the memory request without the overhead. */
 function memoryOf({ requestedMemory, guestMemory = 0 }: GuestAsks, { memoryOvercommit }: Rendering): number {
   return requestedMemory ?? (guestMemory * 100) / memoryOvercommit;
 }

@@ -1,4 +1,4 @@
-/** Why a VM that can migrate would stay on its node all the same: the first reason that applies. */
+/** Why a VM that can migrate would stay on its node: the first reason that applies. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks } from "../kube/guest.ts";
@@ -22,7 +22,7 @@ type Rule = (vmi: VmiFacts, f: PreflightFacts) => HeldReason | undefined;
 
 const RULES: readonly Rule[] = [migrationsOff, nameTooLong, leftOver, evacuationBlocked, bound];
 
-/** Undefined: nothing is known that keeps it. A migration that has a target pod is past all of this. */
+/** Returns why the VM stays, or undefined. A migration with a target pod is past all of these obstacles. */
 export function heldBy(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   if (vmi.isMigrating || targetPodIn(vmi, f) !== undefined) return undefined;
   for (const rule of RULES) {
@@ -38,7 +38,9 @@ function migrationsOff(_: VmiFacts, { settings }: PreflightFacts): HeldReason | 
   return message === undefined ? undefined : { reason: "MigrationsOff", message };
 }
 
-/** KubeVirt labels each migration with the name of its VM, and the API server refuses a label of that length. */
+/**
+ * The VM's name is too long for a label: KubeVirt labels each migration with the name, and the API server refuses it.
+ */
 function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReason | undefined {
   const isWhole = isBefore(VERSIONS.shortNames, settings.kubevirtMinor);
   if (name.length <= LONGEST_LABEL || !isWhole) return undefined;
@@ -46,7 +48,7 @@ function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReas
   return { reason: "NameTooLong", message };
 }
 
-/** KubeVirt creates no target pod while the VM has more launcher pods than its own. */
+/** The VM has surplus launcher pods, and KubeVirt creates no target pod while it has them. */
 function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   if (Object.values(vmi.activePods).every((node) => node === f.node.name)) return undefined;
   const others = f.otherPods.filter((pod) => pod.namespace === vmi.namespace && Object.hasOwn(vmi.activePods, pod.uid));
@@ -56,22 +58,22 @@ function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   return { reason: "LeftOver", message };
 }
 
-/** The source of a migration goes some moments after the VM has moved. */
+/** The source pod of a migration ends some moments after the VM has moved. */
 const MOMENTS_SECONDS = 60;
 
-/** Whether a launcher pod on a node that is not its VM's is neither source nor target of a migration. */
+/** Returns whether a launcher pod on another node than its VM is neither source nor target of a migration. */
 export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFacts, "migrations" | "now">): boolean {
   const isMoving = migrations.some((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
   const hasJustMoved = vmi.movedAt !== undefined && secondsSince(vmi.movedAt, now) < MOMENTS_SECONDS;
   return !isMoving && !vmi.isMigrating && vmi.decentralized === undefined && !hasJustMoved;
 }
 
-/** The message of a launcher pod that is left over. */
+/** Renders the message about a leftover launcher pod. */
 export function leftOverText(pod: Pick<PodFacts, "name">, vmi: VmiFacts): string {
   return `${pod.name} is left over from a migration: the VM runs on node ${vmi.nodeName}, and no migration of it is in progress`;
 }
 
-/** Its Evacuation says why. */
+/** Its Evacuation is blocked, and says why. */
 function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): HeldReason | undefined {
   const active = ofVmi(evacuations, vmi).find((e) => isActive(e) && e.status.phase === "Blocked");
   if (active === undefined) return undefined;
@@ -79,13 +81,13 @@ function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): Held
   return { reason, message: `Evacuation ${active.name}: ${message}` };
 }
 
-/** No other node has what its owner asks for. */
+/** No other node has what its owner requires. */
 function bound(vmi: VmiFacts, { otherNodes }: PreflightFacts): HeldReason | undefined {
   const message = boundBecause(vmi.asks, otherNodes);
   return message === undefined ? undefined : { reason: "BoundToNode", message };
 }
 
-/** Says why no other node may take the VM, even with free room: because of its own node selector and affinity. */
+/** Returns why no other node may take the VM, even with free room: its own node selector and affinity. */
 export function boundBecause(
   { nodeSelector, required }: GuestAsks,
   otherNodes: readonly Pick<FitNode, "name" | "labels">[],

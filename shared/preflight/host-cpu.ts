@@ -27,7 +27,7 @@ export function cpuOnMigration(
   };
 }
 
-/** Without a label that names the model KubeVirt creates no target pod. */
+/** Returns the labels of the host model. Without them KubeVirt creates no target pod. */
 function hostModelOf(source: WithLabels): Labels {
   const models = labelsOf(source, HOST_CPU);
   if (models.length === 0) return { [HOST_CPU]: `of node ${source.name}` };
@@ -47,7 +47,7 @@ export function missingCpu(cpu: Labels, { labels }: WithLabels): readonly string
   return Object.keys(cpu).filter((key) => ownValue(labels, key) !== cpu[key]);
 }
 
-/** Nodes of one kind lack the same. */
+/** Names the CPU that the labels require. Nodes of one kind lack the same labels. */
 export function cpuText(cpu: Labels, node: WithLabels): string {
   return `CPU (without ${missingCpu(cpu, node).join(" and ")})`;
 }

@@ -1,4 +1,4 @@
-/** Volumes and quotas, as far as they say where a pod may be. */
+/** Volumes and quotas: the fields that decide where a pod may be. */
 import * as z from "zod/mini";
 import type { Resources } from "../kube/scheduled-pod.ts";
 import {

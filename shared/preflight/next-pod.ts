@@ -1,11 +1,9 @@
 /**
- * The next launcher pod of a VM, as KubeVirt renders it: a migration's target from the VMI and the KubeVirt CR, a start from the template
- * of the VirtualMachine. Only what KubeVirt and admission add is taken from the pod that the VM has.
- *
- * If it is unknown whether the next pod asks for something, two pods are rendered: one asks for the most, one for the least.
- *
- * Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`, `VMIResourcePredicates` (pkg/virt-controller/services); `createTargetPod`,
- * `prepareNodeSelectorForHostCpuModel` of the migration controller.
+ * The next launcher pod of a VM, as KubeVirt renders it: a migration's target from the VMI and the KubeVirt object, a
+ * start from the template of the VirtualMachine. Only the fields that KubeVirt and admission add come from the present
+ * pod. If a requirement is uncertain, two pods are rendered: one with the most requirements, one with the least.
+ * Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`, `VMIResourcePredicates` (pkg/virt-controller/services);
+ * `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of the migration controller.
  */
 import type { PodFacts, Toleration, VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks, NextStart } from "../kube/guest.ts";
@@ -33,13 +31,13 @@ export interface LauncherPod extends Pick<PodFacts, "uid" | "namespace" | "label
 }
 
 export interface NextPod<P extends LauncherPod> {
-  /** It asks for the most that KubeVirt may render. */
+  /** The pod with the most requirements that KubeVirt may render. */
   readonly pod: P;
-  /** Labels that its node has to have for the sake of the CPU. */
+  /** CPU labels that its node must have. */
   readonly cpu: Labels;
-  /** The pod that asks for the least, and the fields that decide. Absent: both pods are the same. */
+  /** The pod with the least requirements, and the deciding fields. Absent: both pods are equal. */
   readonly least?: { readonly pod: P; readonly fields: readonly string[] };
-  /** Fields of which it is not known what they make of it. Absent: none. */
+  /** Fields with an unknown effect. Absent: none. */
   readonly unknown?: readonly string[];
 }
 
@@ -48,7 +46,10 @@ const HOSTNAME = "kubernetes.io/hostname";
 
 type Source = Pick<VmiFacts, "asks" | "currentVcpus" | "currentMemory" | "hotplugs">;
 
-/** The target of a migration off `source`. KubeVirt also keeps it off the nodes of the VM's other launcher pods, which is for the caller to see to. */
+/**
+ * Renders the target of a migration off `source`. The caller excludes the nodes of the VM's other launcher pods, as
+ * KubeVirt does.
+ */
 export function renderTarget<P extends LauncherPod>(
   pod: P,
   vmi: Source,
@@ -80,7 +81,10 @@ function isDifferent(has: number | undefined, wanted: number | undefined): boole
   return has !== undefined && wanted !== undefined && has !== wanted;
 }
 
-/** A new start. If an instance type is part of it, the size is that of the VMI, as long as KubeVirt asks for no restart. */
+/**
+ * Renders the pod of a new start. With an instance type, the size is that of the VMI, as long as KubeVirt requires no
+ * restart.
+ */
 export function renderStart<P extends LauncherPod>(
   pod: P,
   vmi: Source,
@@ -116,7 +120,7 @@ function isOtherModel(key: string, { cpuModel }: GuestAsks): boolean {
   return key.startsWith(MODEL) && key !== `${MODEL}${cpuModel}`;
 }
 
-/** As the VMI asked when its pod was rendered: a hotplug takes effect with the next migration. */
+/** Returns the VMI's requirements when its pod was rendered: a hotplug takes effect with the next migration. */
 function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
   const { vcpus = currentVcpus, guestMemory = currentMemory, requestedMemory } = asks;
   const less = (guestMemory ?? 0) - (currentMemory ?? guestMemory ?? 0);
@@ -133,13 +137,13 @@ interface From {
   /** KubeVirt rendered the present pod from these requirements. */
   readonly had: GuestAsks;
   readonly rendering: Rendering;
-  /** Whether a label of KubeVirt's own that the present pod selects is selected again. */
+  /** Whether the next pod selects a label of KubeVirt's again that the present pod selects. */
   readonly isOwn: (key: string) => boolean;
 }
 
 type Asking = Pick<LauncherPod, "requests" | "limits" | "placement" | "tolerations" | "antiAffinity">;
 
-/** One kind of what a pod asks for: the most, and the least with the field that decides between the two. */
+/** One kind of requirement: the most, and the least with the field that decides between the two. */
 interface Part {
   readonly most: Partial<Asking>;
   readonly least?: Partial<Asking>;
@@ -168,7 +172,7 @@ function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
   return unchecked.filter((field) => field === "hostPort");
 }
 
-/** KubeVirt's own labels are those of its node labeller, of the CPU manager, and the architecture. */
+/** Returns whether the label is KubeVirt's: of its node labeller, of the CPU manager, or the architecture. */
 function isKubeVirts(key: string): boolean {
   const [domain = ""] = key.split("/");
   const isOwn = domain === "kubevirt.io" || domain.endsWith(".kubevirt.io");
@@ -226,7 +230,7 @@ function isSame(a: Toleration, b: Toleration): boolean {
   return a.key === b.key && a.operator === b.operator && a.value === b.value && a.effect === b.effect;
 }
 
-/** The term of a migration's target is about pods of its own VMI. */
+/** Returns the anti-affinity. The term of a migration's target is about pods of its own VMI. */
 function antiAffinityOf({ antiAffinity: present }: LauncherPod, { asks }: From): Part {
   const known = new Set(asks.antiAffinity.map((term) => JSON.stringify(term)));
   const odd = present.filter((term) => !isMigrations(term) && !known.has(JSON.stringify(term)));

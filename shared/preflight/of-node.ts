@@ -1,9 +1,9 @@
 /**
- * The facts of a preflight about a node that is to be drained: its pods with their VMs, and the room elsewhere.
- *
- * The node is read in full. For pods of other nodes, only the room that they take is kept; for volumes, if a VM of the node has any, the nodes
- * that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace with VMs that move already (for a few
- * hundred VMs, by the length of their names), and a VMI for each launcher pod that has arrived before its VMI.
+ * The facts of a preflight about a node to drain: its pods with their VMs, and the room on other nodes. The node is
+ * read in full. Of pods on other nodes only their room is kept; of volumes, if a VM of the node has any, only the nodes
+ * that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace whose VMs move
+ * already (for a few hundred VMs, by the length of their names), and a VMI for each launcher pod that was read before
+ * its VMI.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
@@ -18,12 +18,12 @@ import { leavingElsewhere, type Listed } from "./elsewhere.ts";
 import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.ts";
 import { NEIGHBOUR_PODS, PREFLIGHT_PODS, QUOTAS, VOLUMES } from "./views.ts";
 
-/** Facts that decide only about the pods of the node: a drain reads them repeatedly. */
+/** Facts that decide only about the pods of the node. A drain reads them repeatedly. */
 type Elsewhere =
   "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "leavingElsewhere" | "finished";
 type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
 
-/** Undefined: there is no such node. */
+/** Returns the preflight's facts, or undefined if there is no such node. */
 export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding): PreflightFacts | undefined {
   const { facts } = deciding;
   const unlike = { "spec.nodeName": ["", name], "status.phase": ["Succeeded", "Failed"] };
@@ -34,7 +34,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     () => ask.migratingVmis(facts),
   );
   const node = nodes.find((one) => one.name === name);
-  // A node that cannot be understood is left out of the list: it is not absent.
+  // The list leaves out a node that cannot be parsed: such a node is not absent.
   if (node === undefined) return facts.list(ROOMY_NODES) && undefined;
   const hasVms = here.vmis.length > 0;
   const [volumes, leaving, finished, rollout] = together(
@@ -51,7 +51,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
     leavingElsewhere: leaving.items,
     volumes: volumes.items,
-    // Without them there is an estimate, too.
+    // An estimate is possible without them.
     finished: finished.items,
     unread: [...here.unread, ...otherPods.unread, ...volumes.unread, ...leaving.unread, ...rollout],
   };
@@ -88,7 +88,7 @@ const NOTHING = { items: [], unread: [] } as const;
 
 const wholly = <T>(items: readonly T[]): Readable<T> => ({ items, odd: 0 });
 
-/** Says how many could not be understood. */
+/** Says how many objects could not be parsed. */
 function listed<T>(what: string, { items, odd }: Readable<T>): Listed<T> {
   return { items, unread: odd > 0 ? [`${odd} ${what}`] : [] };
 }
@@ -108,7 +108,7 @@ function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Dec
   );
 }
 
-/** While KubeVirt is being rolled out, its own migrations and restarts of its components come between. */
+/** Reports a rollout of KubeVirt, whose own migrations and restarts may delay the drain. */
 function rolloutIn(facts: Facts): readonly string[] {
   const isRollingOut = () => ask.kubeVirt(facts)?.isRollingOut === true;
   return unlessFailed(

@@ -1,4 +1,7 @@
-/** Several pods placed one after the other, each on the node that kube-scheduler would prefer. Its order is known only if Lifeboat asks. */
+/**
+ * Places several pods one after the other, each on the node that kube-scheduler would prefer. Their order is known only
+ * if Lifeboat asks VMs to leave.
+ */
 import { CREATED_BY_LABEL, MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -11,20 +14,20 @@ import { type NextPod, renderTarget } from "./next-pod.ts";
 import { bestOf } from "./score.ts";
 import { unevenness } from "./spread.ts";
 
-/** A pod that is to be placed. */
+/** A pod to place. */
 export interface Wanted extends NextPod<PreflightPod> {
-  /** The node on which it exists already. */
+  /** The node on which the pod exists already. */
   readonly there?: string | undefined;
 }
 
-/** An ordinary pod: its controller makes the same again. */
+/** Returns the replacement of an ordinary pod: its controller creates an equal one. */
 export function asItIs(pod: PreflightPod): Wanted {
   return { pod, cpu: {} };
 }
 
 type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring">;
 
-/** Also the pods that hold hotplugged volumes, and the nodes by their names. */
+/** Also the pods that hold hotplugged volumes, and the nodes by name. */
 interface Seen extends World {
   readonly holders: readonly PreflightPod[];
   readonly labelsOf: ReadonlyMap<string, Labels>;
@@ -36,8 +39,9 @@ type Moving = World &
   };
 
 /**
- * Target pods of migrations, in the order in which the VMs are asked to leave, by the UIDs of the pods. VMs that are leaving other nodes come before them. A target
- * pod is placed beside its source, and beside pods of the node that have not gone by then.
+ * Places the target pods of migrations, in the order in which VMs are asked to leave, and returns them by the UIDs of
+ * the pods. VMs that are leaving other nodes come first. A target pod is placed beside its source, and beside pods that
+ * have not left the node by then.
  */
 export function placeAll(moving: readonly PreflightPod[], f: Moving): ReadonlyMap<string, RoomFound> {
   const elsewhere = f.leavingElsewhere.flatMap((one) => targetsOf(one.pods.filter(isLauncher), one, f));
@@ -66,7 +70,7 @@ function targetsOf(
 
 type UnderWay = Pick<PreflightFacts, "migrations" | "otherPods">;
 
-/** The target pod of its migration under way, if the pod is on another node already. */
+/** Returns the target pod of a migration in progress, if the pod is on another node already. */
 export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay): NeighbourPod | undefined {
   const isOf = (m: { readonly namespace: string; readonly vmiName: string }) =>
     m.namespace === vmi.namespace && m.vmiName === vmi.name;
@@ -77,7 +81,7 @@ export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay):
   return otherPods.find((pod) => isIts(pod) && !isFinal(pod) && !pod.deleting);
 }
 
-/** `beside`: more pods that hold volumes of those. */
+/** Places pods in their order. `beside`: more pods that hold volumes of these. */
 export function placeInTurn(
   wanted: readonly Wanted[],
   w: World,
@@ -98,7 +102,7 @@ export function placeInTurn(
   return found;
 }
 
-/** As Lifeboat asks VMs to leave. */
+/** Sorts VMs in the order in which Lifeboat asks them to leave. */
 function inOrder({ flags, vmis }: Moving) {
   const order = flags?.order;
   if (order === undefined || order === "LargestFirst") return largestFirst;
@@ -118,7 +122,7 @@ function largestFirst({ pod: a }: Wanted, { pod: b }: Wanted): number {
   return (y["memory"] ?? 0) - (x["memory"] ?? 0) || (y["cpu"] ?? 0) - (x["cpu"] ?? 0) || (a.uid < b.uid ? -1 : 1);
 }
 
-/** Room for the most that it may ask for, else for the least. */
+/** Finds room for the most that the pod may request, otherwise for the least. */
 function roomFor({ there, pod, cpu, least }: Wanted, board: Board, w: Seen): RoomFound {
   if (there !== undefined) return { fits: true, node: there, nodes: 1 };
   const find = (one: PreflightPod) => findRoom(one, board, w, aroundOf(one, cpu, board, w));
@@ -145,7 +149,10 @@ function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): Roo
   return { fits: false, nodes: 0, message };
 }
 
-/** The drained node is cordoned by then. A hotplugged volume is one of the hotplug pod, which goes with the VM. */
+/**
+ * Returns the surroundings. The drained node is cordoned by then. A hotplugged volume belongs to the hotplug pod, which
+ * leaves with the VM.
+ */
 function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen): Around {
   const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
   const isIts = (one: PreflightPod) => one.namespace === pod.namespace && launcherOfHotplug(one)?.uid === pod.uid;
@@ -155,7 +162,7 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), nodes), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/** Returns pods that keep others away. The VM's own launcher pods do not count: they leave, or no migration starts. */
+/** Returns pods that exclude others. The VM's own launcher pods do not count: they leave, or no migration starts. */
 function shyOf({ antiAffinity, labels }: PreflightPod, { pods, shy }: Board): readonly NeighbourPod[] {
   const present = antiAffinity.length > 0 ? pods : shy;
   const vm = labels[CREATED_BY_LABEL];

@@ -1,6 +1,6 @@
 /**
- * The effect of a drain on one pod of its node, the reason, and who can change that. Upstream: the pod filters of kubectl drain
- * (pkg/drain/filters.go).
+ * The effect of a drain on one pod of its node, the reason, and who can change it. Upstream: the pod filters of kubectl
+ * drain (pkg/drain/filters.go).
  */
 import { type Refusal, refusedByBudget } from "../budget/refusal.ts";
 import { durationText } from "../settings/time.ts";
@@ -32,10 +32,10 @@ function is(outcome: PodOutcome, reason: string, message: string): Found {
   return { outcome, reason, message, ...(remedy !== undefined && { remedy }) };
 }
 
-/** As `kubectl drain` asks: its request is an ordinary eviction. */
+/** The requester, as for `kubectl drain`: its request is an ordinary eviction. */
 const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
 
-/** The VM that the eviction is about, and Lifeboat's answer. */
+/** The VM of the eviction, and Lifeboat's answer. */
 type Ruled = readonly [vmi: VmiFacts | undefined, ruling: EvictionDecision];
 
 function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
@@ -54,7 +54,10 @@ function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFac
   return vmis.find((vmi) => vmi.name === name && vmi.namespace === launcher.namespace);
 }
 
-/** Finds pods that kubectl drain does not ask to evict. A VM's pods have only scratch space, which disappears with the pod anyway. */
+/**
+ * Finds pods that kubectl drain does not evict. A VM's pods have only scratch space, which disappears with the pod
+ * anyway.
+ */
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
   // Ended or not.
   if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
@@ -89,7 +92,7 @@ export function heldByBudget({ reason, message }: Refusal): Found {
   return is(reason === "BudgetOfController" ? "Waits" : "Blocked", reason, message);
 }
 
-/** A VM whose target pod would not be created. */
+/** Finds a VM whose target pod a quota would refuse. */
 function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Found | undefined {
   if (!isLauncher(pod) || (outcome !== "Moves" && outcome !== "Waits")) return undefined;
   const { refusal } = quotaFinding(pod, f);
@@ -97,9 +100,9 @@ function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Fo
 }
 
 /**
- * A launcher pod that outlives its VMI. KubeVirt's webhook looks for the VMI by name: without one it refuses every eviction, and
- * one of another UID answers for this pod.
- * Upstream: `admitLauncherPod` of KubeVirt's pod eviction admitter.
+ * Finds a launcher pod that outlives its VMI. KubeVirt's webhook reads the VMI by name: without a VMI it refuses every
+ * eviction, and a VMI with another UID answers for this pod. Upstream: `admitLauncherPod` of KubeVirt's pod eviction
+ * admitter.
  */
 function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: PreflightFacts): Found | undefined {
   if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;
@@ -165,7 +168,7 @@ function ownMigration({ namespace, name }: VmiFacts, { migrations }: PreflightFa
 
 const OF_CONTROLLER = is("Blocked", "External", "eviction strategy External: its external controller is to move it");
 
-/** Returns the fate of a VM whose eviction is refused for now. Undefined: it moves. */
+/** Returns the fate of a VM whose eviction is refused for now. Returns undefined if it moves. */
 function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {
   const strategy = strategyOf(vmi, settings);
   switch (FIRST_REQUEST[strategy][mobilityOf(vmi)]) {
@@ -180,7 +183,7 @@ function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefi
   }
 }
 
-/** Marked by the eviction, or already. */
+/** Judges a VM that has a mark, or gets one by the eviction. */
 function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
   if (!MIGRATES[strategyOf(vmi, f.settings)]) return OF_CONTROLLER;
   const own = ownMigration(vmi, f);
@@ -202,8 +205,8 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
 }
 
 /**
- * Why KubeVirt does not begin its migration, of which there may be none yet.
- * Upstream: `handleVMBackup` and `handleUtilityVolumes` of virt-controller's migration controller.
+ * Returns why KubeVirt does not start its migration, which may not exist yet. Upstream: `handleVMBackup` and
+ * `handleUtilityVolumes` of virt-controller's migration controller.
  */
 function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
   if (own?.blockedBy !== undefined) {
@@ -215,16 +218,19 @@ function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | u
   return vmi.hasUtilityVolumes ? "no migration of it starts before its utility volumes are detached" : undefined;
 }
 
-/** A drain waits for a pod that is deleted already as for any other. */
+/** Judges a pod that is deleted already: a drain waits for it as for any other pod. */
 function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
   const { cause, message = "" } = hangingIn(pod, f) ?? {};
   return cause === undefined ? undefined : is("Blocked", cause, message);
 }
 
-/** A kubelet kills at the end of the grace period, and then takes the pod's volumes and cgroups away. */
+/** A kubelet kills the pod at the end of the grace period, and then removes its volumes and cgroups. */
 const AFTERWARDS_SECONDS = 60;
 
-/** Why a pod that is deleted does not go; no cause: it may go yet, or not. Undefined: it is not deleted, or still has time to go. */
+/**
+ * Returns why a deleted pod does not end. Without a cause it may still end. Returns undefined if the pod is not deleted
+ * or still has time.
+ */
 export function hangingIn(
   { goneBy, finalizers }: PreflightPod,
   { node, now }: Pick<PreflightFacts, "node" | "now">,

@@ -29,7 +29,10 @@ const Spec = z.lazy(() =>
   }),
 );
 
-/** kube-scheduler assumes these of a container without a request: 100 millicores, 200 MiB. Upstream: pkg/scheduler/util/pod_resources.go. */
+/**
+ * kube-scheduler assumes these requests for a container without any: 100 millicores, 200 MiB. Upstream:
+ * pkg/scheduler/util/pod_resources.go.
+ */
 const ASSUMED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
 /** Undefined: the pod has no wishes. */
@@ -59,7 +62,7 @@ function hasAny({ near, preferred, nodes, spread, assumed }: Wishes): boolean {
   return near.length + preferred.length + nodes.length + spread.length > 0 || isSilent;
 }
 
-/** For the pods of one list: equal wishes are one object. */
+/** Returns a schema for the pods of one list: equal wishes share one object. */
 export function podWishesSchema() {
   const seen = new Map<string, Wishes>();
   return z.pipe(

@@ -1,4 +1,4 @@
-/** Pods as a preflight reads them: those of the node, and those that take up room elsewhere. */
+/** Pods as a preflight reads them: those of the node, and those that take room on other nodes. */
 import * as z from "zod/mini";
 import { listOf, part } from "../kube/schemas/fields.ts";
 import { Limits } from "../kube/schemas/pod-requirements.ts";
@@ -31,7 +31,7 @@ function reader(input: unknown, issues: Issues) {
   };
 }
 
-/** For the pods of one list. */
+/** Returns a schema for the node's pods of one list. */
 export function preflightPodSchema() {
   const [shared, wishing] = [scheduledPodSchema(), podWishesSchema()];
   return z.transform((input: unknown, { issues }): PreflightPod => {
@@ -53,7 +53,10 @@ export function preflightPodSchema() {
   });
 }
 
-/** There are thousands of them: only what decides where other pods may be. */
+/**
+ * Returns a schema for pods of other nodes. There are thousands, so that it keeps only what decides where other pods
+ * may be.
+ */
 export function neighbourPodSchema() {
   const [shared, wishing] = [scheduledPodSchema(), podWishesSchema()];
   return z.transform((input: unknown, { issues }): NeighbourPod => {

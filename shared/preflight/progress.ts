@@ -1,4 +1,4 @@
-/** The progress of a drain: everything that has to leave the node with all that is known of it, and the state of the node. */
+/** The progress of a drain: everything that has to leave, with the known facts, and the state of the node. */
 import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
@@ -8,9 +8,9 @@ import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
 
-/** A pod that is to leave, with what is known of its VM. */
+/** A pod that has to leave, with the facts about its VM. */
 export interface Subject extends Vm {
-  /** `VM shop/web`, of every launcher pod of that VM, or `pod shop/cart-0`. */
+  /** `VM shop/web` for every launcher pod of that VM, or `pod shop/cart-0`. */
   readonly key: string;
   readonly pod: PreflightPod;
   readonly verdict: PodVerdict;
@@ -19,11 +19,11 @@ export interface Subject extends Vm {
 interface Vm {
   readonly vmi?: VmiFacts;
   readonly migration?: MigrationFacts;
-  /** The one that has not ended, else the newest. */
+  /** The active Evacuation, otherwise the newest. */
   readonly evacuation?: EvacuationFacts;
 }
 
-/** Without what a drain leaves in place. `verdicts`: of the pods, in their order, where they are known. */
+/** Lists the pods that leave in a drain. `verdicts`: of the pods, in their order, if known. */
 export function subjectsOf(
   f: PreflightFacts,
   verdicts: readonly PodVerdict[] = f.pods.map((pod) => verdictOfPod(pod, f)),
@@ -39,7 +39,7 @@ export function subjectsOf(
 
 function vmsOf({ vmis, migrations, evacuations }: PreflightFacts): ReadonlyMap<string, Vm> {
   const migrationOf = new Map(migrations.map((one) => [keyOf({ ...one, name: one.vmiName }), one]));
-  // The last of a VM's counts.
+  // If a VM has several, the last one counts.
   const byInterest = evacuations.toSorted(
     (a, b) => Number(isActive(a)) - Number(isActive(b)) || a.createdAt - b.createdAt,
   );
@@ -60,20 +60,20 @@ export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
   return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
 }
 
-/** It needs action. An owner that migrates an External VM itself does what is needed, or has asked KubeVirt to. */
+/** Returns whether it needs action. The owner of an External VM may have acted already, or asked KubeVirt to. */
 export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
   const isOnItsWay = vmi?.isMigrating === true || (migration !== undefined && migration.blockedBy === undefined);
   return verdict.outcome === "Blocked" && !isOnItsWay;
 }
 
-/** Its last evacuation has failed: to an eviction it is as any other VM that is to move, but a person wants to know. */
+/** Returns the phase if the last evacuation failed: the next eviction moves the VM, but a person wants to know. */
 export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "Abandoned" | undefined {
   if (verdict.outcome !== "Moves" && verdict.reason !== "BackingOff") return undefined;
   const { phase } = evacuation?.status ?? {};
   return phase === "BackingOff" || phase === "Abandoned" ? phase : undefined;
 }
 
-/** Names the target node. A migration names it after its end; before, only the VMI does. */
+/** Names the target node. A migration names it only after its end; before, the VMI does. */
 function toTarget({ migration, vmi, evacuation }: Subject): string {
   const [target] = [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].filter(Boolean);
   return target === undefined ? "" : ` to ${target}`;
@@ -125,7 +125,7 @@ function migrating(subject: Subject): Pick<ProgressRow, "mood" | "words"> | unde
   return at("moving", isWorkloadUpdate(migration) ? `${words} (WorkloadUpdate)` : words);
 }
 
-/** Its Evacuation says what the migration itself does not. */
+/** Returns why it waits. The Evacuation knows more than the migration. */
 function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | undefined): string | undefined {
   const { reason, message = "" } = evacuation?.status ?? {};
   if (reason === "KubeVirtBackoff") return "waits for the end of KubeVirt's back-off";
@@ -133,14 +133,15 @@ function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | unde
   return phase === "Pending" ? QUEUED : undefined;
 }
 
-/** For others, not for anything that is the matter with it. */
+/** Returns whether it only waits for other VMs. */
 export function isInQueue({ words }: ProgressRow): boolean {
   return words === QUEUED;
 }
 
 /**
- * `Draining`: something asks all of its VMs to leave. `Drained`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no
- * new pods, but nothing asks its VMs to leave. `InUse`: none of these. VMs may move in each of them.
+ * `Draining`: something asks all of its VMs to leave. `Drained`: cordoned or tainted, and everything that leaves has
+ * left. `Cordoned`: no new pods, but nothing asks its VMs to leave. `InUse`: none of these. VMs may move in each of
+ * them.
  */
 export type NodeState = "Draining" | "Drained" | "Cordoned" | "InUse";
 
@@ -149,17 +150,17 @@ export interface VmProgress {
   readonly row: ProgressRow;
 }
 
-/** Who leaves a node, and who has left it. */
+/** VMs that leave a node or have left it. */
 export interface Departures {
   /** Evacuations of VMs that have left since this drain started, newest first, while Evacuations are kept. */
   readonly gone: readonly EvacuationFacts[];
-  /** Evacuations that have not ended, of VMs here. */
+  /** Active Evacuations of VMs on the node. */
   readonly active: readonly EvacuationFacts[];
 }
 
 export interface NodeProgress extends Departures {
   readonly state: NodeState;
-  /** VMs that are still here and are to leave if the node is drained: what blocks first, then what moves. */
+  /** VMs that are still on the node and leave it in a drain: blocked ones first, then moving ones. */
   readonly here: readonly VmProgress[];
   /** Ordinary pods that a drain evicts. */
   readonly pods: readonly Subject[];
@@ -195,7 +196,7 @@ const DRAIN_CAUSES: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint"
 
 const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction", "NodeEvacuation"]);
 
-/** `here`: how many VMs are on the node that leave it in a drain. */
+/** Returns the state of the node. `here`: how many VMs are on the node that leave it in a drain. */
 export function nodeState(
   { node, settings }: Pick<NodeAlone, "node" | "settings">,
   here: number,
@@ -205,7 +206,7 @@ export function nodeState(
     return active.some(({ spec }) => DRAIN_CAUSES.has(spec.cause)) ? "Draining" : "InUse";
   }
   if (here === 0) return "Drained";
-  // The rest may be pinned: the drain asks again and again, and the cluster shows nothing of that.
+  // Other VMs may be pinned: the drain asks again and again, and nothing in the cluster shows that.
   const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING_CAUSES.has(cause));
   return isAsked ? "Draining" : "Cordoned";
 }
@@ -217,7 +218,7 @@ function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }
 
-/** Each VM once: of several pods the one that says most. */
+/** Lists each VM once: of several pods, the one with the most progress. */
 function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   const found = new Map<string, VmProgress>();
   for (const subject of subjects) {
@@ -229,14 +230,14 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   return [...found.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || (a.row.key < b.row.key ? -1 : 1));
 }
 
-/** Returns the start of this drain in milliseconds since the epoch: the cordon, else its first active Evacuation. */
+/** Returns when this drain started, in milliseconds since the epoch: the cordon, else its first active Evacuation. */
 function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: readonly EvacuationFacts[]): number {
   const closed = taints.find(({ key }) => key === "node.kubernetes.io/unschedulable" || key === drainTaintKey);
   if (closed?.timeAdded !== undefined) return Date.parse(closed.timeAdded) || 0;
   return active.length === 0 ? 0 : Math.min(...active.map(({ createdAt }) => createdAt));
 }
 
-/** Also where no function has looked at it since. */
+/** Returns whether the VM has left, even if no reconcile has seen it. */
 function hasLeft(evacuation: EvacuationFacts): boolean {
   return isActive(evacuation) || ["Moved", "Restarted", "Stopped", "Gone"].includes(evacuation.status.phase ?? "");
 }

@@ -1,8 +1,7 @@
 /**
- * Which controller raises a ResourceQuota while a VM moves, or counts a migration's target pod otherwise, as far as the quota shows it.
- *
- * Upstream: pkg/controller/master/migration and resourcequota of harvester/harvester; pkg/mtq-controller of kubevirt/managed-tenant-quota;
- * rq-controller of kubevirt/application-aware-quota.
+ * Which controller raises a ResourceQuota while a VM moves, or counts a migration's target pod differently, if the
+ * quota shows it. Upstream: pkg/controller/master/migration and resourcequota of harvester/harvester;
+ * pkg/mtq-controller of kubevirt/managed-tenant-quota; rq-controller of kubevirt/application-aware-quota.
  */
 import type { FitNode } from "./fit.ts";
 
@@ -10,21 +9,21 @@ import type { FitNode } from "./fit.ts";
 export interface QuotaMarks {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Who has written fields of it: names of programs, as a rule. */
+  /** The writers of its fields, usually names of programs. */
   readonly managers: readonly string[];
 }
 
 interface QuotaController {
   readonly name: string;
   readonly isSeen: (marks: QuotaMarks, nodes: readonly Pick<FitNode, "labels">[]) => boolean;
-  /** The names that it raises. Absent: any. */
+  /** The resources that it raises. Absent: any. */
   readonly raises?: readonly string[];
 }
 
 const HARVESTER = "harvesterhci.io/";
 const HARVESTER_NODE = `${HARVESTER}managed`;
 const HARVESTER_SKIPS = `${HARVESTER}skipResourceQuotaAutoScaling`;
-/** Rancher sets it, without Harvester, too. */
+/** Rancher sets it, also without Harvester. */
 const RANCHER_DEFAULT = "resourcequota.management.cattle.io/default-resource-quota";
 const AAQ = "aaq.kubevirt.io";
 
@@ -34,7 +33,10 @@ const CONTROLLERS: readonly QuotaController[] = [
   { name: "application-aware-quota", isSeen: ({ labels }) => Object.hasOwn(labels, AAQ) },
 ];
 
-/** Its name; undefined: nothing shows that the quota would be raised for this. `resource`: by the quota's own name for it. */
+/**
+ * Returns the controller that raises the quota for this resource. Undefined: the quota shows none. `resource`: the
+ * quota's own name for it.
+ */
 export function raisedBy(
   resource: string,
   marks: QuotaMarks,

@@ -1,4 +1,4 @@
-/** Reads what a preflight asks, from the API server. */
+/** Reads the facts of a preflight from the API server. */
 import { decide } from "../facts/decide.ts";
 import type { Facts } from "../facts/facts.ts";
 import { liveReads } from "../facts/reads.ts";
@@ -6,7 +6,7 @@ import type { Observer } from "../settings/load-settings.ts";
 import type { DrainFlags, PreflightFacts } from "./facts.ts";
 import { podsOfNode, preflightOf } from "./of-node.ts";
 
-/** Undefined: there is no such node. */
+/** Reads a preflight. Returns undefined if there is no such node. */
 export async function readPreflight(
   name: string,
   flags: DrainFlags,
@@ -16,7 +16,7 @@ export async function readPreflight(
   return (await decide(rule, liveReads(cluster))).answer;
 }
 
-/** The pods of the node alone. */
+/** Reads only the pods of the node. */
 export async function readPodsOf(name: string, flags: DrainFlags, { cluster, settings, now }: Observer) {
   const rule = (facts: Facts) => podsOfNode(name, flags, { facts, settings, now });
   return (await decide(rule, liveReads(cluster))).answer;

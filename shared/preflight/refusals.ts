@@ -9,18 +9,18 @@ import type { FitNode } from "./fit.ts";
 import { asItIs, placeInTurn } from "./place.ts";
 import { raisedBy } from "./quota-controllers.ts";
 
-/** A pod that its budget keeps on the node for good. */
+/** A pod that its budget keeps on the node for ever. */
 export interface HeldByBudget {
-  /** Name of its budget. */
+  /** The name of the budget. */
   readonly budget: string;
-  /** The room for the replacement that it waits for. Absent: no controller makes one. */
+  /** The room for the replacement that it waits for. Absent: no controller creates one. */
   readonly room?: RoomFound;
 }
 
 interface Replacing {
   /** Pods that never leave, by UID. */
   readonly held: ReadonlyMap<string, HeldByBudget>;
-  /** Pods of a budget that does not allow all evictions at once: the requests of their replacements matter. */
+  /** Pods of a budget that does not allow all evictions at once: the room for their replacements matters. */
   readonly replaced: readonly PreflightPod[];
 }
 
@@ -70,8 +70,8 @@ type World = Pick<
 >;
 
 /**
- * The source pod counts until it has ended. Upstream: `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go),
- * `CheckRequest` of its admission plugin.
+ * Judges quotas for the target pod of a migration. The source pod counts until it has ended. Upstream: `PodUsageFunc`
+ * of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go), `CheckRequest` of its admission plugin.
  */
 export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   const isHere = ({ namespace }: { readonly namespace: string }) => namespace === pod.namespace;
@@ -95,7 +95,7 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   return { ...(refusal !== undefined && { refusal }), unknown: found.flatMap((one) => one.unknown) };
 }
 
-/** By its eviction; what takes its place is unknown. */
+/** Returns whether the eviction ends the pod. Its replacement is unknown. */
 function isEnded(pod: PodFacts, { vmis, settings }: World): boolean {
   if (!isOfLiveVm(pod))
     return !isFinal(pod) && pod.owners.some(({ controller, kind }) => controller && kind !== "DaemonSet");
@@ -135,7 +135,7 @@ interface Around {
 function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): QuotaFinding {
   const whether = (text: string) => `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${text}`;
   if (!quota.counted) return { unknown: [whether("it has not been counted yet")] };
-  // KubeVirt may add a limit to the target pod that the source pod has not.
+  // KubeVirt may add a limit to the target pod that the source pod does not have.
   const unsaid = Object.keys(quota.hard).filter((key) => key.startsWith("limits.") && !added.has(key));
   const unknown = unsaid.map((key) => whether(`the VM's pod has no ${key}`));
   const shortages = shortagesOf(quota, added).map((one) => ({
@@ -160,7 +160,7 @@ function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
   });
 }
 
-/** `requests.memory` is about memory. */
+/** Returns the resource of a quota's key: `requests.memory` is about memory. */
 export function resourceOf(key: string): string {
   return key.replace(/^(requests|limits)\./, "");
 }

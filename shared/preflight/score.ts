@@ -1,8 +1,7 @@
 /**
- * Which of the nodes that a pod fits is best: the plugins of kube-scheduler's default profile with their weights, one row each. ImageLocality is
- * left out: which images a node has is not read.
- *
- * Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
+ * Which fitting node is best: the plugins of kube-scheduler's default profile with their weights, one row each.
+ * ImageLocality is left out, because images of nodes are not read. Upstream:
+ * pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
  */
 import { matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
 import type { Labels, Wishes } from "../kube/scheduled-pod.ts";
@@ -38,7 +37,10 @@ const PLUGINS: readonly Plugin[] = [
   { weight: 1, score: mostBalanced },
 ];
 
-/** Returns the best node. kube-scheduler takes any of equal ones; this takes the one with the fewest pods, then the first by name. */
+/**
+ * Returns the best node. kube-scheduler takes any of equal nodes; this takes the one with the fewest pods, then the
+ * first by name.
+ */
 export function bestOf(scored: Scored): FitNode | undefined {
   const { nodes, board } = scored;
   if (nodes.length < 2) return nodes[0];
@@ -95,7 +97,9 @@ function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[
   });
 }
 
-/** By the pod's own preferences, and by those of the pods that are there. A term that such a pod requires counts 1. */
+/**
+ * Scores by the pod's own preferences, and by those of the pods on the node. A term that such a pod requires counts 1.
+ */
 function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
   const own = pod.wishes?.preferred ?? [];
   const points = new Map<string, number>();
@@ -132,7 +136,7 @@ function attractionsBetween(
 
 const RESOURCES = ["cpu", "memory"] as const;
 
-/** The emptiest node, or the fullest. */
+/** Scores the emptiest node, or the fullest, highest. */
 function allocated({ pod, nodes, board, scoring }: Scored): readonly number[] {
   return nodes.map((node) => {
     const filled = board.filled.get(node.name);
@@ -159,7 +163,7 @@ function assumedOf(name: Name, { wishes }: PreflightPod, filled: Filled | undefi
   return (filled?.assumed[name] ?? 0) + (wishes?.assumed[name] ?? 0);
 }
 
-/** A pod without any request is not judged by it. */
+/** Scores the balance of resources. A pod without any request is not scored. */
 function mostBalanced({ pod, nodes, board }: Scored): readonly number[] {
   if (RESOURCES.every((name) => (pod.requests[name] ?? 0) === 0)) return nodes.map(() => 0);
   const shareOf = (name: Name, node: FitNode) => {

@@ -1,7 +1,6 @@
 /**
- * Topology spread constraints: those that forbid nodes, and how crowded nodes are with pods like this one.
- *
- * Upstream: plugin PodTopologySpread (filtering.go, scoring.go), and its default constraints.
+ * Topology spread constraints: those that exclude nodes, and how many pods like this one each node has. Upstream:
+ * plugin PodTopologySpread (filtering.go, scoring.go), and its default constraints.
  */
 import type { Toleration } from "../kube/facts.ts";
 import { isWanted, matches, ownValue, untolerated } from "../kube/objects.ts";
@@ -25,7 +24,10 @@ interface Around {
   readonly cpu?: Labels | undefined;
 }
 
-/** Which nodes would have too many pods like this one. Undefined: the pod has no constraint that forbids nodes. */
+/**
+ * Returns which nodes would have too many pods like this one. Returns undefined if no constraint of the pod excludes
+ * nodes.
+ */
 export function unevenness(pod: SpreadPod, around: Around): ((node: FitNode) => boolean) | undefined {
   const strict = pod.wishes?.spread.filter(isStrict) ?? [];
   if (strict.length === 0) return undefined;
@@ -69,7 +71,7 @@ function isCounted(
   return nodeTaintsPolicy !== "Honor" || untolerated(taintsOf(node), tolerations) === undefined;
 }
 
-/** A terminating pod leaves room already. */
+/** Returns whether the pods are alike. A terminating pod does not count. */
 function isLike({ selector, matchLabelKeys }: SpreadConstraint, pod: SpreadPod, other: NeighbourPod): boolean {
   if (other.namespace !== pod.namespace || other.deleting || !matches(selector, other.labels)) return false;
   return matchLabelKeys.every((key) => {
@@ -97,7 +99,7 @@ interface Present {
   readonly siblings: ReadonlyMap<string, readonly NeighbourPod[]>;
 }
 
-/** The groups of pods among which this one is to be spread. `isDefault`: a node without the label counts as well. */
+/** Returns the groups of pods among which this one is spread. `isDefault`: a node without the label counts as well. */
 export function crowdsOf(pod: SpreadPod, { pods, siblings }: Present) {
   const own = pod.wishes?.spread ?? [];
   if (own.length === 0) {
@@ -110,7 +112,7 @@ export function crowdsOf(pod: SpreadPod, { pods, siblings }: Present) {
   return { crowds, isDefault: false };
 }
 
-/** How crowded each node is; undefined for a node that has not every label. */
+/** Returns how crowded each node is. Undefined: the node lacks a label. */
 export function crowdednessOf(
   nodes: readonly FitNode[],
   { crowds, isDefault }: ReturnType<typeof crowdsOf>,

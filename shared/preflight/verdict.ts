@@ -1,4 +1,4 @@
-/** Predicts a drain: the effect on every pod of a node, one verdict for all of them, and about how long it takes. */
+/** Predicts a drain: the effect on every pod of a node, one verdict for all of them, and an estimate of its time. */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeVerdict, PodOutcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
 import { durationOf } from "./duration.ts";
@@ -37,12 +37,14 @@ export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts
   return { ...found, verdict, summary: `draining ${node} ${summaryOf(verdict, counts, pods)}`, counts };
 }
 
-/** A pod that does not leave, a guest that ends, a VM without room elsewhere: a person has to know of it before a drain. */
+/**
+ * Returns whether a person has to know before a drain: the pod stays, its guest ends, or its VM has no room elsewhere.
+ */
 export function isInTheWay({ outcome, room }: Pick<PodVerdict, "outcome" | "room">): boolean {
   return outcome === "Blocked" || outcome === "ShutsDown" || room?.fits === false;
 }
 
-/** A VM that waits moves later. */
+/** Returns whether the pod needs room. A VM that waits moves later. */
 function needsRoom({ pod, verdict: { outcome } }: Judged): boolean {
   return (outcome === "Moves" || outcome === "Waits") && isLauncher(pod);
 }
@@ -120,7 +122,7 @@ function notJudged(
   return [...unchecked, ...notRendered, ...doubts, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
 }
 
-/** VMs for whose next pods there is room only if KubeVirt renders them in one of two ways. */
+/** Lists VMs for whose next pods there is room only if KubeVirt renders them in one of two ways. */
 function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   return pods.flatMap(({ namespace, name, vmi = name, room }) =>
     (room?.unsure ?? []).map(
@@ -129,13 +131,13 @@ function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   );
 }
 
-/** Pods behind budgets of controllers. */
+/** Lists pods whose budgets belong to controllers. */
 export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
   const held = pods.filter(({ reason }) => reason === "BudgetOfController");
   return held.map((pod) => `when pod ${keyOf(pod)} goes: ${pod.message}`);
 }
 
-/** Pods that may never go, though nothing says so. */
+/** Lists pods that may stay for ever, though no fact says so. */
 function mayStay(
   judged: readonly Judged[],
   held: ReadonlyMap<string, HeldByBudget>,

@@ -4,7 +4,7 @@ import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "./facts.ts"
 import { PersistentVolume, ResourceQuota } from "./kinds.ts";
 import { neighbourPodSchema, preflightPodSchema } from "./preflight-pod.ts";
 
-/** Pods of a node that is to be drained. */
+/** Pods of a node to drain. */
 export const PREFLIGHT_PODS: View<PreflightPod> = {
   resource: "pods",
   name: "PreflightPod",

@@ -1,4 +1,4 @@
-/** Node pressure, as a feature. */
+/** The feature that moves VMs off nodes under pressure. */
 import type { Feature } from "../settings/feature.ts";
 import { planPressure } from "./pressure.ts";
 

@@ -1,4 +1,7 @@
-/** Node pressure: which VMs leave a node before its kubelet ends them, by the node's condition, and which ones move while it does. */
+/**
+ * Node pressure: which VMs leave a node before its kubelet ends them, by the node's condition, and which move while the
+ * kubelet ends them.
+ */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -15,7 +18,7 @@ import { type Moment, secondsSince } from "../settings/time.ts";
 import { carriesDrainTaint, isAlive } from "../kube/objects.ts";
 import { cooldownLeft } from "../evacuation/cooldown.ts";
 
-/** The domain is alive: a crashed one has the phase Failed, and a guest that a user has paused is alive. */
+/** Returns whether the guest runs. A crashed guest has the phase Failed. A guest that a user has paused runs. */
 function isGuestAlive({ phase, deleting, nodeName, pausedByIoError }: VmiFacts): boolean {
   return phase === "Running" && !deleting && nodeName !== undefined && pausedByIoError !== true;
 }
@@ -24,7 +27,7 @@ export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
   return isGuestAlive(vmi) && isToMove(vmi, settings);
 }
 
-/** Marked, or about to be: an Evacuation says so. */
+/** Returns whether an Evacuation shows that the VM is marked or about to be. */
 function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
 }
@@ -39,11 +42,11 @@ export interface CandidateNode {
   readonly room: Room;
 }
 
-/** A kubelet says that it ends the pod of a guest. */
+/** A kubelet reports that it ends the pod of a guest. */
 export interface KubeletSignal {
   readonly vmi: VmiFacts;
   readonly pod: Pick<PodFacts, "name" | "uid">;
-  /** In the kubelet's word: the reason of its Event, or of the pod's condition. */
+  /** The kubelet's reason, from its Event or the pod's condition. */
   readonly reason: string;
   readonly node: NodeFacts | undefined;
 }
@@ -75,7 +78,7 @@ export function planPressure(w: PressureWorld): Plan {
   return { chains, again: chains.length > 0 };
 }
 
-/** Guests that are to move instead of ending, by UID: each once, however many signals there are. */
+/** Returns guests that should move instead of ending, by UID: each once, for any number of signals. */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
   const saved = signals.filter((signal) => {
     const { vmi, pod } = signal;
@@ -87,12 +90,15 @@ function endingOf({ signals, settings, evacuations }: PressureWorld) {
 
 const MAKES_ROOM: ReadonlySet<string> = new Set(["Evicted", "Preempting"]);
 
-/** A kubelet also says `Killing` after a failed liveness probe and at its node's shutdown: it counts only while the node is under pressure. */
+/**
+ * Returns whether the pod ends to make room. A kubelet also reports `Killing` after a failed liveness probe and at its
+ * node's shutdown: it counts only while the node is under pressure.
+ */
 function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
   return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);
 }
 
-/** The guest does not end with the target pod of its migration. */
+/** Returns whether the guest ends with the pod: it does not end with the target pod of its migration. */
 function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
   return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
 }
@@ -102,10 +108,13 @@ interface Selecting extends PressureWorld {
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
-/** KubeVirt does nothing for a VM in one of these phases, perhaps for long: the next VM goes. */
+/** KubeVirt does nothing for a VM in these phases, perhaps for long: the next VM leaves instead. */
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
-/** Whether it takes one of the places of its node, as KubeVirt counts: two Evacuations that never begin must not keep the others. */
+/**
+ * Returns whether the VM takes one of its node's places, by KubeVirt's count: two Evacuations that never start must not
+ * block the others.
+ */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
   // KubeVirt counts the migrations of users and of external controllers, too.
   if (ending.has(vmi.uid) || vmi.isMigrating) return true;
@@ -114,7 +123,10 @@ function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending,
   return isToMigrate && !(phase !== undefined && STUCK.has(phase));
 }
 
-/** As many as may leave at once, the cheapest first, each only if another node has room; one that has just moved comes last, and alone. */
+/**
+ * Selects VMs: as many as may leave at once, the cheapest first, each only if another node has room. A VM that has just
+ * moved comes last, and alone.
+ */
 function selectVictims(
   { node, labels, vmsOnNode }: PressureWorld["pressured"][number],
   w: Selecting,
@@ -140,8 +152,8 @@ function selectVictims(
 }
 
 /**
- * External VMs are only marked: their controllers know where to, and how many at a time is theirs to say. As many as may leave at once have
- * some minutes, and then others are marked: a controller that does nothing must not keep them.
+ * Selects External VMs, which are only marked: their controllers decide where they move and how many at a time. As many
+ * as may leave at once get some minutes; then others are marked, because an idle controller must not block them.
  */
 function externalVictims(
   inTurn: readonly VmOnNode[],
@@ -165,7 +177,7 @@ function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, no
   return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && backingOff === undefined;
 }
 
-/** Lowest priority first; then the VM that can use most memory beyond what it requested. */
+/** Compares VMs: lowest priority first, then the VM that can use most memory beyond its request. */
 function byCost(a: VmOnNode, b: VmOnNode): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
 }
@@ -175,8 +187,8 @@ function overRequest({ vmi, pod }: VmOnNode): number {
 }
 
 /**
- * Whether the scheduler may place the target of a migration there. Most pods tolerate a memory pressure's taint, but a node under pressure
- * is no help.
+ * Returns whether the scheduler may place the target of a migration there. Most pods tolerate a memory pressure's
+ * taint, but a node under pressure is no help.
  */
 export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]>): boolean {
   const { name, pressures } = spot.node;

@@ -1,4 +1,4 @@
-/** Carries out what the policy plans. */
+/** Performs what the policy plans. */
 import type { Reads } from "../facts/decide.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
@@ -20,11 +20,13 @@ export type ReconcileRequest =
 export interface Deps {
   readonly cluster: Client;
   readonly connect: (seconds: number) => Client;
-  /** Reads from watches, which may be old. Absent: where nothing is watched, and what must find what no watch has shown. */
+  /**
+   * Reads from watches, which may be old. Absent: nothing is watched, or the work must find what no watch has shown.
+   */
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
-  /** Nothing is started after this time; absent: the requests' own deadline ends what is left. */
+  /** Nothing starts after this time. Absent: only the requests' own deadlines count. */
   readonly until?: Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }
@@ -32,16 +34,16 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** Failures among these that would fail again: a request is refused, or the object cannot be understood. */
+  /** Failures among these that would fail again: a request is refused, or an object cannot be parsed. */
   readonly refused: number;
   readonly left: number;
-  /** An action has consequences, or another function was faster: another reconcile is worthwhile at once. */
+  /** An action has consequences, or another isolate was faster: another reconcile should follow at once. */
   readonly again: boolean;
-  /** Nodes that VMs leave because of pressure: when one of them has left, or cannot, the next one may. */
+  /** Nodes that VMs leave because of pressure: when a VM has left or cannot leave, the next one may. */
   readonly pressured: readonly string[];
-  /** Names of NodeEvacuations that VMs leave for: likewise. */
+  /** Names of NodeEvacuations for which VMs leave, for the same reason. */
   readonly nodeEvacuations: readonly string[];
-  /** A VM moves, or a node is being drained: another reconcile in some seconds is worthwhile. */
+  /** A VM moves, or a node is being drained: another reconcile should follow within seconds. */
   readonly isUnderWay: boolean;
 }
 

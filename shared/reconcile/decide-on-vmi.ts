@@ -27,7 +27,10 @@ interface Subject extends Deciding {
   readonly named: readonly PodFacts[];
 }
 
-/** Reads Evacuations before the VMI: a mark that is missing although an Evacuation says that it was seen has been removed. */
+/**
+ * Decides on a VMI. Evacuations are read before the VMI: if an Evacuation says that it saw the mark, a missing mark was
+ * removed.
+ */
 export function decideOnVmi(
   key: NamespacedName,
   named: readonly PodFacts[],
@@ -37,7 +40,7 @@ export function decideOnVmi(
   const isMoving = evacuations.some((e) => isUnfinished(e) && !isShutdown(e));
   const [vmi] = together(
     () => w.facts.get("virtualmachineinstances", key),
-    // This is read for any VMI, and saves a round.
+    // This is read for every VMI, and saves a round.
     () => (isMoving ? migrationsOf(key, w.facts) : []),
   );
   const subject: Subject = { ...w, vmi, evacuations, named };
@@ -56,7 +59,7 @@ function vmisOf({ vmi }: Subject): readonly VmiFacts[] {
   return vmi === undefined ? [] : [vmi];
 }
 
-/** The deadline of a Duplicate still counts. */
+/** Plans the VMI's disruption. The deadline of a Duplicate counts. */
 function disruptionOf(subject: Subject): Plan {
   const { vmi, evacuations, named, settings, now, facts } = subject;
   const continuing = evacuations.filter((e) => isActive(e) || e.status.phase === "Duplicate");

@@ -1,6 +1,6 @@
 /**
- * Reads what concerns node pressure: nodes under pressure, who lives there, and which others have room. It reads one node after another: the pods
- * of ten nodes may be more than an isolate holds.
+ * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with room. It reads one node
+ * after another, because the pods of ten nodes may not fit into an isolate.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -21,7 +21,7 @@ import type { Observer } from "../settings/load-settings.ts";
 /** The input of a reconcile. */
 export interface SignalsAsked {
   readonly requests: readonly ReconcileRequest[];
-  /** Pods of the requested VMIs: the state of their pods and guests concerns node pressure too. */
+  /** Pods of the requested VMIs, because the state of pods and guests concerns node pressure, too. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
@@ -33,7 +33,7 @@ interface Seen extends SignalsAsked {
 
 export type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 
-/** So many nodes are asked for their room: if none of them has any, hardly another one has. */
+/** The most nodes to check for room: if none of them has room, hardly any other has. */
 const MOST_CANDIDATES = 10;
 
 export async function readPressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
@@ -63,7 +63,7 @@ function largestFirst(a: FitNode, b: FitNode): number {
   return (b.allocatable["memory"] ?? 0) - (a.allocatable["memory"] ?? 0);
 }
 
-/** Nodes that are asked for, those whose kubelets end pods, and those that VMs are leaving because of pressure. */
+/** Reads the requested nodes, the nodes whose kubelets end pods, and the nodes that VMs leave because of pressure. */
 async function nodesConcerned(seen: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
   const { nodes, evacuations } = seen;
   const known = new Set(nodes.map((node) => node.name));
@@ -106,7 +106,10 @@ function pairsOf(launchers: readonly VmOnNode["pod"][], vmis: readonly VmiFacts[
 
 const PODS_MS = 5000;
 
-/** A node whose pods take long to read, because a tenant has made them large, takes none this time. */
+/**
+ * Reads a candidate node. If its pods take long to read, because a tenant has made them large, the node is no candidate
+ * this time.
+ */
 async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonly CandidateNode[]> {
   try {
     const fields = { "spec.nodeName": node.name };
@@ -118,7 +121,7 @@ async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonl
   }
 }
 
-/** Pods that their kubelets end, ended ones included, with the reason that was reported. */
+/** Lists pods that their kubelets end, including ended ones, with the reported reason. */
 function endingPods({ requests, pods }: SignalsAsked) {
   return requests.flatMap((request) => {
     const pod = request.kind === "EndingPod" ? pods.find((one) => keyOf(one) === keyOf(request)) : undefined;
@@ -126,7 +129,10 @@ function endingPods({ requests, pods }: SignalsAsked) {
   });
 }
 
-/** Only an event reports them in time: until the containers have ended, the pod's status does not show that its kubelet ends it. */
+/**
+ * Returns the signals. Only an event reports them in time: until the containers have ended, the pod's status does not
+ * show the kubelet's decision.
+ */
 function signalsOf(seen: Seen, nodes: ReadonlyMap<string, NodeFacts>): Pressure["signals"] {
   const vmiOf = new Map(seen.vmis.map((vmi) => [keyOf(vmi), vmi]));
   return endingPods(seen).flatMap(({ pod, reason }) => {

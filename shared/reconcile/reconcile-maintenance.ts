@@ -1,4 +1,4 @@
-/** Reconciling node maintenance: RollingMaintenances, the NodeEvacuations of their nodes and others, and the VMs that these begin with. */
+/** Reconciles node maintenance: RollingMaintenances, NodeEvacuations, and the VMs that these evacuate. */
 import { eachOf } from "../act/each-of.ts";
 import { decide } from "../facts/decide.ts";
 import { type Facts, together } from "../facts/facts.ts";
@@ -11,13 +11,13 @@ import { planSteering } from "../maintenance/rolling/steering.ts";
 import { attempt, carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
 
 export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
-  /** Whether RollingMaintenances are looked at also where none of their NodeEvacuations has changed. */
+  /** Reconciles RollingMaintenances even if none of their NodeEvacuations has changed. */
   readonly isRolling: boolean;
 }
 
 type ReconcileVm = (key: NamespacedName) => Promise<Result>;
 
-/** One node makes way for the next one. */
+/** A node that is done makes way for the next one. */
 const MOST_TURNS = 4;
 
 export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm: ReconcileVm): Promise<Result> {
@@ -41,14 +41,14 @@ export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm
   return sum(results);
 }
 
-/** Which nodes of RollingMaintenances are next. */
+/** Starts the next nodes of RollingMaintenances. */
 async function roll(deps: Deps) {
   const work = () => reconcileRollingMaintenances(deps);
   const { found, result } = await attempt("listing RollingMaintenances", deps, work);
   const { done = [], failures = 0, created = [], isTurned = false } = found ?? {};
   const counted = done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } }));
   const own = { ...NOTHING, failures, isUnderWay: created.length > 0 };
-  // No other delivery of an event helps where they cannot be listed: the next tick tries again.
+  // If they cannot be listed, delivering the event again does not help: the next tick tries again.
   return {
     created: new Set(created),
     isTurned,
@@ -72,7 +72,7 @@ async function steer(deps: Deps): Promise<Result> {
   return sum([found, result]);
 }
 
-/** Each node that is to be empty; what begins or is cancelled there is reconciled at once. */
+/** Reconciles each node to drain, and at once the VMs whose evacuation starts or is cancelled there. */
 async function emptyEach(deps: Deps, which: Which, reconcileVm: ReconcileVm) {
   const work = () => reconcileNodeEvacuations({ ...deps, ...which });
   const { found = [], result } = await attempt("listing NodeEvacuations", deps, work);

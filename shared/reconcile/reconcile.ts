@@ -1,4 +1,7 @@
-/** Reconciles of one VMI, what the relay asks for, all in progress, or everything; any number may run at once and be ended anywhere. */
+/**
+ * Reconciles one VMI, the objects of an event, everything in progress, or everything. Any number may run at once, and
+ * each may be stopped anywhere.
+ */
 import { isDue } from "../evacuation/attempts.ts";
 import { eachOf, rotated } from "../act/each-of.ts";
 import { mayBeOver } from "../evacuation/world.ts";
@@ -20,9 +23,9 @@ import { keyOf } from "../kube/objects.ts";
 
 /** The time for one VM in a reconcile of many: a few VMs whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;
-/** Each round acts on what the one before has written: a new Evacuation, a failed attempt or an end. */
+/** Each round acts on what the previous one wrote: a new Evacuation, a failed attempt or an end. */
 const MOST_RECONCILES = 4;
-/** Never throws a ClusterError: one VMI's trouble is no other's. */
+/** Reconciles one VMI. Never throws a ClusterError, so that one VMI's failure does not stop the others. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
   const { result } = await attempt(`reconciling VMI ${keyOf(key)}`, deps, async () => {
@@ -46,7 +49,7 @@ function pressuredBy(evacuations: readonly EvacuationFacts[]): readonly string[]
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
-/** A place may be free. */
+/** Returns the NodeEvacuations for which a place may be free. */
 function nodeEvacuationsOf(evacuations: readonly EvacuationFacts[], { done }: Result): readonly string[] {
   if (done["WriteStatus"] === undefined) return [];
   return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
@@ -107,7 +110,7 @@ function underWay(evacuations: readonly EvacuationFacts[]): Result {
   return { ...NOTHING, isUnderWay: evacuations.some(isUnderWay) };
 }
 
-/** `here`: the VMIs of their node. */
+/** Returns the Evacuations that are due. `here`: the VMIs of their node. */
 function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[], { settings, clock }: Deps) {
   const now = clock();
   return evacuations.filter((e) => {
@@ -116,12 +119,15 @@ function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[
   });
 }
 
-/** Nodes that are to be empty; what begins or is cancelled there is reconciled at once. */
+/** Reconciles nodes to drain, and at once the VMs whose evacuation starts or is cancelled there. */
 async function empty(deps: Deps, which: Which): Promise<Result> {
   return await reconcileMaintenance(deps, which, (key) => reconcileOneOfMany(key, liveOf(deps), {}));
 }
 
-/** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
+/**
+ * Reconciles the VMIs of Evacuations. `evacuations`: every active one. A `Duplicate` may still have a deadline or
+ * another cause for its VM.
+ */
 async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
   const byVmi = Map.groupBy(evacuations, (e) => keyOf(vmiOf(e)));
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
@@ -188,7 +194,7 @@ async function emptyConcerned(
   return await empty(deps, { isConcerned, isThorough: false, isRolling: rolling.size > 0 });
 }
 
-/** Pressure and taints; what they start is reconciled at once. */
+/** Reconciles pressure and taints, and at once the VMs whose evacuation they start. */
 async function reconcileNodes(around: SignalsAsked, deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const decided = await decideOnNodes(around, observerOf(deps));
@@ -215,7 +221,7 @@ async function requeue(
   );
 }
 
-/** The full scan: everything in progress, and all that no event has shown. */
+/** Reconciles everything: everything in progress, and everything that no event has shown. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { plans, evacuations, nodes, isRolling } = await scan(observerOf(deps));
   const scanned = await Promise.all(plans.map((plan) => carryOut([plan], deps)));

@@ -30,9 +30,9 @@ export interface Scanned {
 
 export async function scan(observer: Observer): Promise<Scanned> {
   const { cluster, now } = observer;
-  // Before the VMIs: a mark that is missing later has been removed.
+  // Read before the VMIs: a mark that is missing later was removed.
   const evacuations = await cluster.list("evacuations");
-  // A VMI that cannot be understood may have a budget, and pods, all the same.
+  // A VMI that cannot be parsed may still have a budget and pods.
   let complete = true;
   const onOdd = () => {
     complete = false;
@@ -42,7 +42,7 @@ export async function scan(observer: Observer): Promise<Scanned> {
   const { nodeEvacuations, rolling } = maintenance ?? { nodeEvacuations: [], rolling: [] };
   const openNodeEvacuations = maintenance && new Set(nodeEvacuations.filter(isOpen).map(({ uid }) => uid));
   const [{ budgets, unread }, launchers, around] = await Promise.all([
-    // Also where none are wanted: those of before are removed.
+    // Read even if none are wanted, to remove old ones.
     readBudgets(vmis, observer),
     isFeatureOn(deschedulerSupport, observer.settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     readPressure({ vmis, nodes, pods: [], requests: [], evacuations }, observer),
@@ -72,7 +72,7 @@ interface Maintenance {
   readonly rolling: readonly RollingMaintenanceFacts[];
 }
 
-/** Undefined: the manifests in the cluster are of an older version. */
+/** Returns undefined if the cluster has manifests of an older version. */
 async function readMaintenance({ cluster, onFailure }: Observer): Promise<Maintenance | undefined> {
   try {
     const [nodeEvacuations, rolling] = await Promise.all([
@@ -87,12 +87,12 @@ async function readMaintenance({ cluster, onFailure }: Observer): Promise<Mainte
   }
 }
 
-/** Each holds as much as one answer may be, for any tenant may label large budgets as ours. */
+/** Each list takes as much memory as one answer may, because any tenant may label large budgets as Lifeboat's. */
 const LISTS_AT_A_TIME = 3;
-/** A list that hangs must not use up the time of other namespaces'. */
+/** A list that gets no answer must not use up the time of other namespaces. */
 const BUDGETS_MS = 10_000;
 
-/** By namespace, so that a tenant's budgets are at most that namespace's trouble. */
+/** Reads budgets by namespace, so that a tenant's budgets affect only that namespace. */
 async function readBudgets(vmis: readonly NamespacedName[], { cluster, onFailure }: Observer) {
   const namespaces = new Set(vmis.map(({ namespace }) => namespace)).values();
   const unread = new Set<string>();

@@ -11,7 +11,7 @@ import { eachOf } from "../act/each-of.ts";
 import { readMigrationsOf } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
-/** Reads a few VMs at a time, and each VM's trouble is its own. */
+/** Decides on a few VMs at a time. A failure concerns only its VM. */
 export async function decideOnShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<Plans> {
   const { cluster, settings, now } = observer;
   const vmis = await cluster.list("virtualmachineinstances", { labels: { [SHIELD_LABEL]: true } });
@@ -25,7 +25,7 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
   return [{ name: shield.name, ...shield.plan({ settings, now, vmis: [], evacuations, pressured: [], shielded }) }];
 }
 
-/** One namespace's trouble is no other's: there the VM is allowed to end in time. */
+/** Reads a refusal. If the Events of a namespace cannot be read, its VMs may end in time. */
 async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
     const [refusal, migrations] = await Promise.all([readRefusal(vmi, cluster), readMigrationsOf([vmi], cluster)]);
@@ -37,10 +37,13 @@ async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   }
 }
 
-/** virt-handler repeats one Event; others of the same reason are few. */
+/** virt-handler repeats one Event; few others have the same reason. */
 const SAMPLE = 50;
 
-/** When virt-handler was last refused to shut the guest down, by its Events; `Unknown`: that may not be read, or does not say. */
+/**
+ * Reads when virt-handler was last refused to shut the guest down, by its Events. `Unknown`: they may not be read, or
+ * do not say.
+ */
 export async function readRefusal(
   { namespace, uid }: VmiFacts,
   cluster: Client,

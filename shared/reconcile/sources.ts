@@ -13,7 +13,7 @@ import { decideOnVmi, type VmiDecision } from "./decide-on-vmi.ts";
 
 /** Facts that the caller has read. */
 export interface Known {
-  /** The VMI's Evacuations, which were read before. */
+  /** The VMI's Evacuations, which were read before it. */
   readonly evacuations?: readonly EvacuationFacts[];
   /** Pods of the VMI that an event has named. */
   readonly pods?: readonly PodFacts[];
@@ -24,18 +24,18 @@ export interface Known {
 export interface Reviewed {
   readonly vmi: VmiFacts;
   readonly evacuations: readonly EvacuationFacts[];
-  /** Empty where the Evacuation has just started: KubeVirt has not seen the mark yet. */
+  /** Empty if the Evacuation has just started: KubeVirt has not seen the mark yet. */
   readonly migrations?: readonly MigrationFacts[] | undefined;
 }
 
-/** Decides on what the caller knows or watches show, where what is to be done is safe on that; else on live facts. */
+/** Decides on the caller's or the watches' facts if the decision is safe on them, otherwise on live facts. */
 export async function decideFirst(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   const beforehand = { known: known.evacuations === undefined ? [] : [evacuationsAnswer(key, known.evacuations)] };
   const sources = sourcesOf(key, known, deps);
   return (await decideSafely(ruleFor(key, known, deps), sources, liveReads(deps.cluster), beforehand)).answer;
 }
 
-/** Decides on live facts alone: what the caller knows, and what watches show, is old by now. */
+/** Decides on live facts alone, because the caller's facts and the watches are outdated by now. */
 export async function decideAgain(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   return (await decide(ruleFor(key, known, deps), liveReads(deps.cluster))).answer;
 }
@@ -73,10 +73,10 @@ function isVmi({ kind, key }: Question): boolean {
   return kind === "virtualmachineinstances" && key !== undefined;
 }
 
-/** So long a watch may be behind. */
+/** The longest time that a watch may be behind. */
 const BEHIND_SECONDS = 60;
 
-/** The mark that a watch shows may be that of the Evacuation before. */
+/** Returns whether the mark in a watch may be that of an earlier Evacuation. */
 function isMarkBehind({ evacuations }: VmiDecision, now: Date): boolean {
   const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
   return hasJustEnded && evacuations.some(isActive);

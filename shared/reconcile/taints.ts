@@ -1,4 +1,4 @@
-/** Nodes with a NoExecute taint: who lives there, and whether the API server keeps them there. */
+/** Nodes with a NoExecute taint: their VMs, and whether the API server holds their pods. */
 import { decideSafely } from "../facts/decide.ts";
 import { each, type Facts, together } from "../facts/facts.ts";
 import { factsOfNodes } from "../facts/lists.ts";
@@ -17,15 +17,18 @@ import type { Deciding } from "../settings/time.ts";
 import { attempt, carryOut, type Deps, NOTHING, type Result, sum } from "./carry-out.ts";
 import type { PlansOfNodes } from "./nodes.ts";
 
-/** Whether the policy is there is asked only where its gate is off: Lifeboat then deletes what it holds. */
+/**
+ * Adds to the settings whether the hold policy exists. It reads the policy only if its gate is off: Lifeboat then
+ * deletes the held pods.
+ */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
-  // One that may not be read is not known to be there.
+  // A policy that may not be read does not count as existing.
   const binding = await cluster.get("validatingadmissionpolicybindings", named(HOLD_TAINTS), { expect: [403] });
   return { ...settings, isHoldingTaints: binding !== undefined };
 }
 
-/** Whether anything is to be done for what a taint drives away; `settings`: as withHold gives them. */
+/** Returns whether Lifeboat reacts to pods that a taint ends. `settings`: as withHold returns them. */
 export function areTaintsConcern(settings: Settings): boolean {
   return settings.isHoldingTaints || isGateOn("NoExecuteTaint", settings);
 }
@@ -38,7 +41,7 @@ export function readLaunchersOn({ name }: NodeFacts, cluster: Client): Promise<r
   return cluster.list("pods", selectLaunchersOn(name));
 }
 
-/** Launcher pods of nodes with a NoExecute taint, and Evacuations of their VMs: what an event has not shown. */
+/** Reads launcher pods of nodes with a NoExecute taint, and Evacuations of their VMs, which no event may have shown. */
 export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
   const tainted = nodes.filter(hasNoExecuteTaint);
   const [launchers, evacuations] = await Promise.all([
@@ -48,7 +51,9 @@ export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
   return { launchers, evacuations };
 }
 
-/** Pods of these VMIs. The VMI of another pod is on another node, or there is none: that is for a reconcile of it. */
+/**
+ * Returns pods of these VMIs. Another pod's VMI is on another node or missing, which a reconcile of that VMI handles.
+ */
 export function ofThese(vmis: readonly VmiFacts[], pods: readonly PodFacts[]): readonly PodFacts[] {
   const keys = new Set(vmis.map(keyOf));
   return pods.filter((pod) => keys.has(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })));

@@ -7,7 +7,7 @@ export interface Validity {
 
 /** The certificate, compared with the caBundle of one webhook object. */
 export interface CertificateFacts {
-  /** The caBundle holds the certificate itself, or an authority that has issued it. */
+  /** The caBundle has the certificate itself, or an authority that issued it. */
   readonly trusted: boolean;
   /** The validity of the certificate, and of the authority in the caBundle. */
   readonly chain: readonly Validity[];
@@ -21,7 +21,10 @@ export interface CertificateVerdict {
 
 const DAY_MS = 86_400_000;
 const NOTICE_MS = 90 * DAY_MS;
-/** A certificate that something renews by itself may live for less than 90 days. Its renewal is due before its last quarter. */
+/**
+ * A certificate that is renewed automatically may be valid for less than 90 days. Its renewal is due before its last
+ * quarter.
+ */
 const LAST_SHARE = 1 / 4;
 
 /** Returns the time from which a person has to act. */

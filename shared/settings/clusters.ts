@@ -1,10 +1,13 @@
-/** The fleet: which clusters there are, how each is reached, and who may call us in its name. */
+/** The fleet: which clusters exist, how Lifeboat reaches each, and who may call Lifeboat for it. */
 import * as z from "zod/mini";
 import { type ConfigProblem, type Parsed, parseConfig } from "./problem.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** An address that a path is put after. To `URL` a question mark at the end is no query, and yet that path would be one. */
+/**
+ * Returns whether paths can be appended to the address. `URL` accepts a question mark at the end, but a path after it
+ * would be a query.
+ */
 export function isBaseUrl(text: string): boolean {
   if (/[\s?#]/.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
@@ -17,7 +20,10 @@ function isServer(text: string): boolean {
 }
 
 const RELAY_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
-/** The relay signs with it by https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md. */
+/**
+ * The secret with which the relay signs, by
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
+ */
 export const RelaySecret = z.lazy(() =>
   z
     .string(RELAY_SECRET)
@@ -26,7 +32,7 @@ export const RelaySecret = z.lazy(() =>
     ),
 );
 
-/** No space, no line break (`base64 -d` leaves none, an editor does): such a token can never be sent or presented. */
+/** No space and no line break (an editor may add one): such a token could never be sent. */
 const Token = z.lazy(() =>
   z.string("expected a token").check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks")),
 );
@@ -91,7 +97,7 @@ export function parseRegistryEntry(text: string, name: string): Parsed<ClusterEn
 
 export type Clusters = Parsed<ReadonlyMap<string, Parsed<ClusterEntry>>>;
 
-/** `CLUSTERS`: entries are parsed one by one, so that a bad one does not hurt the others. */
+/** Parses `CLUSTERS`, entry by entry: a bad entry does not affect the others. */
 export function parseClusters(text: string | undefined): Clusters {
   if (text === undefined) return { ok: true, value: new Map() };
   const json = parseJson(text, "CLUSTERS");

@@ -8,7 +8,7 @@ import type { WebhookState } from "./webhooks.ts";
 import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 
 export interface ConfigurationFindings {
-  /** Each names a field and what was expected there. */
+  /** Each problem names a field and its expected value. */
   readonly problems: readonly string[];
   readonly notes: readonly string[];
   readonly lacking: readonly string[];
@@ -19,7 +19,7 @@ export interface ConfigurationFindings {
   readonly holds: HoldVerdict | undefined;
 }
 
-/** The definition allows it. */
+/** The definition allows this length. */
 export const LONGEST_MESSAGE = 32_768;
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -45,7 +45,7 @@ function guardHolds({ holds }: ConfigurationFindings): readonly Verdict[] {
   return [{ type: "GuardHolds", status: reason === "Holds" ? "True" : "False", reason, message }];
 }
 
-/** Why the guard does not hold, as the last full scan has found it. */
+/** Returns why the guard does not hold, by the last full scan. */
 export function guardProblem(observed: Pick<ConfigurationObserved, "conditions"> | undefined): string | undefined {
   return observed?.conditions.find(({ type, status }) => type === "GuardHolds" && status === "False")?.reason;
 }
@@ -67,12 +67,17 @@ function permitted({ lacking }: ConfigurationFindings): Verdict {
     : { type, status: "False", reason: "Forbidden", message: `the service account may not ${lacking.join(", ")}` };
 }
 
-/** Reports on the token. If the token is not accepted, no condition can be written: `False` is about a token that is about to expire. */
+/**
+ * Reports on the token. `False` is about a token that expires soon: if a token is not accepted, no condition can be
+ * written.
+ */
 function credentialsValid({ credential: { ok, reason, message } }: ConfigurationFindings): Verdict {
   return { type: "CredentialsValid", status: ok ? "True" : "False", reason, message };
 }
 
-/** Nothing where the certificate is the platform's. Whether each caBundle trusts it is part of WebhookCalled. */
+/**
+ * Reports on the certificate. Nothing if it is the platform's. WebhookCalled covers whether each caBundle trusts it.
+ */
 function certificateValid({ webhooks }: ConfigurationFindings, now: Date): readonly Verdict[] {
   const chain = webhooks.flatMap((webhook) => webhook.chain ?? []);
   if (chain.length === 0) return [];
@@ -80,7 +85,10 @@ function certificateValid({ webhooks }: ConfigurationFindings, now: Date): reado
   return [{ type: "CertificateValid", status: ok ? "True" : "False", reason, message }];
 }
 
-/** The function that scans may never be asked itself: once True, the condition stays True while the objects are in order. */
+/**
+ * Reports whether the API server calls the webhook. The scanning isolate may never be called: once True, the condition
+ * stays True while the objects are in order.
+ */
 function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
   const type = "WebhookCalled";
   const problems = webhooks.flatMap(({ problem }) => problem ?? []);
@@ -96,7 +104,7 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 
-/** An eviction that was answered without the facts counts for so long: between two full scans. */
+/** An eviction that was answered without the facts counts this long: the time between two full scans. */
 const UNDECIDED_SECONDS = 600;
 const RENEWED_SECONDS = 60;
 
@@ -108,7 +116,7 @@ function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undef
   return observed?.conditions.find(({ type, status }) => type === "ReviewsDecided" && status === "False");
 }
 
-/** Returns the condition of a full scan: True again if no review has been undecided for a while. */
+/** Returns the condition of a full scan: True again if no review was undecided for a while. */
 function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   const type = "ReviewsDecided";
   const seen = undecidedOf(observed);

@@ -1,4 +1,7 @@
-/** LifeboatConfiguration: what an administrator may set, merged with the KubeVirt CR. A cluster's own definition may be older or newer. */
+/**
+ * LifeboatConfiguration: the administrator's settings, merged with the KubeVirt object. The cluster's definition may be
+ * older or newer.
+ */
 import * as z from "zod/mini";
 import {
   DEFAULT_SETTINGS,
@@ -64,13 +67,13 @@ export function defaultConfiguration(): ConfigurationSpec {
 
 export interface ParsedConfiguration {
   readonly value: ConfigurationSpec;
-  /** Fields that this version does not know, or whose values it does not know. */
+  /** Fields that this version does not know, or with unknown values. */
   readonly problems: readonly ConfigProblem[];
 }
 
 /**
- * Parses each field by itself. A field that is not as expected has its default, an unknown gate is off, and the rest is in force: a rollback
- * must not switch off what both versions know.
+ * Parses each field separately. An unexpected field gets its default, an unknown gate is off, and the rest is in force:
+ * a rollback must not switch off what both versions know.
  */
 export function parseConfiguration(spec: unknown): ParsedConfiguration {
   const parsed = Spec.safeParse(spec);
@@ -87,7 +90,7 @@ function pathsOf(issue: z.core.$ZodIssue): readonly (readonly PropertyKey[])[] {
   return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
-/** Leaves out the field at the path. A list is left out whole. */
+/** Removes the field at the path. A list is removed as a whole. */
 function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknown {
   if (key === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const fields = Object.entries(value).map(([name, its]) => [name, name === key ? without(its, path) : its] as const);
@@ -108,7 +111,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Config
   return {
     ...set,
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
-    // The union of both lists: who switches a gate on anywhere wants it.
+    // The union of both lists: a gate that is on in one of them is on.
     featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,
@@ -124,7 +127,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Config
 const LIMITS = ["parallelMigrationsPerCluster", "parallelOutboundMigrationsPerNode", "bandwidthPerMigration"] as const;
 const RENDERING = ["memoryOvercommit", "cpuAllocationRatio", "overheadRatio", "nodeSelectors"] as const;
 
-/** The fields that are set. */
+/** Returns the fields that are set. */
 function setOf<K extends keyof KubeVirtFacts>(kubevirt: KubeVirtFacts, fields: readonly K[]) {
   const set: Partial<Pick<KubeVirtFacts, K>> = {};
   for (const field of fields) if (kubevirt[field] !== undefined) set[field] = kubevirt[field];

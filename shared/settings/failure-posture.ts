@@ -6,22 +6,29 @@ import { isOfLiveVm } from "../kube/objects.ts";
 export type Posture = "refuse" | "fail" | "allow";
 
 export const WHEN_UNDECIDED = {
-  /** The pod has just been read, and a guest runs in it: a fact that is missing for a moment must not end it. */
+  /** The pod was just read, and a guest runs in it: a briefly missing fact must not end the guest. */
   evictionOfLivePod: "refuse",
-  /** A permission or a kind is missing. Tried again, it would be refused for ever: without Lifeboat it would not. */
+  /**
+   * A permission or a kind is missing. A 429 would be repeated for ever, although the eviction works without Lifeboat.
+   */
   evictionOfLivePodForGood: "fail",
-  /** The pod has just been read: it has ended, or is not one of KubeVirt's. */
+  /** The pod was just read: it has ended, or is not KubeVirt's. */
   evictionOfOtherPod: "allow",
-  /** The pod is there, but too large to be read, or not what a pod looks like: whose guest it has is not known. A person has to look. */
+  /**
+   * The pod exists, but is too large to read or has an unknown form: its guest is not known. A person has to check it.
+   */
   evictionOfOddPod: "refuse",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
-  /** A policy of the API server holds the pod for a while, as when Lifeboat is away. `functions/deletions.ts` always fails then. */
+  /** A policy of the API server then holds the pod for a while. `functions/deletions.ts` always fails in this case. */
   deletion: "fail",
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
 
-/** `pod`: as it has just been read. `forGood`: the same request would fail in the same way again. */
+/**
+ * Returns the answer to an undecided eviction. `pod`: as just read. `forGood`: the same request would fail in the same
+ * way again.
+ */
 export function whenEvictionIsUndecided(pod: PodFacts | "Odd" | undefined, forGood: boolean): Posture {
   if (pod === "Odd") return WHEN_UNDECIDED.evictionOfOddPod;
   if (pod === undefined) return WHEN_UNDECIDED.evictionOfUnknownPod;

@@ -1,4 +1,7 @@
-/** An optional feature of Lifeboat in one object. `shared/features.ts` lists them; whoever needs something of each feature reads that list. */
+/**
+ * The definition of an optional feature. `shared/features.ts` lists the features, and everything else iterates over
+ * that list.
+ */
 import type { EventReason, Plan } from "../kube/action.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import type { Right } from "../kube/right.ts";
@@ -16,7 +19,7 @@ export interface Feature {
   readonly isOn?: (settings: Settings) => boolean;
   /** Names of its manifests, in the order in which they are applied. */
   readonly manifests: readonly string[];
-  /** The permissions that its manifest NAME.yaml grants, and what no longer works without each. */
+  /** The permissions that its manifest NAME.yaml grants, and what does not work without each. */
   readonly permissions?: readonly Permission[];
   readonly needs?: VersionRow;
   /** A feature gate of KubeVirt's that has to be on. */
@@ -27,7 +30,7 @@ export interface Feature {
   readonly events?: readonly EventReason[];
   /** Its rules in a reconcile. */
   readonly plan?: (world: never) => Plan;
-  /** Returns what the configuration sets and what has no effect, or less than expected. */
+  /** Describes settings that have no effect, or less than expected. */
   readonly notes?: (settings: Settings) => readonly string[];
   /** Its check of `lifeboat doctor`. */
   readonly examine?: (seen: Examined) => Promise<readonly Finding[]>;
@@ -37,13 +40,15 @@ interface Permission extends Right {
   readonly without: string;
 }
 
-/** `of`: GROUP/RESOURCE, or RESOURCE of the core group. `without`: what no longer works. */
+/**
+ * Makes a permission. `of`: GROUP/RESOURCE, or RESOURCE of the core group. `without`: what does not work without it.
+ */
 export function grant(verb: string, of: string, without: string, more: Partial<Right> = {}): Permission {
   const [resource = "", group = ""] = of.split("/").toReversed();
   return { verb, group, resource, ...more, without };
 }
 
-/** Facts that a check may read. A read that fails throws, and the doctor says so. */
+/** Facts that a check may read. A read that fails throws, and the doctor reports it. */
 export interface Examined {
   readonly settings: Settings;
   readonly permissions: () => Promise<Finding>;

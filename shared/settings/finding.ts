@@ -1,8 +1,8 @@
 /** A finding of a check of `lifeboat doctor`. */
-/** `unread`: what it depends on could not be read, so it may have failed. */
+/** `unread`: the check could not read what it depends on, so it may have failed. */
 export type Status = "ok" | "warning" | "failed" | "unread";
 
-/** Verdict first, reasons second, the command that fixes it third. */
+/** The verdict comes first, then the reasons, then the command that fixes the problem. */
 export interface Finding {
   readonly status: Status;
   readonly message: string;

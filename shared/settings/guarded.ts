@@ -1,9 +1,9 @@
-/** Who is guarded: by which causes, while which gate is on, against whose deletions; and whether that makes budgets unnecessary. */
+/** What the guard covers: causes with their gates and requesters, and whether the guard makes budgets unnecessary. */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";
 
-/** `reason`: of the pod condition `DisruptionTarget`. Without one the requester tells the cause. */
+/** `reason`: of the pod condition `DisruptionTarget`. Without a reason, the requester shows the cause. */
 export const GUARDED = {
   /** Kubernetes since VERSIONS.asynchronousPreemption. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
@@ -46,7 +46,7 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
   return settings.guard.requesters.includes(requester) || endsNodes(requester, settings);
 }
 
-/** Whether a deletion by this user may be refused: of any other nothing needs to be known. */
+/** Returns whether a deletion by this user may be refused. Deletions by other users need no reads. */
 export function mayBeRefused(requester: string, settings: Guarding): boolean {
   return (
     isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isReviewed(cause) && isGateOn(cause, settings))
@@ -60,7 +60,10 @@ type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchCon
 
 export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
 
-/** KubeVirt's eviction webhook fails closed; and the guard is in force, for the scheduler prefers victims without a budget. */
+/**
+ * Returns whether budgets are unnecessary: KubeVirt's eviction webhook fails closed, and the guard is in force. The
+ * scheduler prefers victims without a budget.
+ */
 export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
   return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
 }

@@ -1,9 +1,12 @@
-/** Whether the guard's last line holds: its policies in the API server are those of its gates, and virt-handler outlives a taint. */
+/**
+ * Whether the guard's policies hold while Lifeboat is unavailable: they match its gates, and virt-handler tolerates a
+ * taint.
+ */
 import { HOLD_NODE_END, HOLD_PREEMPTION, HOLD_TAINTS, LAUNCHERS_POLICY } from "../kube/names.ts";
 import { GUARD_CAUSES, type GuardCause, isGateOn } from "./guarded.ts";
 import type { Settings } from "./settings.ts";
 
-/** The causes for which each policy is there. */
+/** The causes of each policy. */
 export const POLICY_CAUSES = {
   [HOLD_PREEMPTION]: ["Preemption"],
   [HOLD_TAINTS]: ["NoExecuteTaint"],
@@ -21,20 +24,23 @@ export function isPolicyWanted(policy: HoldPolicy, settings: Pick<Settings, "fea
 export interface HoldVerdict {
   readonly reason: "Holds" | "PolicyWithoutGate" | "PolicyMissing" | "HandlerEndsWithTaint";
   readonly message: string;
-  /** Says what to do. Undefined: nothing is to do. */
+  /** What to do. Undefined: nothing. */
   readonly fix?: string;
 }
 
 export const HANDLER_TOLERATION = { operator: "Exists", effect: "NoExecute" } as const;
 
-/** A merge patch replaces the whole list: tolerations that are there have to be repeated. */
+/** A merge patch replaces the whole list: it has to repeat existing tolerations. */
 const HANDLER_FIX = `kubectl -n KUBEVIRT_NAMESPACE patch kubevirt NAME --type merge -p '${JSON.stringify({
   spec: { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } },
 })}'`;
 
 type Holding = Pick<Settings, "featureGates" | "handlerToleratesNoExecute">;
 
-/** Undefined: the guard is off, and nothing of it is there. `installed`: the policies whose bindings are there. */
+/**
+ * Judges the policies. Returns undefined if the guard is off and none of its policies exists. `installed`: the policies
+ * with bindings.
+ */
 export function holdVerdict(installed: ReadonlySet<HoldPolicy>, settings: Holding): HoldVerdict | undefined {
   const wanted = HOLD_POLICIES.filter((policy) => isPolicyWanted(policy, settings));
   if (wanted.length === 0 && installed.size === 0) return undefined;

@@ -1,7 +1,10 @@
 /** KubeVirt's limits of migrations. */
 import type { Settings } from "./settings.ts";
 
-/** KubeVirt compares what runs with its limits before it starts a migration: a limit of 0 is never met. */
+/**
+ * Returns which limit switches migrations off. KubeVirt compares running migrations with its limits first: with a limit
+ * of 0 no migration starts.
+ */
 export function offBecause({ limits }: Pick<Settings, "limits">): string | undefined {
   const fields = ["parallelMigrationsPerCluster", "parallelOutboundMigrationsPerNode"] as const;
   const off = fields.find((field) => limits[field] <= 0);

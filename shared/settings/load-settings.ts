@@ -1,6 +1,6 @@
 /**
- * A cluster's settings, with a short cache. If settings cannot be read, the last known ones count: a gate taken for off would allow what a guard
- * refuses.
+ * A cluster's settings, with a short cache. If they cannot be read, the last known ones count: taking a gate for off
+ * would allow what the guard refuses.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
@@ -11,12 +11,12 @@ import { isShieldWanted, type Settings } from "./settings.ts";
 import { type ConfigurationSpec, mergeSettings, parseConfiguration } from "./configuration.ts";
 import { readKubeVirt } from "../kube/requests.ts";
 
-/** With what a cluster is observed. */
+/** The client and callbacks for observing a cluster. */
 export interface Observer {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
-  /** Called with what could not be observed, and can wait. */
+  /** Called for a failed read that can wait. */
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }
 
@@ -24,7 +24,7 @@ const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Nothing answered: what counts is what was last seen. */
+  /** Set if nothing answered: the last known settings count. */
   readonly silence?: ClusterError;
 }
 
@@ -35,12 +35,12 @@ interface Cached extends LoadedSettings {
 export class SettingsCache {
   readonly #entries = new Map<string, Cached>();
 
-  /** The settings last seen, however old: for when nothing can be read. */
+  /** Returns the last known settings, of any age, for when nothing can be read. */
   last(name: string): Settings | undefined {
     return this.#entries.get(name)?.settings;
   }
 
-  /** The settings of the named cluster, at most 30 s old; `fresh` reads them in any case. */
+  /** Returns the settings of the named cluster, at most 30 s old. `fresh` always reads them. */
   async load(name: string, cluster: Client, now: Date, fresh = false): Promise<LoadedSettings> {
     const cached = this.#entries.get(name);
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
@@ -50,7 +50,7 @@ export class SettingsCache {
   }
 }
 
-/** If something cannot be read, all counts as it was last seen. If it never was, the failure is the caller's. */
+/** Reads the settings. If a part cannot be read, its last known value counts. Without one, the read fails. */
 async function readOrLast(cluster: Client, last: LoadedSettings | undefined): Promise<LoadedSettings> {
   try {
     return await read(cluster);
@@ -71,7 +71,7 @@ async function read(cluster: Client): Promise<LoadedSettings> {
   return { settings: { ...merged, evictionsCovered, isShieldOn } };
 }
 
-/** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
+/** Reads whether evictions are covered, if that decides whether Lifeboat creates budgets. */
 async function readCover(settings: Settings, cluster: Client): Promise<boolean> {
   if (settings.disruptionBudgets !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([
@@ -81,7 +81,7 @@ async function readCover(settings: Settings, cluster: Client): Promise<boolean> 
   return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
-/** Undefined also where they may not be read; as is the plugin. */
+/** Returns undefined also if they may not be read. */
 async function readWebhooks(
   resource: "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
   name: string,
@@ -96,7 +96,7 @@ async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefine
   return (await cluster.get("plugins", named(SHIELD_PLUGIN), { expect: [403] })) !== undefined;
 }
 
-/** A condition says what is wrong with a field, and a metric that some field is. */
+/** A condition says what is wrong with a field, and a metric says that a field is wrong. */
 async function readConfiguration(cluster: Client): Promise<ConfigurationSpec> {
   const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
   return parseConfiguration(facts?.spec ?? {}).value;

@@ -1,7 +1,7 @@
 /** A problem of a configuration: which key, and what was expected there. It never contains the value, which may be a secret. */
 import * as z from "zod/mini";
 
-/** The message if a schema has none of its own. Zod's own texts can be long, and repeat what was received. */
+/** The message if a schema has none of its own. Zod's own texts can be long, and repeat the received value. */
 z.config({ localeError: expectation });
 
 function expectation(issue: z.core.$ZodRawIssue): string {
@@ -60,7 +60,7 @@ function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProbl
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: "unknown key" }));
   }
-  // Reports what is wrong with the key of a record, rather than only that it is wrong.
+  // Reports the problem of a record's key, rather than only its existence.
   const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;
   return [{ field: at(issue.path), message }];
 }

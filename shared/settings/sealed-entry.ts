@@ -1,4 +1,7 @@
-/** Encrypted values of `CLUSTER_REGISTRY`: AES-256-GCM, with the cluster's name, so that no entry can be given to another one. */
+/**
+ * Encrypts values of `CLUSTER_REGISTRY` with AES-256-GCM and the cluster's name, so that an entry cannot be used for
+ * another cluster.
+ */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import type { Parsed } from "./problem.ts";
 
@@ -7,7 +10,7 @@ const SEALED = /^v1\.([\w-]{16})\.([\w-]+)$/;
 const NONCE_BYTES = 12;
 const KEY_BYTES = 32;
 
-/** Base64 keys of 32 bytes, separated by commas: the first one encrypts, each of them decrypts. */
+/** Parses base64 keys of 32 bytes, separated by commas. The first one encrypts; each of them decrypts. */
 export function parseKeys(text: string | undefined): Parsed<readonly Uint8Array<ArrayBuffer>[]> {
   const keys = (text ?? "").split(",").map((one) => bytesOf(one.trim()));
   const isValid = keys.every((key) => key?.length === KEY_BYTES);

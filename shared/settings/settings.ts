@@ -1,4 +1,7 @@
-/** The administrator's settings: each field once, with its kind and default. Types, parser and the definition's check are made from these. */
+/**
+ * The administrator's settings: each field once, with its kind and default. The types, the parser and the definition's
+ * check derive from them.
+ */
 
 export const FEATURE_GATES = [
   "DeschedulerSupport",
@@ -17,7 +20,7 @@ export type Field =
   | { readonly kind: "seconds"; readonly fallback: number; readonly most: number }
   | { readonly kind: "count"; readonly fallback: number }
   | { readonly kind: "oneOf"; readonly fallback: string; readonly values: readonly string[] }
-  /** `least`: how many there have to be. */
+  /** `least`: the fewest entries. */
   | { readonly kind: "usernames"; readonly fallback: readonly string[]; readonly least: 0 | 1 }
   | { readonly kind: "section"; readonly fields: Fields };
 
@@ -39,40 +42,40 @@ function section<const F extends Fields>(fields: F) {
   return { kind: "section", fields } as const;
 }
 
-/** Besides the feature gates, all of which are off. */
+/** The fields besides the feature gates. All gates are off by default. */
 export const SCHEMA = {
-  /** `Auto`: where evictions pass without them. */
+  /** `Auto`: budgets exist where evictions would pass without them. */
   disruptionBudgets: oneOf("Auto", ["Auto", "Always", "Never"]),
   evacuation: section({
     maxAttempts: { kind: "count", fallback: 5 },
     backoffSeconds: seconds(20),
     maxBackoffSeconds: seconds(320),
-    /** How long to wait for KubeVirt's own migration after a mark before creating one; for its annotations likewise. */
+    /** How long Lifeboat waits for KubeVirt's own migration and annotations after a mark, before it creates them. */
     adoptSeconds: seconds(60),
-    /** How long a migration may be pending, with KubeVirt's limits not reached, until that is a failed attempt. */
+    /** How long a migration may be pending below KubeVirt's limits before it counts as failed. */
     stuckSeconds: seconds(180),
-    /** How long descheduling and node pressure leave a VM alone that has moved; 0: not at all. */
+    /** How long descheduling and node pressure leave a moved VM alone. 0: not at all. */
     cooldownSeconds: seconds(900),
-    /** How long an `Evacuation` that has ended stays. */
+    /** How long an ended `Evacuation` stays. */
     historySeconds: seconds(3600),
   }),
-  /** How deletions that do not ask are refused. */
+  /** How Lifeboat refuses deletions that are no evictions. */
   guard: section({
-    /** Longest time that the deletions of a pod are refused, by their cause. */
+    /** The longest time to refuse the deletion of a pod, by cause. */
     deadlineSeconds: section({
       Preemption: seconds(120),
       NoExecuteTaint: seconds(300),
       DeviceTaint: seconds(300),
       NodeTermination: seconds(3600),
     }),
-    /** Users whose deletions are refused, by the condition of the pod; those of others never are. */
+    /** Users whose deletions are refused, by the condition of the pod. Other users' deletions are never refused. */
     requesters: usernames(1, [
       "system:kube-scheduler",
       "system:serviceaccount:kube-system:node-controller",
       "system:serviceaccount:kube-system:taint-eviction-controller",
       "system:serviceaccount:kube-system:device-taint-eviction-controller",
     ]),
-    /** Users who delete the pods of a node that is about to end; theirs are refused until then. */
+    /** Users who delete the pods of an ending node. Their deletions are refused until the node ends. */
     nodeTerminators: usernames(0, [
       "system:serviceaccount:kube-system:karpenter",
       "system:serviceaccount:karpenter:karpenter",
@@ -80,13 +83,13 @@ export const SCHEMA = {
   }),
   /** Which VMs may move after SIGTERM, with the Plugin that makes virt-handler refuse a shutdown. */
   shield: section({
-    /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show; 0: no VM is covered. */
+    /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show. 0: no VM is covered. */
     maxPodGracePeriodSeconds: seconds(0),
-    /** The time that a guest needs to shut down in order. */
+    /** The time that a guest needs for an orderly shutdown. */
     shutdownSeconds: seconds(90),
   }),
   maintenance: section({
-    /** How long what became of each VM is kept after a maintenance has ended. */
+    /** How long the outcomes of VMs are kept after a maintenance. */
     historySeconds: seconds(30 * DAY_SECONDS, 90 * DAY_SECONDS),
   }),
   /** Seconds from the start of a cycle to the start of the next. 0: only on request. */
@@ -114,13 +117,13 @@ export function defaultsOf(fields: Fields): unknown {
 }
 
 export interface Settings extends OwnSettings {
-  /** `spec.configuration.evictionStrategy` of the KubeVirt CR, as written. */
+  /** `spec.configuration.evictionStrategy` of the KubeVirt object, as written. */
   readonly clusterStrategy?: string;
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
-  /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see guarded.ts. */
+  /** Whether every eviction needs KubeVirt's review, and every preemption the guard's: see guarded.ts. */
   readonly evictionsCovered: boolean;
-  /** Whether the API server's policy refuses deletions for NoExecute taints: it is read only where the gate is off. */
+  /** Whether the API server's policy refuses deletions for NoExecute taints. It is read only if the gate is off. */
   readonly isHoldingTaints: boolean;
   /** Whether virt-handler stays on a node that gets a NoExecute taint. */
   readonly handlerToleratesNoExecute: boolean;
@@ -129,12 +132,12 @@ export interface Settings extends OwnSettings {
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
-    /** Bytes per second; absent: not limited. A MigrationPolicy may say otherwise of some VMs. */
+    /** Bytes per second. Absent: unlimited. A MigrationPolicy may set another value for some VMs. */
     readonly bandwidthPerMigration?: number;
   };
-  /** How KubeVirt renders launcher pods, by its CR. */
+  /** How KubeVirt renders launcher pods, by its configuration. */
   readonly rendering: Rendering;
-  /** KubeVirt's minor version: v1.9.0 is 9. Absent: it does not say. */
+  /** KubeVirt's minor version: 9 for v1.9.0. Absent: unknown. */
   readonly kubevirtMinor?: number;
 }
 

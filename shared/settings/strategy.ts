@@ -1,4 +1,7 @@
-/** Eviction strategies: which is in force, and which VMs can leave their node. Upstream: docs/handling-eviction-requests.md. */
+/**
+ * Eviction strategies: which one is in force, and which VMs can leave their node. Upstream:
+ * docs/handling-eviction-requests.md.
+ */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "./settings.ts";
 import { isBeingReceived, isFinal } from "../kube/objects.ts";
@@ -15,7 +18,9 @@ export type ResolvedStrategy =
 type OfVmi = Pick<VmiFacts, "evictionStrategy">;
 type OfCluster = Pick<Settings, "clusterStrategy">;
 
-/** The VMI's own strategy, else the cluster's, else None. An empty string counts as absent, as in Go. */
+/**
+ * Returns the VMI's own strategy, otherwise the cluster's, otherwise None. An empty string counts as absent, as in Go.
+ */
 export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrategy }: OfCluster): ResolvedStrategy {
   const value = own || clusterStrategy || "None";
   const strategy = EVICTION_STRATEGIES.find((known) => known === value);
@@ -24,13 +29,16 @@ export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrat
   return { known: false, field, value };
 }
 
-/** The strategy in force, or None for an unknown value: only endpoints have a caller to tell about it. */
+/** Returns the strategy in force, or None for an unknown value, which only endpoints report to a caller. */
 export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : "None";
 }
 
-/** Whether Lifeboat migrates such a VMI; `External` is only marked, for its external controller. Upstream: `VMIMigratableOnEviction`. */
+/**
+ * Whether Lifeboat migrates such a VMI. An `External` VMI is only marked, for its external controller. Upstream:
+ * `VMIMigratableOnEviction`.
+ */
 export const MIGRATES = {
   None: false,
   LiveMigrate: true,
@@ -42,7 +50,7 @@ export function isLive(vmi: VmiFacts): boolean {
   return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined && !isBeingReceived(vmi);
 }
 
-/** Whether KubeVirt, or Lifeboat in its place, migrates the VM when it has to leave its node. */
+/** Returns whether KubeVirt or Lifeboat migrates the VM when it has to leave its node. */
 export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
   return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
 }

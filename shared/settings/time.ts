@@ -1,8 +1,11 @@
-/** Times, by a clock that is passed in. RFC 3339, as Kubernetes writes them; durations in words for the command and the pages. */
+/**
+ * Times, by a clock that the caller passes in. RFC 3339, as Kubernetes writes them; durations in words for the command
+ * and the pages.
+ */
 import type { Facts } from "../facts/facts.ts";
 import type { Settings } from "./settings.ts";
 
-/** Facts that every decision has besides its own. */
+/** Facts that every decision has. */
 export interface Moment {
   readonly settings: Settings;
   readonly now: Date;
@@ -17,17 +20,17 @@ export function secondsAfter(now: Date, seconds: number): string {
   return new Date(now.getTime() + seconds * 1000).toISOString();
 }
 
-/** As Kubernetes writes times, and people read them. */
+/** Renders a time without fractions, as Kubernetes writes it. */
 export function withoutFractions(time: string): string {
   return time.replace(/\.\d+Z$/, "Z");
 }
 
-/** Seconds until then; 0 if that is over, absent or no time. */
+/** Returns the seconds until a time. Returns 0 if it has passed, is absent or malformed. */
 export function secondsUntil(time: string | undefined, now: Date): number {
   return Math.max(0, -secondsSince(time, now) || 0);
 }
 
-/** Seconds since then, negative if it is to come; NaN if it is absent or no time. */
+/** Returns the seconds since a time, negative if it is in the future. Returns NaN if it is absent or malformed. */
 export function secondsSince(time: string | number | undefined, now: Date): number {
   const began = typeof time === "number" ? time : Date.parse(time ?? "");
   return (now.getTime() - began) / 1000;
@@ -39,7 +42,7 @@ const UNITS = [
   [60, "m"],
 ] as const;
 
-/** As kubectl's ages: two units where the first is small. */
+/** Renders a duration as kubectl renders ages: two units if the first is small. */
 export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole}s`;

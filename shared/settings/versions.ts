@@ -1,4 +1,7 @@
-/** All that depends on a version of Kubernetes or KubeVirt, and the oldest versions that Lifeboat is made for. Each is a minor version of 1. */
+/**
+ * Everything that depends on a version of Kubernetes or KubeVirt, and the oldest supported versions. Each number is a
+ * minor version of 1.
+ */
 
 const PRODUCTS = { kubernetes: "Kubernetes", kubevirt: "KubeVirt" } as const;
 export type Product = keyof typeof PRODUCTS;
@@ -6,9 +9,9 @@ export type Product = keyof typeof PRODUCTS;
 export interface VersionRow {
   readonly of: Product;
   readonly since: number;
-  /** The product's behaviour since this version. */
+  /** The product's behavior since this version. */
   readonly does: string;
-  /** Lifeboat's reaction to this behaviour. */
+  /** Lifeboat's reaction to this behavior. */
   readonly lifeboat: string;
   /** Each of these files names the row. */
   readonly usedIn: readonly string[];
@@ -80,25 +83,25 @@ export const VERSIONS = {
   },
 } as const satisfies Readonly<Record<string, VersionRow>>;
 
-/** The oldest versions that Lifeboat is made for. */
+/** The oldest supported versions. */
 export const OLDEST = {
   kubernetes: VERSIONS.asynchronousPreemption.since,
   kubevirt: VERSIONS.evacuateCancel.since,
 } as const;
 
-/** Undefined: it does not say. */
+/** Undefined: unknown. */
 export type MinorVersions = Readonly<Record<Product, number | undefined>>;
 
 export function isOld(of: Product, minor: number | undefined): minor is number {
   return isBefore({ since: OLDEST[of] }, minor);
 }
 
-/** Whether a cluster of that version lacks what the row is about. */
+/** Returns whether a cluster of that version lacks the row's behavior. */
 export function isBefore({ since }: Pick<VersionRow, "since">, minor: number | undefined): minor is number {
   return minor !== undefined && minor < since;
 }
 
-/** `KubeVirt 1.9`. */
+/** Renders a version such as `KubeVirt 1.9`. */
 export function versionText(of: Product, minor: number): string {
   return `${PRODUCTS[of]} 1.${minor}`;
 }

@@ -1,4 +1,7 @@
-/** Whether the webhook objects that are installed lead the API server to Lifeboat. A URL holds a token: no message repeats any part of it. */
+/**
+ * Whether the installed webhook objects lead the API server to Lifeboat. A URL contains a token: no message repeats any
+ * part of it.
+ */
 import { GUARD_CAUSES, isGateOn } from "./guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";
 import type { Settings } from "./settings.ts";
@@ -17,22 +20,22 @@ export interface WebhookExpectation {
   readonly endpoint: WebhookEndpoint;
   /** Lifeboat's name of the cluster. */
   readonly cluster: string;
-  /** Each of them opens the endpoint. Never to be logged. */
+  /** Each of them is valid for the endpoint. Never log them. */
   readonly tokens: readonly string[];
   readonly settings: Pick<Settings, "featureGates">;
-  /** Compares the certificate that Lifeboat serves with a caBundle. Absent where the certificate is the platform's. */
+  /** Compares the certificate that Lifeboat serves with a caBundle. Absent if the certificate is the platform's. */
   readonly trust?: (caBundle: string) => CertificateFacts;
 }
 
 export interface WebhookState {
   readonly endpoint: WebhookEndpoint;
-  /** Why the API server does not ask Lifeboat. */
+  /** Why the API server does not call Lifeboat. */
   readonly problem?: { readonly reason: "WebhookMissing" | "WebhookMisconfigured"; readonly message: string };
-  /** The validity of the certificate that the API server is shown, and of the authority that it trusts. */
+  /** The validity of the served certificate, and of the authority that the API server trusts. */
   readonly chain?: readonly Validity[];
 }
 
-/** Undefined for a guard that is neither wanted nor there. */
+/** Judges a webhook object. Returns undefined for a guard that is neither wanted nor installed. */
 export function webhookState(
   installed: InstalledWebhooks | undefined,
   e: WebhookExpectation,
@@ -72,7 +75,7 @@ function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, token
 /** The path: a prefix, `/clusters`, the cluster, the endpoint, the token. */
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
 
-/** Undefined: it leads to no endpoint of Lifeboat's. Holds the token. */
+/** Returns the parts of the URL, including the token. Returns undefined if it leads to no endpoint of Lifeboat. */
 export function partsOfUrl(url: string) {
   const [found, base = "", cluster = "", endpoint = "", token] = PATH.exec(url) ?? [];
   if (found === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The shield, as a feature. */
+/** The feature that covers VMs with the shield. */
 import { PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
 import { applying, type Feature, grant } from "../settings/feature.ts";
 import { isShieldWanted } from "../settings/settings.ts";

@@ -1,7 +1,8 @@
 /**
- * The shield: which VMs may move after SIGTERM instead of shutting down, and when that ends. It covers a VM before SIGTERM, on which
- * virt-handler acts at once. It ends in time: the launcher destroys a guest that has neither moved nor shut down when its grace period is
- * over. Only Events of refusals show when SIGTERM came, so the label says when to look for these.
+ * The shield: which VMs may move after SIGTERM instead of shutting down, and when that ends. It covers a VM before
+ * SIGTERM, because virt-handler acts on SIGTERM at once. It ends in time, because the launcher destroys a guest that
+ * has neither moved nor shut down at the end of its grace period. Only Events of refusals show when SIGTERM came, so
+ * that the label says when to check for them.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -12,16 +13,16 @@ import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 import { isFinal } from "../kube/objects.ts";
 
-/** The Plugin's condition asks for it, too: what a move takes, and the shutdown if it fails. */
+/** The time for a move, and for the shutdown if the move fails. The Plugin's condition requires it, too. */
 export const MIN_GRACE_SECONDS = 300;
-/** With less time there is hardly a move that it would help. */
+/** With less time, hardly any move would succeed. */
 const MIN_HOLD_SECONDS = 60;
 /** The time that the launcher adds to the guest's grace period before it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
-/** A label may come off so late: a tick is a minute, and then there are requests to send. */
+/** How late a label may be removed: a tick takes a minute, and its requests take time. */
 const LATE_SECONDS = 75;
 
-/** Value of the label, of a VM that shuts down if it has got the signal: it is not covered again while the danger lasts. */
+/** Value of the label of a VM that shuts down if it has SIGTERM. It is not covered again while the danger lasts. */
 export const OVER = "over";
 
 /** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
@@ -34,9 +35,11 @@ export interface RefusedShutdown {
 export interface Shielded {
   readonly vmi: VmiFacts;
   readonly node?: NodeFacts | undefined;
-  /** `Unknown`: they could not be read. Absent: none, or not looked for, because the label says that it is not time yet. */
+  /**
+   * `Unknown`: the Events could not be read. Absent: none, or not read, because the label says that it is too early.
+   */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
-  /** Read where it may be time to end. */
+  /** Read when the cover may have to end. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -44,12 +47,12 @@ export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Nodes under pressure, with their VMs. */
   readonly pressured: readonly { readonly vmsOnNode: readonly { readonly vmi: VmiFacts }[] }[];
-  /** Evacuations of these VMIs, ended ones included. */
+  /** Evacuations of these VMIs, including ended ones. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
 }
 
-/** How long a shutdown may be refused, so that the guest can still shut down in order. */
+/** Returns how long a shutdown may be refused, so that the guest can still shut down in order. */
 export function holdSeconds({ graceSeconds = 0 }: VmiFacts, { shield }: Settings): number {
   const killed = Math.min(graceSeconds + LAUNCHER_GRACE_SECONDS, shield.maxPodGracePeriodSeconds);
   return killed - shield.shutdownSeconds - LATE_SECONDS;
@@ -61,17 +64,17 @@ export function isShieldable(vmi: VmiFacts, settings: Settings): boolean {
   return isLong && phase === "Running" && canMigrate(vmi, settings);
 }
 
-/** Milliseconds since the epoch; of a value that Lifeboat has not written, 0. */
+/** Returns milliseconds since the epoch, or 0 for a value that Lifeboat did not write. */
 function untilOf({ shield }: VmiFacts): number {
   return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
 }
 
-/** Milliseconds since the epoch. */
+/** Returns the latest end, in milliseconds since the epoch. */
 function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
   return now.getTime() + holdSeconds(vmi, settings) * 1000;
 }
 
-/** Whether it is time to look for refusals. */
+/** Returns whether it is time to check for refusals. */
 export function isCheckDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
   const until = untilOf(vmi);
   return vmi.shield !== OVER && (until <= now.getTime() || until > longest(vmi, settings, now) + 1000);
@@ -85,13 +88,16 @@ export function planShield(w: ShieldWorld): Plan {
   return { chains: [...cover(w), ...w.shielded.flatMap((one) => judge(one, w))] };
 }
 
-/** All of them: the kubelet ends VMs in an order of its own. */
+/** Covers all VMs of a node, because the kubelet ends them in its own order. */
 function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Action[])[] {
   const vmsOnNode = pressured.flatMap(({ vmsOnNode }) => vmsOnNode).map(({ vmi }) => vmi);
   return vmsOnNode.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
 }
 
-/** virt-handler leaves a guest alone whose memory is being copied, but not one whose target starts, nor one whose migration has failed. */
+/**
+ * Arms the shield for a moving VM. virt-handler itself spares a guest whose memory is being copied, but not one whose
+ * target is starting or whose migration has failed.
+ */
 export function armFor(
   vmi: VmiFacts,
   { settings, now, evacuations }: Moment & Pick<ShieldWorld, "evacuations">,
@@ -114,19 +120,25 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   const since = refusedSince(vmi, refusal, hold);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];
   if (since + hold > now.getTime()) return [[putOn(vmi, since + hold)]];
-  // A migration that continues would keep the guest from shutting down, until the launcher destroys it.
+  // A running migration would prevent the shutdown until the launcher destroys the guest.
   const unfinished = migrations.filter((migration) => !isFinal(migration) && !migration.deleting);
   const end = unfinished.map((migration): Action => ({ verb: "DeleteMigration", migration }));
   return [[{ verb: "Shield", vmi, value: OVER }, ...end]];
 }
 
-/** While the node is under pressure, or the VM is about to leave: a drain may have started what a preemption waits for. */
+/**
+ * Returns whether the VM is in danger: its node is under pressure, or it is about to leave. A drain may have started
+ * the move for which a preemption waits.
+ */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;
   return ofVmi(evacuations, vmi).some((e) => isActive(e) && (e.status.sourceNode ?? vmi.nodeName) === vmi.nodeName);
 }
 
-/** Since the label was set or renewed: what was refused before concerned another pod. Unknown counts as from then on. */
+/**
+ * Returns since when the shutdown has been refused, if after the label was set or renewed: earlier refusals concerned
+ * another pod. Unknown counts as refused from then on.
+ */
 function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
   const since = untilOf(vmi) - hold;
   if (refusal === "Unknown") return since;

@@ -1,4 +1,4 @@
-/** One descheduling cycle, from the world that was read to a report of the requests. */
+/** Runs one descheduling cycle: from the facts that were read to a report of the requests. */
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { DESCHEDULING } from "../../kube/names.ts";
@@ -25,10 +25,10 @@ import { cooldownLeft } from "../../evacuation/cooldown.ts";
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;
   readonly settings: Settings;
-  /** Evacuations that have not ended. They are read before everything else. */
+  /** Active Evacuations. They are read before everything else. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly until: Date;
-  /** Pods that earlier cycles have noted. */
+  /** Pods that earlier cycles recorded. */
   readonly memory: Memory;
 }
 
@@ -42,15 +42,15 @@ export interface CycleReport {
   readonly ended: CycleEnd;
   readonly nodes: number;
   readonly pods: number;
-  /** Evacuations in progress when the cycle ended; one that was withdrawn is, until it has ended. */
+  /** Evacuations in progress when the cycle ended. A withdrawn Evacuation counts until it has ended. */
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
   readonly withdrawn: readonly EvacuationFacts[];
-  /** For the next cycle. */
+  /** The memory for the next cycle. */
   readonly memory: Memory;
 }
 
-/** Another one runs. */
+/** The report if another cycle is running. */
 export const NO_CYCLE: CycleReport = {
   ended: "AnotherCycle",
   nodes: 0,
@@ -74,11 +74,11 @@ export const VERDICT = {
   MovedRecently: "Skipped",
 } as const satisfies Record<Exclude<NominationResult, LimitName>, Verdict>;
 
-/** With what it has learnt about pods, by UID. */
+/** The state of a cycle, with what it learns about pods, by UID. */
 interface Cycle extends Omit<CycleWorld, "memory">, Requesting {
-  /** Nominating one of them counts as accepted. */
+  /** Nominating one of them again counts as accepted. */
   readonly requested: Set<string>;
-  /** Not requested a second time in the same cycle. */
+  /** The cycle does not request them a second time. */
   readonly refused: Map<string, NominationResult>;
 }
 
@@ -86,7 +86,7 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
   const leaving = inProgressAmong(w);
   const isLeaving = new Set(leaving);
   const recalled = recall(w.memory, {
-    // An Evacuation says more about its pod than an annotation.
+    // The Evacuation of a pod is better evidence than its annotation.
     pods: w.pods.filter((pod) => !isLeaving.has(pod)),
     now: w.now,
     ttlSeconds: w.policy.requestTtlSeconds,
@@ -104,7 +104,10 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
   return { ended, nodes, pods: w.pods.length, inProgress: counters.inProgress, nominations, withdrawn, memory };
 }
 
-/** KubeVirt may still begin to migrate such a VM: it counts in this cycle, and is not asked for again. */
+/**
+ * Withdraws requests that waited too long. KubeVirt may still migrate such a VM: it counts in this cycle and is not
+ * requested again.
+ */
 async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   const withdrawn: EvacuationFacts[] = [];
   for (const evacuation of c.evacuations.filter((one) => isWaiting(one) && isExpired(one, c))) {
@@ -114,7 +117,10 @@ async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   return withdrawn;
 }
 
-/** For KubeVirt to start a migration, which is left to finish. An eviction by another descheduler has the same cause. */
+/**
+ * Returns whether the Evacuation waits for KubeVirt to start a migration. A started migration may finish. An eviction
+ * by another descheduler has the same cause.
+ */
 function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
   const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
   return isOwn && (phase !== "Migrating" || reason === "Queued" || isTrouble(reason));
@@ -135,12 +141,12 @@ async function requestAll(c: Cycle, answered: Answered[]): Promise<CycleEnd> {
   return "Finished";
 }
 
-/** The result of a nomination that needs no request. */
+/** Returns the result of a nomination that needs no request. */
 function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
   if (c.requested.has(pod.uid)) return "InProgress";
   const vmi = vmiOf(pod, c.vmis);
   const moment = { settings: c.settings, now: c.requests.now() };
-  // Before the limits: another pod may go instead.
+  // This comes before the limits, so that another pod may be evicted instead.
   if (vmi !== undefined && cooldownLeft(vmi, moment) > 0) return "MovedRecently";
   return c.refused.get(pod.uid) ?? c.counters.limitReached(pod);
 }

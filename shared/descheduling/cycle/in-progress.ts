@@ -1,4 +1,4 @@
-/** Which VMs are leaving already, by their Evacuations. */
+/** Finds VMs that are already leaving, by their Evacuations. */
 import { activeEvacuation } from "../../evacuation/identity.ts";
 import type { VmiFacts } from "../../kube/facts.ts";
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
@@ -7,7 +7,7 @@ import { isFinal, isLauncher, keyOf, vmiNameOf } from "../../kube/objects.ts";
 
 export type Vmis = ReadonlyMap<string, VmiFacts>;
 
-/** The VMI of a launcher pod. */
+/** Returns the VMI of a launcher pod. */
 export function vmiOf(pod: ScheduledPod, vmis: Vmis): VmiFacts | undefined {
   return isLauncher(pod) ? vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })) : undefined;
 }
@@ -15,11 +15,11 @@ export function vmiOf(pod: ScheduledPod, vmis: Vmis): VmiFacts | undefined {
 export interface InProgressFacts {
   readonly pods: readonly ScheduledPod[];
   readonly vmis: Vmis;
-  /** Read before the pods. */
+  /** They were read before the pods. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-/** The launcher pods that VMs are leaving, by any cause. */
+/** Lists the launcher pods that VMs are leaving, for any cause. */
 export function inProgressAmong({ pods, vmis, evacuations }: InProgressFacts): readonly ScheduledPod[] {
   const byVmi = Map.groupBy(evacuations, ({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName }));
   return pods.filter((pod) => {

@@ -13,8 +13,9 @@ const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
 /**
- * In the order in which they are looked at: upstream's. `only`: of VMs and of pods whose eviction is a request; others neither count nor are limited. The verdict is what a plugin
- * receives: a limit that leaves room for other pods of the node skips this pod only.
+ * The limits in upstream's order of checks. `only`: the limit counts VMs and pods whose eviction is a request, and no
+ * others. The verdict is what a plugin receives: a limit that leaves room for other pods of the node skips only this
+ * pod.
  */
 const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
   { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },
@@ -32,7 +33,7 @@ export function verdictAt(limit: LimitName): Verdict {
   return LIMITS.find(({ name }) => name === limit)?.verdict ?? "Skipped";
 }
 
-/** Pods, counted in every scope. */
+/** Counts pods in every scope. */
 class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -56,7 +57,7 @@ export class Counters {
     for (const pod of inProgress) this.#inProgress.add(pod);
   }
 
-  /** Evacuations in progress, this cycle's requests included. */
+  /** Evacuations in progress, including this cycle's requests. */
   get inProgress(): number {
     return this.#inProgress.of("");
   }
@@ -69,7 +70,7 @@ export class Counters {
     this.#inProgress.add(pod);
   }
 
-  /** The first limit that one more pod would exceed. */
+  /** Returns the first limit that one more pod would exceed. */
   limitReached(pod: ScheduledPod): LimitName | undefined {
     const reached = LIMITS.find(({ name, scope, only }) => {
       if (only === "evacuations" && !isLauncher(pod) && !isOnlyRequested(pod)) return false;

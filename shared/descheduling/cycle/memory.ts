@@ -1,12 +1,16 @@
 /**
- * Remembers which pods other parties evict in background (KEP-1397). An annotation has no time and a request leaves no trace on the pod, so that
- * the Lease of descheduling keeps both: each cycle reads and writes it anyway, and only its holder does.
+ * Remembers which pods other parties evict in the background (KEP-1397). An annotation has no time, and a request
+ * changes nothing on the pod. So the Lease of descheduling keeps both: each cycle reads and writes it anyway, and only
+ * its holder does.
  */
 import * as names from "../../kube/names.ts";
 import { isFinal } from "../../kube/objects.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 
-/** `in-progress`: the pod has both annotations. `requested`: its eviction was answered with a known text, and the second one is awaited. */
+/**
+ * `in-progress`: the pod has both annotations. `requested`: its eviction had a known answer, and the second annotation
+ * is awaited.
+ */
 export interface Noted {
   readonly as: "requested" | "in-progress";
   /** Milliseconds since the epoch. */
@@ -18,10 +22,10 @@ export type Memory = ReadonlyMap<string, Noted>;
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** A Lease holds 500 of them in 50 KB. Requests that are not kept are repeated; annotations that are not kept do not count. */
+/** A Lease holds 500 entries in 50 KB. Lost requests are repeated. Lost annotations do not count. */
 export const MOST_REMEMBERED = 500;
 
-/** The pod's eviction is a request that somebody else carries out. */
+/** Returns whether an eviction of the pod is only a request that another party carries out. */
 export function isOnlyRequested({ annotations }: ScheduledPod): boolean {
   return Object.hasOwn(annotations, names.REQUEST_EVICT_ONLY_ANNOTATION);
 }
@@ -41,7 +45,10 @@ export interface Recalled {
   readonly memory: Memory;
 }
 
-/** An entry that is too old does not count. It stays as long as the pod has both annotations, which would begin to count again without it. */
+/**
+ * Recalls which pods are in progress. An old entry does not count, but stays while the pod has both annotations:
+ * without the entry they would count again.
+ */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;
   const found = pods.flatMap((pod) => {
@@ -63,7 +70,7 @@ function notedNow(pod: ScheduledPod, before: Noted | undefined, now: Date): Note
   return before?.as === "in-progress" ? before : { as: "in-progress", since: now.getTime() };
 }
 
-/** The pod's eviction was answered with a known text. */
+/** Records that the pod's eviction had a known answer. */
 export function notedRequest(pod: ScheduledPod, now: Date): Noted {
   return { as: isAnnotatedInProgress(pod) ? "in-progress" : "requested", since: now.getTime() };
 }
@@ -95,7 +102,7 @@ export function readMemory(annotations: Annotations = {}): Memory {
   return new Map(entries);
 }
 
-/** How many evacuations have been requested by all cycles together. */
+/** Reads how many evacuations all cycles together have requested. */
 export function evacuationsRequested(annotations: Annotations = {}): number {
   return Number.parseInt(annotations[names.POD_EVACUATIONS_ANNOTATION] ?? "0", 10) || 0;
 }
@@ -104,7 +111,10 @@ function isMemory(key: string): boolean {
   return Object.values(PREFIX).some((prefix) => key.startsWith(prefix));
 }
 
-/** The annotations that change; null removes one. `requested`: how many evacuations this cycle has requested. */
+/**
+ * Returns the changed annotations of the Lease; null removes one. `requested`: how many evacuations this cycle has
+ * requested.
+ */
 export function annotationsAfter(before: Annotations = {}, memory: Memory, requested: number) {
   const after = new Map([...bounded(memory)].map(([uid, { as, since }]) => [PREFIX[as] + uid, timeOf(since)]));
   const gone = Object.keys(before).filter((key) => isMemory(key) && !after.has(key));

@@ -1,4 +1,7 @@
-/** Which pods a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream: pkg/descheduler `runProfiles`. */
+/**
+ * Collects the pods that a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream:
+ * pkg/descheduler `runProfiles`.
+ */
 import { isFinal, isLauncher, isMigrationTarget, keyOf, matches } from "../../kube/objects.ts";
 import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../kube/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
@@ -16,12 +19,12 @@ export interface Nominated extends Nomination {
 export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "nextPod" | "replicasOf"> {
   readonly nodes: readonly ScheduledNode[];
   readonly pods: readonly ScheduledPod[];
-  /** By `namespace/name`; at least those of all launcher pods. */
+  /** By `namespace/name`. It has at least the VMIs of all launcher pods. */
   readonly vmis: Vmis;
   readonly settings: Pick<Settings, "rendering">;
 }
 
-/** With a single node there is nowhere to go. */
+/** Pods of a single node have no other node to move to. */
 const FEWEST_NODES = 2;
 
 export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
@@ -41,7 +44,7 @@ export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Genera
   }
 }
 
-/** The nodes that are Ready, cordoned or not, and that the policy selects. */
+/** Returns the Ready nodes that the policy selects, including cordoned ones. */
 export function nodesSelected(
   { nodeSelector }: DeschedulerPolicy,
   nodes: readonly ScheduledNode[],
@@ -72,9 +75,10 @@ function indexesOf(pods: readonly ScheduledPod[]): Pick<EvictorWorld, "podsOn" |
 }
 
 /**
- * KubeVirt answers the eviction of a migration's target as that of its source: the cycle would wait for an evacuation that
- * never happens, and count one VM twice. A launcher pod whose VMI is not known may be a target. One that has ended is what a
- * VM leaves behind when it moves: its eviction frees nothing, takes up a limit, and KubeVirt deletes it with the VMI.
+ * Protects three kinds of launcher pods. First, the target of a migration: KubeVirt answers its eviction as that of the
+ * source, so that the cycle would wait for an evacuation that never happens and count one VM twice. Second, a pod whose
+ * VMI is unknown, which may be a target. Third, an ended pod of a VM that moved: its eviction frees nothing, counts
+ * against a limit, and KubeVirt deletes it with the VMI.
  */
 function sparing(evictor: Evictor, vmis: Vmis): Evictor {
   const isSpared = (pod: ScheduledPod): boolean => {

@@ -1,10 +1,10 @@
-/** A descheduler policy as a cycle carries it out: profiles of configured plugins, and limits over all profiles. */
+/** A descheduler policy in the form that a cycle uses: profiles of configured plugins, and limits over all profiles. */
 import type { LabelSelector } from "../../kube/facts.ts";
 import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "../plugins/plugin.ts";
 
-/** Absent: no limit; 0: no pod. */
+/** Absent: no limit. 0: no pod. */
 export interface DeschedulingLimits {
-  /** Pods evicted in a cycle and pods whose evacuation is in progress, together. */
+  /** Pods evicted in a cycle, plus pods whose evacuation is in progress. */
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;
@@ -26,12 +26,14 @@ export interface Profile {
 }
 
 export interface DeschedulerPolicy {
-  /** Nodes to look at; absent: all. */
+  /** The nodes that plugins see. Absent: all. */
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
-  /** How long an Evacuation may wait for its migration, and how long a pod that another party evicts counts. */
+  /**
+   * How long an Evacuation may wait for its migration, and how long another party's eviction in the background counts.
+   */
   readonly requestTtlSeconds: number;
-  /** The answers that mean: the eviction continues in background. */
+  /** Answers that start with one of these mean that the eviction continues in the background. */
   readonly messagePrefixes: readonly string[];
   /** The grace period of evicted pods. Absent: each pod's own. */
   readonly gracePeriodSeconds?: number;

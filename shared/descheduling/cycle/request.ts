@@ -1,4 +1,4 @@
-/** Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies. */
+/** Requests one evacuation or eviction, so that no request is lost or repeated, even if the cycle's process dies. */
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
@@ -18,18 +18,22 @@ import type { DeschedulerPolicy } from "./policy.ts";
 import { isListedBy } from "../../kube/objects.ts";
 
 /**
- * The outcome of an eviction. `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it no longer exists. `Refused`:
- * none of these. `Unknown`: no answer, or a webhook answered that could not see the pod; the evacuation may have started.
+ * The outcome of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is being evacuated. `Gone`:
+ * the pod no longer exists. `Refused`: none of these. `Unknown`: no answer, or a webhook answered that could not read
+ * the pod; the evacuation may have started.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
-/** KubeVirt and Lifeboat put this before their words on each repeated eviction of a VM. */
+/** KubeVirt and Lifeboat put this before the message of each repeated eviction of a VM. */
 const REPEATED = /^Evacuation in progress: /;
-/** The API server puts this before the words of an admission webhook. */
+/** The API server puts this before the message of an admission webhook. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
-/** `prefixes`: the words of webhooks that evict the pod in background. None of a pod that nobody has announced to be evicted so. */
+/**
+ * Interprets the answer to an eviction. `prefixes`: messages of webhooks that evict the pod in the background. They are
+ * empty for a pod that does not announce such an eviction.
+ */
 export function interpretAnswer(
   answer: { readonly code: number; readonly message: string },
   prefixes: readonly string[],
@@ -44,26 +48,27 @@ export function interpretAnswer(
   return saysUndecided(said) ? "Unknown" : "Refused";
 }
 
-/** `Failed`: no answer, or an unknown one; it may have been done. */
+/** `Failed`: no answer or an unknown one; the action may have been performed. */
 export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 
-/** Requests of a cycle to the cluster. None of them throws. */
+/** A cycle's requests to the cluster. None of them throws. */
 export interface Requests {
   act(action: Action): Promise<ActOutcome>;
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
-  /** Ended ones included. Undefined: they could not be read. */
+  /** Includes ended Evacuations. Undefined: they could not be read. */
   evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
   evict(nominated: Nominated): Promise<EvictionOutcome>;
   now(): Date;
 }
 
 /**
- * `PodChanged`: the pod was written to since it was read, or another function was first. `BackingOff`: the VM's last evacuation ended
- * without a move a moment ago. `InProgress`: another party's has started since the world was read.
+ * `PodChanged`: the pod was written since the cycle read it, or another isolate was first. `BackingOff`: the VM's last
+ * evacuation just ended without a move. `InProgress`: another party's evacuation started since the cycle read the
+ * cluster.
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 
-/** Why a cycle is over. `AnotherCycle`: one runs at the same time. */
+/** Why a cycle ended. `AnotherCycle`: another cycle runs at the same time. */
 export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
 export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
@@ -74,11 +79,11 @@ export interface Requesting {
   readonly settings: Settings;
   readonly vmis: Vmis;
   readonly counters: Counters;
-  /** Gets the pods that others evict in background. */
+  /** Collects the pods that other parties evict in the background. */
   readonly memory: Map<string, Noted>;
   /** RFC 3339. */
   readonly startedAt: string;
-  /** No request is made later than this. */
+  /** The cycle makes no request later than this. */
   readonly until: Date;
 }
 
@@ -108,12 +113,12 @@ async function evict(nominated: Nominated, r: Requesting): Promise<EvictionOutco
   return outcome;
 }
 
-/** Says in `spec.requestedBy` that it was descheduling, and what for. */
+/** Names descheduling, the profile and the plugin in `spec.requestedBy`. */
 function requesterOf({ profile, plugin }: Nominated): string {
   return `${DESCHEDULING}: ${profile}/${plugin}`;
 }
 
-/** Reads first: what has started since the world was read, a drain for example, is joined. */
+/** Requests an evacuation. Reads Evacuations first, to join one that has just started, for example by a drain. */
 async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { name, uid } = nominated.pod;
   const evacuations = await r.requests.evacuationsOf(vmi);
@@ -138,7 +143,7 @@ const RESULT_OF_CREATION = {
   Failed: "Unknown",
 } as const satisfies Record<ActOutcome, RequestResult>;
 
-/** The Event on the pod for each outcome. A failure gets one only if the policy asks for it. */
+/** The Event on the pod for each outcome. A failed request gets an Event only if the policy asks for it. */
 const EVENTS = {
   Evicted: { reason: "Descheduled", words: "is evicted" },
   Background: { reason: "Descheduled", words: "is evacuated" },
@@ -161,7 +166,7 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
   await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 
-/** A request without an answer may have started an evacuation, so it counts. */
+/** Counts a request. A request without an answer counts, because it may have started an evacuation. */
 function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters }: Requesting): void {
   if (outcome === "Background" || outcome === "Unknown") counters.requested(pod);
   if (outcome === "Evicted") counters.evicted(pod);

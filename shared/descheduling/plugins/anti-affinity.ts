@@ -1,4 +1,4 @@
-/** RemovePodsViolatingInterPodAntiAffinity: pods that have a neighbour which their own required anti-affinity excludes. */
+/** RemovePodsViolatingInterPodAntiAffinity: evicts pods whose required anti-affinity excludes a neighbour. */
 import type { PodTerm, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { isFinal, ownValue } from "../../kube/objects.ts";
 import { CREATED_BY_LABEL } from "../../kube/names.ts";
@@ -18,7 +18,7 @@ export const antiAffinity: Plugin<Arguments> = {
   arguments: Arguments,
   *nominate(args, world) {
     const excludes = neighbourhood(args, world);
-    /** One of two pods that exclude each other may stay. */
+    /** If two pods exclude each other, one may stay. */
     const gone = new Set<string>();
     for (const node of world.nodes.toSorted(byNodeName)) {
       const verdict = yield* nominateOn(node, { args, world, gone, excludes });
@@ -51,7 +51,10 @@ function isCandidate(pod: ScheduledPod, { args, world }: Run): boolean {
   return !isFinal(pod) && isSelected(args, pod) && world.evictor.filter(pod);
 }
 
-/** As upstream, a neighbour counts only if the arguments select it. One that is about to go does not count. */
+/**
+ * Finds excluding neighbours. As upstream, a neighbour counts only if the arguments select it. A leaving neighbour does
+ * not count.
+ */
 function neighbourhood(args: Arguments, world: PluginWorld): Run["excludes"] {
   const labelsOf = new Map(world.nodes.map(({ name, labels }) => [name, labels]));
   const pods = world.nodes.flatMap(({ name }) => world.podsOn(name));
@@ -63,7 +66,7 @@ function neighbourhood(args: Arguments, world: PluginWorld): Run["excludes"] {
     (key: string) => key,
     (key) => Map.groupBy(staying, (pod) => domainOf(pod, key)),
   );
-  // Many pods have the same term, and the pods that it selects are the same in all of its domain.
+  // Many pods have the same term, and a term selects the same pods in all of its domain.
   const selectedBy = oncePer(
     ({ pod, term, domain }: Asked) => JSON.stringify([pod.namespace, term, domain]),
     ({ pod, term, domain }) => (byDomain(term.topologyKey).get(domain) ?? []).filter((one) => selects(term, pod, one)),
@@ -82,7 +85,7 @@ interface Asked {
   readonly domain: string;
 }
 
-/** The pod itself, or another pod of the same VM: the target of its migration. */
+/** Returns whether both are the same pod or pods of one VM: the other is the target of its migration. */
 function isSame(pod: ScheduledPod, other: ScheduledPod): boolean {
   const vmi = pod.labels[CREATED_BY_LABEL];
   return pod.uid === other.uid || (vmi !== undefined && vmi === other.labels[CREATED_BY_LABEL]);

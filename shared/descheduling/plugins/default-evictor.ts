@@ -1,4 +1,4 @@
-/** DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
+/** DefaultEvictor: decides which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
 import * as z from "zod/mini";
 import { matches } from "../../kube/objects.ts";
 import {
@@ -13,7 +13,9 @@ import { CountArgument, flag, Int32, listArgument, mapping, SelectorArgument } f
 import { nodeFit } from "./node-fit.ts";
 import type { ArgumentsOf, Evictor, EvictorWorld } from "./plugin.ts";
 
-/** Priority of the PriorityClass `system-cluster-critical`: pods from it on are protected in any case. */
+/**
+ * Priority of the PriorityClass `system-cluster-critical`. Pods of this priority or a higher one are always protected.
+ */
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 export const DEFAULT_PROTECTIONS = [
@@ -51,7 +53,7 @@ export const EvictorArguments = z.lazy(() =>
     }),
     z.transform(({ noEvictionPolicy, podProtections: { defaultDisabled, extraEnabled }, ...args }) => ({
       ...args,
-      /** `prefer-no-eviction` on a pod is obeyed. */
+      /** A pod's `prefer-no-eviction` is respected. */
       obeysPreference: noEvictionPolicy === "Mandatory",
       /** The protections in force. */
       protections: [...DEFAULT_PROTECTIONS.filter((one) => !defaultDisabled.includes(one)), ...extraEnabled],
@@ -78,13 +80,13 @@ export function prefersNoEviction(pod: ScheduledPod): boolean {
 function isEvictable(pod: ScheduledPod, args: EvictorArguments, world: EvictorWorld): boolean {
   if (isStatic(pod) || pod.deleting) return false;
   if (!args.protections.every((protection) => PASSES[protection](pod, args))) return false;
-  // Without the protection a pod without an owner may go as well, but only if it has failed.
+  // Without the protection, a pod that has no owner may be evicted if it has failed.
   if (pod.owners.length === 0 && pod.phase !== "Failed") return false;
   if (args.labelSelector !== undefined && !matches(args.labelSelector, pod.labels)) return false;
   return hasReplicas(pod, args, world);
 }
 
-/** The kubelet runs a static pod again after its mirror pod is gone. */
+/** Returns whether the pod is static: the kubelet runs it again after its mirror pod is deleted. */
 function isStatic({ annotations }: ScheduledPod): boolean {
   const source = annotations[CONFIG_SOURCE_ANNOTATION];
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
@@ -101,7 +103,10 @@ const PASSES = {
   PodsWithResourceClaims: ({ hasResourceClaims }) => !hasResourceClaims,
 } as const satisfies Record<PodProtection, (pod: ScheduledPod, args: EvictorArguments) => boolean>;
 
-/** Applies to pods with exactly one owner. Upstream also counts pods of other namespaces, whose tenants may claim any owner. */
+/**
+ * Returns whether the pod's only owner has enough replicas. Upstream also counts pods of other namespaces, whose
+ * tenants may claim any owner.
+ */
 function hasReplicas({ namespace, owners }: ScheduledPod, { minReplicas }: EvictorArguments, world: EvictorWorld) {
   const [owner] = owners;
   if (minReplicas < 2 || owner === undefined || owners.length > 1) return true;

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { LabelSelector, LabelSelectorRequirement } from "../../kube/facts.ts";
 
-/** A mapping of exactly these keys. */
+/** Returns a schema of a mapping with exactly these keys. */
 export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const withoutNulls = (input: unknown): unknown => {
     if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
@@ -19,7 +19,7 @@ export const text = (message: string) => z.string(message).check(z.minLength(1, 
 
 const TRUE_OR_FALSE = "expected true or false";
 export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
-/** Absent means the default of the code that reads it. */
+/** If absent, the code that reads it has the default. */
 export const optionalFlag = z.exactOptional(z.boolean(TRUE_OR_FALSE));
 
 const COUNT = "expected a whole number, 0 or more";
@@ -28,7 +28,7 @@ export const CountArgument = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT
 const INT32 = "expected a whole number of 32 bits";
 export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
 
-/** As Go writes durations, in hours, minutes and seconds. */
+/** Durations in Go's form, in hours, minutes and seconds. */
 const TIMES = /^(?=.)(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9}(?:\.\d{1,9})?)s)?$/;
 
 function secondsOf(text: string): number {
@@ -52,11 +52,14 @@ function isLabelValue(text: string): boolean {
   return VALUE.test(text);
 }
 
-/** One requirement of a label selector that is written as one text. */
+/** One requirement of a label selector in text form. */
 const REQUIREMENT =
   /^(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*))?)$/;
 
-/** Undefined for what is no selector, also for one of sets. An empty text selects everything. */
+/**
+ * Parses a label selector in text form. Returns undefined for an invalid one and for set requirements. An empty text
+ * selects everything.
+ */
 export function selectorOf(text: string): LabelSelector | undefined {
   const parts =
     text.trim() === "" ? [] : text.split(",").map((one) => REQUIREMENT.exec(one.trim().replaceAll(/\s+/g, " ")));
@@ -89,7 +92,7 @@ const LABEL_VALUE = "expected the value of a label";
 const LabelKey = z.lazy(() => z.string(LABEL_KEY).check(z.refine(isLabelKey, LABEL_KEY)));
 const LabelValue = z.lazy(() => z.string(LABEL_VALUE).check(z.refine(isLabelValue, LABEL_VALUE)));
 
-/** metav1 LabelSelectorRequirement: what LabelSelectorAsSelector accepts. */
+/** A metav1 LabelSelectorRequirement that LabelSelectorAsSelector accepts. */
 const Requirement = z.lazy(() =>
   mapping({
     key: LabelKey,
@@ -110,7 +113,7 @@ export const SelectorArgument: z.ZodMiniType<LabelSelector> = z.lazy(() =>
   }),
 );
 
-/** `{include, exclude}` of namespaces: only one may be used; an empty list counts as absent. */
+/** `{include, exclude}` of namespaces: only one may be used. An empty list counts as absent. */
 export const Namespaces = z.lazy(() => {
   const names = z.exactOptional(z.array(text("expected the name of a namespace"), "expected a list"));
   return mapping({ include: names, exclude: names }).check(

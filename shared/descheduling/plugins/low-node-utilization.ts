@@ -1,4 +1,4 @@
-/** LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room. */
+/** LowNodeUtilization: evicts pods from over-utilised nodes while under-utilised nodes have room. */
 import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
 import { isFinal, ownValue, untolerated } from "../../kube/objects.ts";
@@ -58,7 +58,10 @@ export const lowNodeUtilization: Plugin<Arguments> = {
   },
 };
 
-/** The sum of requests for each counted resource; for `pods`, their number. Floating point, in the order of upstream's nodeutilization. */
+/**
+ * The sum of requests for each counted resource; for `pods`, their number. The sum uses floating point in upstream's
+ * order (nodeutilization).
+ */
 interface NodeUsage {
   readonly node: ScheduledNode;
   readonly usage: ReadonlyMap<string, number>;
@@ -69,7 +72,7 @@ function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
 }
 
-/** Pods that have ended ask for nothing any more. */
+/** Sums what pods request. Ended pods request nothing. */
 function usageOf(node: ScheduledNode, pods: readonly ScheduledPod[], resources: readonly string[]): NodeUsage {
   const running = pods.filter((pod) => !isFinal(pod));
   const sum = (resource: string) => running.reduce((total, pod) => total + requestOf(pod, resource), 0);
@@ -91,12 +94,12 @@ function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
 interface Run {
   readonly args: Arguments;
   readonly world: PluginWorld;
-  /** The room that under-utilised nodes still have together. */
+  /** The remaining room of all under-utilised nodes together. */
   readonly room: Map<string, number>;
   readonly mayGo: (pod: ScheduledPod) => boolean;
 }
 
-/** By what the pods of a node ask for in all, in one number: memory decides unless there is none. */
+/** Sorts by the total request of a node's pods. Memory decides, if any is requested. */
 const fullestFirst: Order<NodeUsage> = inLevels(
   by(({ usage }) => -[...usage.values()].reduce((sum, amount) => sum + amount, 0)),
   by(({ node }) => node.name),
@@ -108,14 +111,17 @@ function roomOn(under: readonly NodeUsage[], args: Arguments, resources: readonl
   return new Map(resources.map((resource) => [resource, room(resource)]));
 }
 
-/** Up to where a node is to be filled: whole units below the threshold, or all of it where there is none. */
+/**
+ * Returns the level to which a node may be filled: whole units below the threshold, or all of it if there is no
+ * threshold.
+ */
 function targetOf({ allocatable }: ScheduledNode, resource: string, { targetThresholds }: Arguments): number {
   const capacity = ownValue(allocatable, resource) ?? 0;
   const percent = ownValue(targetThresholds, resource);
   return percent === undefined ? capacity : Math.trunc(percent * 0.01 * capacity);
 }
 
-/** One node's pods, until it is no longer over-utilised or there is no room left for them. */
+/** Nominates one node's pods until the node is no longer over-utilised or no room is left. */
 function* relieve(source: NodeUsage, run: Run): Generator<Nomination, Verdict | undefined, Verdict> {
   const usage = new Map(source.usage);
   let limit = run.args.evictionLimits?.node ?? Infinity;
@@ -150,18 +156,18 @@ const CHEAPEST_FIRST: readonly Order<ScheduledPod>[] = [
   by((pod) => (prefersNoEviction(pod) ? 1 : 0)),
 ];
 
-/** Whether the pod tolerates some node with room, is not in an excluded namespace, and may be evicted. */
+/** Returns whether the pod may be evicted, its namespace is not excluded, and it tolerates a node with room. */
 function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorld): Run["mayGo"] {
   const exclude = args.evictableNamespaces?.exclude ?? [];
-  // Many nodes, few sets of taints.
+  // There are many nodes but few sets of taints.
   const taints = [...new Map(under.map(({ node }) => [JSON.stringify(node.taints), node.taints])).values()];
   const isTolerant = (pod: ScheduledPod) => taints.some((ofNode) => toleratesAll(ofNode, pod));
   return (pod) => !exclude.includes(pod.namespace) && isTolerant(pod) && world.evictor.preEvictionFilter(pod);
 }
 
 /**
- * All effects count. Upstream does not even consider a pod with fewer tolerations than there are taints, although one
- * toleration may cover several.
+ * Returns whether the pod tolerates every taint. All effects count. Upstream rejects a pod with fewer tolerations than
+ * taints, although one toleration may cover several.
  */
 function toleratesAll(taints: readonly Taint[], { tolerations = [] }: ScheduledPod): boolean {
   return tolerations.length >= taints.length && untolerated(taints, tolerations) === undefined;

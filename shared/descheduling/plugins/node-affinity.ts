@@ -1,4 +1,4 @@
-/** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their required affinity. */
+/** RemovePodsViolatingNodeAffinity: evicts pods whose node no longer meets their required affinity. */
 import * as z from "zod/mini";
 import { isFinal, isWanted } from "../../kube/objects.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -33,7 +33,7 @@ export const nodeAffinity: Plugin<Arguments> = {
 
 function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): Iterable<Nomination> {
   const reason = `node ${node.name} does not meet its required node affinity`;
-  // The nodeSelector counts too, but only for pods that have the affinity: as upstream.
+  // As upstream, the nodeSelector counts only for pods that have the affinity.
   const nominationOf = (pod: ScheduledPod) =>
     !isFinal(pod) && pod.placement.required !== undefined && !isWanted(pod.placement, node)
       ? { pod, reason }

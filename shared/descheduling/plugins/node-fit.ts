@@ -1,7 +1,6 @@
 /**
- * Decides whether a pod could run on another node, as the scheduler would see it. Only pods on the node itself count as nearby.
- *
- * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
+ * Decides whether a pod could run on another node, by the scheduler's rules. Only pods on the node itself count as
+ * nearby. Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
  */
 import { obstacleTo, repelling, roomOn, type Spot } from "../../preflight/fit.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -11,7 +10,7 @@ import type { PluginWorld } from "./plugin.ts";
 import { isFinal } from "../../kube/objects.ts";
 
 export interface NodeFit {
-  /** One of the nodes would do, be it the pod's own. */
+  /** Returns whether the pod fits one of the nodes, including its own. */
   readonly fitsAny: (pod: ScheduledPod) => boolean;
   readonly fitsAnyOther: (pod: ScheduledPod) => boolean;
 }
@@ -25,7 +24,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit 
     (node: ScheduledNode) => node.name,
     (node): Spot => ({ node, room: roomOn(node, world.podsOn(node.name)) }),
   );
-  // Many pods ask for the same, and where there is nothing for one there is nothing for the next.
+  // Many pods have the same requests: if no node fits one of them, none fits the next.
   const firstTaker = oncePer(
     ({ pod: { placement, tolerations, requests }, cpu }: Next) =>
       JSON.stringify([placement, tolerations, requests, cpu]),
@@ -42,7 +41,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit 
     const fitsOther = (node: ScheduledNode) => node.name !== pod.nodeName && fits(next, spotOf(node));
     return first !== undefined && (fitsOther(first) || nodes.some(fitsOther));
   };
-  // On its own node it takes up room already.
+  // The pod already uses room on its own node.
   const fitsItsOwn = (pod: ScheduledPod) => {
     const own = byName.get(pod.nodeName);
     return own !== undefined && fits({ pod, cpu: {} }, { node: own });

@@ -1,4 +1,4 @@
-/** RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came. */
+/** RemovePodsViolatingNodeTaints: evicts pods that do not tolerate a taint that their node got later. */
 import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -50,7 +50,7 @@ function counts(taint: Taint, args: Arguments): boolean {
   return args.includedTaints.length === 0 || isListed(taint, args.includedTaints);
 }
 
-/** By its key, or by key and value. */
+/** Returns whether the list has the taint's key, or its key and value. */
 function isListed({ key, value }: Taint, list: readonly string[]): boolean {
   return list.includes(key) || (Boolean(value) && list.includes(`${key}=${value}`));
 }

@@ -1,4 +1,4 @@
-/** How plugins choose among pods: which arguments select, in which order, and where a limit ends it. */
+/** How plugins choose pods: the arguments select, a sorter orders, and a limit ends the list. */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { matches } from "../../kube/objects.ts";
@@ -22,11 +22,11 @@ export interface PodSelection extends Sorting {
 export interface NominationRule {
   readonly args: PodSelection;
   readonly world: PluginWorld;
-  /** Undefined: the pod may stay. */
+  /** Returns undefined if the pod may stay. */
   readonly nominationOf: (pod: ScheduledPod) => Nomination | undefined;
 }
 
-/** The pods that should leave and may be evicted, in order. */
+/** Yields the pods that should leave and may be evicted, in order. */
 export function* nominationsAmong(
   pods: readonly ScheduledPod[],
   { args, world, nominationOf }: NominationRule,
@@ -42,7 +42,7 @@ export function* nominationsAmong(
   }
 }
 
-/** An argument that is absent, or an empty list, excludes no pod. */
+/** Returns whether the arguments select the pod. An absent argument or an empty list excludes no pod. */
 export function isSelected({ namespaces, labelSelector }: PodSelection, pod: ScheduledPod): boolean {
   const { include = [], exclude = [] } = namespaces ?? {};
   if (include.length > 0 && !include.includes(pod.namespace)) return false;
@@ -50,7 +50,10 @@ export function isSelected({ namespaces, labelSelector }: PodSelection, pod: Sch
   return labelSelector === undefined || matches(labelSelector, pod.labels);
 }
 
-/** Each group is about one node: the node's limit ends the group, the total limit ends the plugin. */
+/**
+ * Nominates pods group by group. Each group is one node's pods: the node's limit ends the group, and the total limit
+ * ends the plugin.
+ */
 export function* nominateInGroups(groups: Iterable<Iterable<Nomination>>): Nominations {
   for (const group of groups) {
     for (const nomination of group) {
@@ -61,7 +64,7 @@ export function* nominateInGroups(groups: Iterable<Iterable<Nomination>>): Nomin
   }
 }
 
-/** `compute`, but only once for all items with the same key: what is the same for many pods or nodes. */
+/** Returns a function that computes a value once for all items with the same key: many pods or nodes share values. */
 export function oncePer<T, V>(keyOf: (item: T) => string, compute: (item: T) => V): (item: T) => V {
   const known = new Map<string, { readonly value: V }>();
   return (item) => {

@@ -1,8 +1,6 @@
 /**
- * The one shape of all descheduling plugins.
- *
- * A plugin is a generator: it nominates one pod, receives the verdict, and continues. So it takes accepted pods into account, as upstream's
- * plugins do, and stays pure: the cycle decides and acts.
+ * The interface of all descheduling plugins. A plugin is a generator: it nominates one pod, receives the verdict, and
+ * continues. As upstream's plugins do, it counts accepted pods. It stays pure: the cycle decides and acts.
  */
 import type * as z from "zod/mini";
 import type { NextPod } from "../../preflight/next-pod.ts";
@@ -10,49 +8,49 @@ import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 export interface Nomination {
   readonly pod: ScheduledPod;
-  /** For people; becomes part of the Eviction's `reason` annotation. */
+  /** For people: a part of the Eviction's `reason` annotation. */
   readonly reason?: string;
 }
 
 /**
- * `Accepted`: its evacuation or eviction is in progress. `NodeLimit`: nothing more from this node. `TotalLimit`: nothing more at all.
- * `Skipped`: not this pod (a namespace's limit, a refusal); the next one may do.
+ * `Accepted`: the pod's evacuation or eviction is in progress. `NodeLimit`: no further pod of this node. `TotalLimit`:
+ * no further pod at all. `Skipped`: not this pod (a namespace's limit, a refusal), but perhaps the next.
  */
 export type Verdict = "Accepted" | "NodeLimit" | "TotalLimit" | "Skipped";
 
 export type Nominations = Generator<Nomination, void, Verdict>;
 
-/** Which pods may be evicted: DefaultEvictor of the plugin's profile, and never the target of a migration. */
+/** Decides which pods may be evicted: DefaultEvictor of the plugin's profile, and never the target of a migration. */
 export interface Evictor {
   filter(pod: ScheduledPod): boolean;
-  /** Asked last: it costs more. */
+  /** Plugins call it last, because it costs more. */
   preEvictionFilter(pod: ScheduledPod): boolean;
 }
 
 export interface PluginWorld {
   /** Ready nodes that the policy selects, cordoned ones included. */
   readonly nodes: readonly ScheduledNode[];
-  /** All pods bound to a node, finished ones included. */
+  /** All pods bound to a node, including finished ones. */
   podsOn(node: string): readonly ScheduledPod[];
   /** Returns the pod's replacement: the target of the migration for a VM, an equal pod otherwise. */
   nextPod(pod: ScheduledPod): NextPod<ScheduledPod>;
   readonly evictor: Evictor;
-  /** Whether the pod's evacuation is in progress. It is nominated first, so that it counts, and not requested again. */
+  /** Whether the pod's evacuation is in progress. Plugins nominate it first: it counts, and is not requested again. */
   isInProgress(pod: ScheduledPod): boolean;
   readonly now: Date;
 }
 
 /** Facts for DefaultEvictor. */
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
-  /** All that are Ready, also those that the policy does not select: a pod may well go there. */
+  /** All Ready nodes, including those that the policy does not select, because a pod may move to any of them. */
   readonly nodes: readonly ScheduledNode[];
-  /** How many pods of the namespace, finished ones included, have an owner with this UID. */
+  /** How many pods of the namespace, including finished ones, have an owner with this UID. */
   replicasOf(namespace: string, ownerUID: string): number;
 }
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** The value that a schema of arguments gives. */
+/** The value that a schema of arguments returns. */
 export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 /** Keys, defaults and rules of the arguments are upstream's: pkg/framework/plugins/NAME/{types,defaults,validation}.go. */

@@ -1,4 +1,4 @@
-/** PodLifeTime: pods that are too old, the oldest first. */
+/** PodLifeTime: evicts pods that are too old, the oldest first. */
 import * as z from "zod/mini";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { CountArgument, mapping } from "./fields.ts";
@@ -21,7 +21,7 @@ export const podLifeTime: Plugin<Arguments> = {
     const pods = world.nodes.flatMap(({ name }) => world.podsOn(name));
     const oldestFirst = by((pod: ScheduledPod) => pod.createdAt);
     for (const nomination of nominationsAmong(pods, { args, world, nominationOf }, oldestFirst)) {
-      // A node's limit does not end anything: the next pod may be on another node.
+      // A node's limit does not end the list: the next pod may be on another node.
       if ((yield nomination) === "TotalLimit") return;
     }
   },

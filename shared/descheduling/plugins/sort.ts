@@ -1,4 +1,7 @@
-/** Sorting pods: items in progress first, then by the sorters that a plugin's arguments name, then as the plugin prefers (KEP-1397). */
+/**
+ * Sorts pods: evacuations in progress first, then by the sorters that the arguments name, then by the plugin's
+ * preference (KEP-1397).
+ */
 import * as z from "zod/mini";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { listArgument, optionalFlag } from "./fields.ts";
@@ -6,7 +9,7 @@ import type { PluginWorld } from "./plugin.ts";
 
 export type Order<T> = (a: T, b: T) => number;
 
-/** Ascending by the value that `read` gives. */
+/** Sorts ascending by the value that `read` returns. */
 export function by<T>(read: (item: T) => number | string): Order<T> {
   return (a, b) => {
     const [x, y] = [read(a), read(b)];
@@ -15,7 +18,7 @@ export function by<T>(read: (item: T) => number | string): Order<T> {
   };
 }
 
-/** A later level decides only between items that all earlier levels call equal. */
+/** Combines orders: a later one decides only between items that all earlier ones call equal. */
 export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
   return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
 }
@@ -43,7 +46,7 @@ function isSorter(name: string): name is Sorter {
   return Object.hasOwn(SORTERS, name);
 }
 
-/** Arguments of every plugin that nominates. */
+/** The sorting arguments of every plugin. */
 export const sorting = {
   inProgressFirst: optionalFlag,
   sorters: z.exactOptional(listArgument(z.enum(NAMES, `expected one of ${NAMES.join(", ")}`))),
@@ -55,7 +58,10 @@ export interface Sorting {
   readonly sorters?: readonly Sorter[];
 }
 
-/** Pods whose evacuation is in progress come first, unless the plugin does not want that: they count before another pod is requested. */
+/**
+ * Returns the order of pods. Evacuations in progress come first, so that they count before another pod is requested; a
+ * plugin may switch that off.
+ */
 export function podOrder(
   { inProgressFirst = true, sorters = [] }: Sorting,
   { isInProgress }: Pick<PluginWorld, "isInProgress">,

@@ -1,4 +1,7 @@
-/** RemovePodsViolatingTopologySpreadConstraint: pods leave the domains that have too many of them, until the constraint is met. */
+/**
+ * RemovePodsViolatingTopologySpreadConstraint: evicts pods from domains that have too many of them, until the
+ * constraint is met.
+ */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { isFinal, isWanted, matches, ownValue, untolerated } from "../../kube/objects.ts";
@@ -40,12 +43,12 @@ export const topologySpread: Plugin<Arguments> = {
 interface Run {
   readonly args: Arguments;
   readonly world: PluginWorld;
-  /** Pods that are leaving because of an earlier constraint. */
+  /** Pods that leave because of an earlier constraint. */
   readonly gone: Set<string>;
   readonly fullNodes: Set<string>;
 }
 
-/** A constraint of one pod or of many, with what else of the pod decides where it counts. */
+/** A constraint that one or more pods share, with the pod's fields that decide on which nodes it counts. */
 interface Constraint extends Pick<SpreadConstraint, "maxSkew" | "topologyKey"> {
   readonly selector: LabelSelector | undefined;
   readonly counts: (node: ScheduledNode) => boolean;
@@ -87,11 +90,11 @@ interface Domain {
   readonly name: string;
   readonly nodes: readonly string[];
   size: number;
-  /** Pods that may leave, the first at the end. */
+  /** Pods that may leave; the last in the list leaves first. */
   readonly candidates: ScheduledPod[];
 }
 
-/** One pod after another leaves the largest domain for the smallest: as few moves as possible. */
+/** Moves one pod after another from the largest domain to the smallest, with as few moves as possible. */
 function* balance(
   constraint: Constraint,
   pods: readonly ScheduledPod[],
@@ -138,7 +141,10 @@ const LARGEST_FIRST: Order<Domain> = inLevels(
   by(({ name }) => name),
 );
 
-/** Counts as the scheduler does: every pod that the constraint selects, on nodes where it applies. Upstream counts only pods that may be evicted. */
+/**
+ * Counts pods as the scheduler does: every pod that the constraint selects, on nodes where it applies. Upstream counts
+ * only pods that may be evicted.
+ */
 function domainsOf({ topologyKey, selector, counts }: Constraint, pods: readonly ScheduledPod[], run: Run): Domain[] {
   const { args, world, gone } = run;
   const nodes = world.nodes.filter((node) => ownValue(node.labels, topologyKey) !== undefined && counts(node));
@@ -154,12 +160,15 @@ function domainsOf({ topologyKey, selector, counts }: Constraint, pods: readonly
   });
 }
 
-/** A pod that says where it wants to be leaves last. */
+/** A pod with its own node preferences leaves last. */
 const FREE_FIRST = by(({ placement: { nodeSelector, required } }: ScheduledPod) =>
   required !== undefined || Object.keys(nodeSelector).length > 0 ? 1 : 0,
 );
 
-/** Its node has not reached its limit, and it is leaving already or another node of a domain with fewer pods than the average would do. */
+/**
+ * Returns whether the pod may leave: its node is below its limit, and it is leaving already or fits a node of a domain
+ * with fewer pods than the average.
+ */
 function mayGoFrom(domains: readonly Domain[], { args, world, fullNodes }: Run): (pod: ScheduledPod) => boolean {
   const average = domains.reduce((sum, { size }) => sum + size, 0) / domains.length;
   const below = new Set(domains.filter(({ size }) => size < average).flatMap(({ nodes }) => nodes));

@@ -1,18 +1,21 @@
 /**
- * How large the parts of an object may be that Lifeboat keeps or reads. A tenant decides how large its objects are, and may have thousands of
- * them: an object above its bound is odd, and each decision that needs it says so.
+ * Size limits of the parts of an object that Lifeboat keeps or reads. Tenants decide the size of their objects and may
+ * have thousands. A larger object is rejected, and each decision that needs it says so.
  */
 import type * as z from "zod/mini";
 
 type Texts = Readonly<Record<string, string>>;
 type Issues = z.core.ParsePayload["issues"];
 
-/** The characters of JSON that the facts of one object may take, unless its kind says otherwise. Lifeboat's own need some 2 KB. */
+/**
+ * The characters of JSON that the facts of one object may have, unless its kind has another limit. Lifeboat's own
+ * objects need about 2 KB.
+ */
 export const LARGEST_FACTS = 16 * 1024;
-/** Kinds that no tenant can create. */
+/** The limit for kinds that no tenant can create. */
 export const LARGE_FACTS = 256 * 1024;
 
-/** Makes an object odd whose parts would take more memory than such an object needs: its creator may be anybody. */
+/** Rejects an object with parts that take more memory than such an object needs. Anybody may be its creator. */
 export function checkSize(length: number, most: number, { of, issues }: { readonly of: string; issues: Issues }): void {
   if (length <= most) return;
   const message = `expected at most ${kilobytes(most)} of ${of}, not ${kilobytes(length)}`;

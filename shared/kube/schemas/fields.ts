@@ -1,8 +1,8 @@
-/** Fields that objects of many kinds share: metadata, conditions, quantities, and values that Go leaves out. */
+/** Fields that many kinds share: metadata, conditions, quantities, and values that Go leaves out. */
 import * as z from "zod/mini";
 import { checkSize, checkTexts, LARGEST_FACTS } from "./bounds.ts";
 
-/** A list that Go may have left out or written as null. */
+/** Returns a schema of a list that Go may have left out or written as null. */
 export function listOf<S extends z.ZodMiniType>(item: S) {
   return z.pipe(
     z.nullish(z.array(item)),
@@ -10,7 +10,7 @@ export function listOf<S extends z.ZodMiniType>(item: S) {
   );
 }
 
-/** A text that Go may have left out, or written empty, to mean absent. As a pipe of zod's own it took a quarter of the time of parsing. */
+/** A text that Go may have left out or written empty. zod's own pipe took a quarter of the parsing time. */
 export const Text = z.transform((input: unknown, { issues }): string | undefined => textIn(input, issues));
 
 function textIn(input: unknown, issues: Issues): string | undefined {
@@ -25,7 +25,7 @@ export const PhaseText = z._default(z.string(), "");
 type Texts = Readonly<Record<string, string>>;
 type Issues = z.core.ParsePayload["issues"];
 
-/** The map itself, as it was read: a copy takes time and room. */
+/** The map itself, uncopied: a copy costs time and memory. */
 export const Texts = z.transform((input: unknown, { issues }): Texts | undefined => textsIn(input, issues));
 
 function textsIn(input: unknown, issues: Issues): Texts | undefined {
@@ -52,7 +52,7 @@ export const TextsOrNone = z.pipe(
   z.transform((map) => map ?? NONE),
 );
 
-/** A quantity, as a text. The API server keeps a custom resource's as it was written: a text or a number. */
+/** A quantity as a text. The API server keeps a custom resource's quantity as written: a text or a number. */
 export const Quantity = z.transform((input: unknown, { issues }): string | undefined => {
   return typeof input === "number" ? String(input) : textIn(input, issues);
 });
@@ -77,7 +77,7 @@ export function present(fields: Readonly<Record<string, unknown>>): object {
   return kept;
 }
 
-/** Builds a kind's schema when something is first parsed with it: all of them would take a third of an isolate's start-up. */
+/** Returns a kind's schema, built at its first use: building all would take a third of an isolate's start-up time. */
 export function kind<S extends Shape, Facts>(
   shape: () => S,
   facts: (object: z.output<ObjectOf<S>>) => Facts,
@@ -91,7 +91,7 @@ export function kind<S extends Shape, Facts>(
   return z.lazy(() => z.pipe(z.object(shape()), bounded));
 }
 
-/** Keeps the texts that some rule reads, by name. */
+/** Keeps only the texts that some rule reads, by name. */
 export function knownOf(texts: Texts | undefined, keys: readonly string[]): Texts {
   const known = keys.flatMap((key) => {
     const value = texts !== undefined && Object.hasOwn(texts, key) ? texts[key] : undefined;
@@ -103,7 +103,7 @@ export function knownOf(texts: Texts | undefined, keys: readonly string[]): Text
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
 type ObjectOf<S extends Shape> = ReturnType<typeof z.object<S>>;
 
-/** An object that Go may have left out: it is there, with every field absent. */
+/** Returns a schema of an object that Go may have left out: if absent, all its fields are absent. */
 export function part<S extends Shape>(shape: S) {
   return z.pipe(
     z.transform((value: unknown) => value ?? {}),
@@ -134,14 +134,14 @@ export const Meta = z.lazy(() =>
     generation: Count,
     creationTimestamp: Text,
     deletionTimestamp: Text,
-    // Whether these exist at all matters: JSON patch cannot add below a missing map.
+    // The rules need to know whether the maps exist: a JSON patch cannot add a key to a missing map.
     labels: Texts,
     annotations: Texts,
     ownerReferences: listOf(Owner),
   }),
 );
 
-/** A pod's: anybody who may create pods decides how large it is. */
+/** The metadata of a pod: anybody who may create pods decides its size. */
 export const PodMeta = z.lazy(() =>
   z.pipe(
     Meta,
@@ -186,10 +186,10 @@ export const NodeTerm = z.lazy(() =>
   z.object({ matchExpressions: listOf(Requirement), matchFields: listOf(Requirement) }),
 );
 
-/** A page of a list; items are parsed one by one, so that one odd object never hides the rest. */
+/** A page of a list. Items are parsed one by one, so that one malformed object does not hide the others. */
 export const Page = z.lazy(() =>
   z.object({
-    // Without this any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
+    // Without this check any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
     kind: z.string("expected a list").check(z.endsWith("List", "expected a list")),
     metadata: part({ continue: Text, resourceVersion: Text, remainingItemCount: z.nullish(z.number()) }),
     items: listOf(z.unknown()),
@@ -200,17 +200,20 @@ export const Page = z.lazy(() =>
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** In the unit that a quantity counts (bytes for memory); 0 for none, or for what is no quantity. */
+/** Parses a quantity in its unit (bytes for memory). Returns 0 if it is absent or malformed. */
 export function quantity(text: string | undefined): number {
   return scaled(text, 0);
 }
 
-/** In thousandths of that unit, rounded up as Kubernetes does: 0.1 CPU is 100. */
+/** Parses a quantity in thousandths, rounded up as Kubernetes does: 0.1 CPU is 100. */
 export function milliQuantity(text: string): number {
   return Math.ceil(scaled(text, 3));
 }
 
-/** Times a power of ten, put into the number's own exponent: 0.1 times 1000 may be more than 100 in binary, 0.1e3 is not. */
+/**
+ * Multiplies by a power of ten in the number's own exponent: 0.1 times 1000 may be more than 100 in binary, 0.1e3 is
+ * not.
+ */
 function scaled(text: string | undefined, tens: number): number {
   const [, number, exponent = "0", suffix = ""] =
     /^([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+))?([a-zA-Z]*)$/.exec(text ?? "") ?? [];

@@ -1,4 +1,4 @@
-/** The spec of a VirtualMachineInstance, or of a VirtualMachine's template, as far as KubeVirt renders it into a launcher pod. */
+/** The fields of a VMI's spec, or of a VM's template, from which KubeVirt renders a launcher pod. */
 import * as z from "zod/mini";
 import { type GuestAsks, PLAIN } from "../guest.ts";
 import { listOf, milliQuantity, part, present, quantity, Quantities, Quantity, Text, TextsOrNone } from "./fields.ts";
@@ -9,7 +9,7 @@ const TOPOLOGY = { sockets: MaybeCount, cores: MaybeCount, threads: MaybeCount }
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/** The fields of a spec. */
+/** Returns the schema of a spec's fields. */
 export function guestShape() {
   return {
     nodeSelector: TextsOrNone,
@@ -48,7 +48,7 @@ export const Template = z.lazy(() =>
 
 type Topology = z.output<z.ZodMiniObject<typeof TOPOLOGY>>;
 
-/** Undefined: none of the numbers is set. Upstream: `GetNumberOfVCPUs`. */
+/** Returns undefined if none of the numbers is set. Upstream: `GetNumberOfVCPUs`. */
 function vcpusOf({ sockets, cores, threads }: Topology): number | undefined {
   const set = [sockets, cores, threads].filter((count) => typeof count === "number" && count > 0);
   return set.length === 0 ? undefined : set.reduce<number>((product, count) => product * (count ?? 1), 1);
@@ -56,12 +56,15 @@ function vcpusOf({ sockets, cores, threads }: Topology): number | undefined {
 
 const NONE: readonly never[] = [];
 
-/** One object for all that is empty: there may be ten thousand VMIs. */
+/** Returns one shared object for all empty lists: there may be ten thousand VMIs. */
 function orNone<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NONE : list;
 }
 
-/** The pod that a VM has shows the constraints of the target of its migration, but not those of a changed template. */
+/**
+ * Names the constraints of a template. The present pod shows those of the migration's target, but not those of a
+ * changed template.
+ */
 function spreadOf({ topologySpreadConstraints }: Spec): readonly string[] {
   const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
   return isStrict ? ["topologySpreadConstraints"] : [];

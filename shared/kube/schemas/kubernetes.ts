@@ -74,7 +74,7 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
 
 const DESCHEDULING = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION];
 
-/** A launcher pod, as far as annotating it goes: much smaller than a pod's own facts. */
+/** A launcher pod with only the fields that annotating needs, much smaller than a pod's facts. */
 export const Launcher = kind(
   () => ({ metadata: PodMeta, spec: z.object({ nodeName: Text }), status: part({ phase: PhaseText }) }),
   ({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
@@ -134,7 +134,7 @@ export const Budget = kind(
       unhealthyPodEvictionPolicy: Text,
     }),
     status: part({
-      // No status yet: nothing has been observed, not even generation 0.
+      // Without a status the controller has observed nothing, not even generation 0.
       observedGeneration: z._default(z.number(), -1),
       disruptionsAllowed: Count,
       currentHealthy: Count,
@@ -153,7 +153,7 @@ export const Budget = kind(
     }),
 );
 
-/** Another product may use the same label: what we made also has a name that we give. */
+/** Returns whether Lifeboat made the object. Another product may use the same label, so that the name counts, too. */
 function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
   return labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY && name.startsWith(names.NAME_PREFIX);
 }
@@ -161,7 +161,7 @@ function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
 export const ConfigMap = kind(
   () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
-  // A policy. Lifeboat reads no other ConfigMaps than those of its own namespace, one at a time.
+  // The limit for a policy. Lifeboat reads only ConfigMaps of its own namespace, one at a time.
   8 * LARGE_FACTS,
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
@@ -176,7 +176,7 @@ export const RepeatedEvent = kind(
   },
 );
 
-/** An Event as one that says why a pod does not start. Its newest time is that of its last repetition. */
+/** An Event that says why a pod does not start. Its time is that of its last repetition. */
 export const SeenEventSchema = kind(
   () => ({
     involvedObject: z.object({ uid: z.string() }),

@@ -1,4 +1,4 @@
-/** A migration, and the KubeVirt CR: the fields that policy reads of each, as facts. */
+/** A migration and the KubeVirt object: the fields that policy reads, as facts. */
 import * as z from "zod/mini";
 import type { MigrationFacts } from "../facts.ts";
 import * as names from "../names.ts";
@@ -20,7 +20,10 @@ import {
 } from "./fields.ts";
 import { decentralized } from "./vmi.ts";
 
-/** Conditions of a migration that KubeVirt cannot begin, in the order of its checks (VERSIONS.blockedMigrations). Upstream: api/core/v1/types.go. */
+/**
+ * Conditions of a migration that KubeVirt cannot start, in the order of its checks (VERSIONS.blockedMigrations).
+ * Upstream: api/core/v1/types.go.
+ */
 const BLOCKING: readonly string[] = [
   "migrationBlockedByBackup",
   "migrationBlockedByUtilityVolumes",
@@ -37,7 +40,7 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
 
 const End = z.optional(z.unknown());
 
-/** When it last came into a phase: to the second. */
+/** When it last entered a phase, in whole seconds. */
 const Phases = z.lazy(() =>
   z.pipe(
     listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
@@ -95,7 +98,7 @@ export const Migration = kind(
     }),
 );
 
-/** The KubeVirt CR's configuration of evictions and migrations. KubeVirt's own accounts live in its namespace. */
+/** The KubeVirt object's configuration of evictions and migrations. KubeVirt's own accounts are in its namespace. */
 export interface KubeVirtFacts {
   readonly namespace: string;
   readonly evictionStrategy?: string;
@@ -104,16 +107,16 @@ export interface KubeVirtFacts {
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
   readonly bandwidthPerMigration?: number;
-  /** Per cent of the guest's memory that its pod requests, and virtual CPUs for one CPU. */
+  /** The part of the guest's memory that its pod requests, in per cent, and the virtual CPUs for one CPU. */
   readonly memoryOvercommit?: number;
   readonly cpuAllocationRatio?: number;
   /** KubeVirt multiplies its memory overhead by this. */
   readonly overheadRatio?: number;
   /** Every launcher pod selects nodes with these labels. */
   readonly nodeSelectors?: Readonly<Record<string, string>>;
-  /** The minor number of its version: v1.9.0 is 9. Absent if it names no version, as a build from a branch. */
+  /** The minor number of its version: 9 for v1.9.0. Absent if it names no version, as for a build from a branch. */
   readonly minor?: number;
-  /** Its operator installs another version, or another configuration of its components. */
+  /** Its operator is installing another version or another configuration of its components. */
   readonly isRollingOut?: boolean;
   /** Its virt-handlers stay on a node with any NoExecute taint. */
   readonly toleratesNoExecute?: boolean;
@@ -124,7 +127,7 @@ function toleratesEveryNoExecute({ key, operator, effect, tolerationSeconds }: z
   return isOfEach && tolerationSeconds === undefined;
 }
 
-/** KubeVirt takes 0 for its default. */
+/** KubeVirt reads 0 as its default. */
 const Positive = z.pipe(
   z.nullish(z.number()),
   z.transform((number) => number || undefined),

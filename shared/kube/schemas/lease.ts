@@ -1,4 +1,4 @@
-/** A Lease: who holds it, since when, and what Lifeboat remembers on it. */
+/** A Lease: its holder, its time, and the annotations in which Lifeboat remembers. */
 import * as z from "zod/mini";
 import { LARGE_FACTS } from "./bounds.ts";
 import { kind, Meta, part, Text } from "./fields.ts";
@@ -6,11 +6,11 @@ import { kind, Meta, part, Text } from "./fields.ts";
 export interface LeaseFacts {
   readonly resourceVersion?: string;
   readonly holder?: string | undefined;
-  /** RFC 3339: since when its last holder has had it. */
+  /** RFC 3339: when its last holder took it. */
   readonly acquiredAt?: string | undefined;
   readonly seconds?: number | undefined;
   readonly transitions?: number | undefined;
-  /** Lifeboat's own. */
+  /** Lifeboat's own annotations. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 

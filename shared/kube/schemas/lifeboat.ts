@@ -19,7 +19,7 @@ import { Template } from "./guest.ts";
 const Anything = z.nullish(z.unknown());
 
 export const Words = z._default(z.string(), "");
-/** The definition asks for no UID: who wrote a status by hand may have left it out. No object has an empty one. */
+/** The definition does not require a UID, which a status that a person wrote may lack. No object has an empty UID. */
 const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 
 export const CONDITION = {
@@ -35,14 +35,14 @@ export function wordOf<const V extends string>(values: readonly V[], fallback: N
 }
 
 const PHASES = [...ACTIVE_PHASES, ...END_PHASES] as const;
-/** A phase that only another version writes, as 0.1's WaitingForOwner, counts as absent: the next look at the VM sets it. */
+/** An unknown phase, such as 0.1's WaitingForOwner, counts as absent: the next reconcile sets it. */
 const PhaseOfAnyVersion = z.lazy(() => z.pipe(z.pipe(Text, z.transform(knownPhase)), z.optional(z.enum(PHASES))));
 
 function knownPhase(text: string | undefined) {
   return PHASES.find((phase) => phase === text);
 }
 
-/** 0.3 knew `EvictionRequest`, too. Such an Evacuation continues as if a person had asked for it. */
+/** 0.3 had the cause `EvictionRequest`, too. Such an Evacuation continues as if a person had asked for it. */
 const Cause = z.lazy(() =>
   z.pipe(
     z.transform((cause: unknown) => (cause === "EvictionRequest" ? "Operator" : cause)),
@@ -105,10 +105,10 @@ const evacuation = kind(
 );
 
 export const Evacuation: z.ZodMiniType<EvacuationFacts> = evacuation;
-/** With no field but those above: a test compares them with the type's. */
+/** A test checks that it has the same fields as the type. */
 export type EvacuationRead = z.output<typeof evacuation>;
 
-/** Another party may add conditions of its own. They hide none of ours, and our next write removes them. */
+/** Another party may add its own conditions. They hide none of Lifeboat's, and Lifeboat's next write removes them. */
 function isOurs(condition: Record<keyof EvacuationCondition, string>): condition is EvacuationCondition {
   const { type, status } = condition;
   return CONDITION_TYPES.some((one) => one === type) && (status === "True" || status === "False");
@@ -146,7 +146,7 @@ export const VirtualMachine = kind(
 );
 
 export interface ConfigurationFacts extends ConfigurationObserved {
-  /** As written; shared/settings parses it and reports what is wrong. */
+  /** The spec as written: shared/settings parses it and reports mistakes. */
   readonly spec: unknown;
 }
 

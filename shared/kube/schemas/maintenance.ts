@@ -1,4 +1,4 @@
-/** Kinds of node maintenance, as facts: a node that has to be empty, and several of them, one after another. */
+/** The kinds of node maintenance, as facts: one node to drain, or several nodes, one after another. */
 import * as z from "zod/mini";
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../names.ts";
 import * as nodes from "../node-evacuation.ts";
@@ -7,7 +7,7 @@ import { LARGE_FACTS } from "./bounds.ts";
 import { Count, createdAt, kind, listOf, Meta, ObjectName, part, Text } from "./fields.ts";
 import { CONDITION, wordOf, Words } from "./lifeboat.ts";
 
-/** The fields that say how a node is drained. */
+/** Returns the schema of the fields that say how a node is drained. */
 const how = () => ({
   startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
   virtualMachines: part({
@@ -17,7 +17,7 @@ const how = () => ({
     whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),
     ownersChoice: wordOf(["Respected", "Ignored"], "Respected"),
   }),
-  /** Guests end although something else blocks the node. */
+  /** Guests end even if something else blocks the node. */
   forceShutdowns: z._default(z.boolean(), false),
   otherPods: wordOf(["Evict", "EvictWithLocalData", "Leave"], "Evict"),
   afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
@@ -48,7 +48,7 @@ const nodeSpec = () =>
     schedule: part({
       notBefore: Text,
       notAfter: Text,
-      /** 0.3 waited for the NodeEvacuation of this name. */
+      /** In 0.3 it waited for the NodeEvacuation of this name. */
       after: Text,
     }),
     ...how(),
@@ -81,11 +81,11 @@ const nodeStatus = () =>
         namespace: Words,
         name: Words,
         uid: Words,
-        /** Absent: that is open. */
+        /** Absent: not known yet. */
         outcome: z.optional(z.enum(nodes.OUTCOMES)),
         reason: Text,
         targetNode: Text,
-        /** When Lifeboat began with it. */
+        /** When Lifeboat started with the VM. */
         startTime: Text,
         time: Text,
       }),
@@ -93,7 +93,7 @@ const nodeStatus = () =>
     conditions: listOf(z.object(CONDITION)),
   });
 
-/** The fields of a NodeEvacuation, of which `node-evacuation.ts` makes the types. */
+/** The fields of a NodeEvacuation, from which `node-evacuation.ts` makes the types. */
 export type NodeSpecRead = z.output<ReturnType<typeof nodeSpec>>;
 export type NodeStatusRead = z.output<ReturnType<typeof nodeStatus>>;
 
@@ -115,7 +115,7 @@ const nodeEvacuation = kind(
       status: { ...status, conditions: status.conditions.filter(isNodes) },
     } satisfies nodes.NodeEvacuationFacts;
   },
-  // Its blockers may be many.
+  // It may have many blockers.
   LARGE_FACTS,
 );
 

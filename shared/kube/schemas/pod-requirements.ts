@@ -45,7 +45,7 @@ export const PodAffinityTerm = z.lazy(() =>
   }),
 );
 
-/** Labels of namespaces are not read: a selector of some of them counts as one of all. */
+/** Reads a term. Labels of namespaces are not read: a selector of some namespaces counts as all. */
 export function podTermOf(term: z.output<typeof PodAffinityTerm>): PodTerm {
   const { topologyKey, namespaces, namespaceSelector, labelSelector } = term;
   const selector = labelSelector ?? undefined;
@@ -90,7 +90,7 @@ export interface ResourceRequirements {
 
 export interface PodResources {
   readonly containers: readonly ResourceRequirements[];
-  /** `sidecar`: continues to run beside the containers (`restartPolicy: Always`). */
+  /** `sidecar`: runs beside the containers until they end (`restartPolicy: Always`). */
   readonly initContainers: readonly (ResourceRequirements & { readonly sidecar: boolean })[];
   readonly overhead: Texts;
   readonly pod?: ResourceRequirements | undefined;
@@ -119,7 +119,7 @@ export function requestsOf({ containers, initContainers, overhead, pod }: PodRes
   return Object.fromEntries([...all].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
-/** Overhead adds to a limit, and makes none. */
+/** Sums the limits of a pod. Overhead adds to a limit but creates none. */
 export function limitsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
   const parts = [...containers, ...initContainers, ...(pod ? [pod] : [])];
   const named = new Set(parts.flatMap(({ limits }) => Object.keys(limits)));
@@ -151,7 +151,7 @@ function isPodLevel(name: string): boolean {
   return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
 }
 
-/** CPU in thousandths, all else in whole ones, rounded up. */
+/** Converts CPU to thousandths and everything else to whole units, rounded up. */
 function inUnits(name: string, milli: number): number {
   return name === "cpu" ? milli : Math.ceil(milli / 1000);
 }
@@ -160,7 +160,7 @@ export function resourcesOf(quantities: Texts): Resources {
   return Object.fromEntries([...amountsOf(quantities)].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
-/** Only CPU and memory count, and only if there is more than nothing of it. */
+/** Sums CPU and memory, if there is any. */
 function computeOf(parts: readonly Texts[]): Amounts {
   const sum = parts.reduce((sum, quantities) => plus(sum, amountsOf(quantities)), NOTHING);
   return new Map([...sum].filter(([name, amount]) => (name === "cpu" || name === "memory") && amount > 0));

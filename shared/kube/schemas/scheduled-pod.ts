@@ -1,4 +1,4 @@
-/** A pod that is bound to a node, and a node that takes pods: facts small enough for fifty thousand pods in a Worker. */
+/** A bound pod and a node, small enough that a Worker can hold fifty thousand pods. */
 import * as z from "zod/mini";
 import type { Labels, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";
@@ -36,7 +36,7 @@ const Volume = z.lazy(() =>
   }),
 );
 
-/** Parts that pods may share stay unparsed: the projection parses each of them once. */
+/** Parts that pods may share stay unparsed here: the projection parses each distinct part once. */
 const ScheduledPodObject = z.lazy(() =>
   z.object({
     metadata: z.object({
@@ -116,7 +116,10 @@ function newMemory() {
   };
 }
 
-/** The characters of labels of all pods of one list, from which on a pod with many of them is odd: 50,000 pods have some 15 MB. */
+/**
+ * The characters of labels of all pods in one list. After this many, a pod with many labels is rejected. 50,000 pods
+ * have about 15 MB.
+ */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;
 const FEW_LABELS = 1024;
 
@@ -161,7 +164,7 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
   };
 }
 
-/** A list of which most pods have one or two items. */
+/** Limits a list of which most pods have one or two items. */
 function bounded<T>(items: readonly T[], issues: Issues): readonly T[] {
   if (items.length > MOST_ITEMS)
     checkSize(JSON.stringify(items).length, LARGEST_FACTS, { of: "owners or claims", issues });
@@ -173,7 +176,7 @@ const NO_CLAIMS: readonly string[] = [];
 
 function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
   const claims = volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? NO_CLAIMS);
-  // A copy has no spare capacity; the result of flatMap does.
+  // A copy has no spare capacity; the result of flatMap has some.
   return claims.length === 0 ? NO_CLAIMS : [...claims];
 }
 
@@ -183,7 +186,10 @@ function computedFrom({ containers, initContainers, overhead, resources }: PodOb
 
 export type Issues = z.core.ParsePayload["issues"];
 
-/** Equal inputs of one list become one output: an object for each pod would not fit into a Worker. `at`: where in the object they are. */
+/**
+ * Returns a schema that shares equal parts of one list, because an object for each pod would not fit into a Worker.
+ * `at`: the path in the object.
+ */
 function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
   const seen = new Map<string, z.output<S>>();
   return (input: unknown, issues: Issues): z.output<S> => {
@@ -192,7 +198,7 @@ function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
     if (known !== undefined) return known;
     checkSize(text.length, LARGEST_FACTS, { of: at.join("."), issues });
     const parsed = schema.safeParse(input);
-    // Nothing of an odd pod is remembered.
+    // A rejected pod leaves nothing in the memory of parts.
     if (parsed.success && text.length > LARGEST_FACTS) return parsed.data;
     if (parsed.success) seen.set(text, parsed.data);
     else issues.push(...parsed.error.issues.map((issue) => issueAt(issue, at, input)));

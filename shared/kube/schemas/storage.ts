@@ -1,15 +1,18 @@
-/** Kinds of storage: which volume is attached to which node, and which claim it belongs to. */
+/** Kinds of storage: which volume is attached to which node, and which claim has it. */
 import * as z from "zod/mini";
 import { ObjectName } from "./fields.ts";
 
 export interface VolumeAttachmentFacts {
   readonly name: string;
   readonly nodeName: string;
-  /** Absent: a volume that a pod's spec describes, and no claim. */
+  /** Absent for a volume of a pod's spec that has no claim. */
   readonly persistentVolumeName?: string | undefined;
 }
 
-/** Exists until the volume is detached: `status.attached` says less, because a failed attachment may have succeeded in part. */
+/**
+ * The object exists until the volume is detached. `status.attached` is less reliable: a failed attachment may have
+ * succeeded in part.
+ */
 export const VolumeAttachment = z.lazy(() =>
   z.pipe(
     z.object({
@@ -26,7 +29,7 @@ export const VolumeAttachment = z.lazy(() =>
   ),
 );
 
-/** A PersistentVolume and the claim that it is bound to. */
+/** A PersistentVolume and its bound claim. */
 export interface ClaimedVolume {
   readonly name: string;
   readonly claim?: { readonly namespace: string; readonly name: string } | undefined;

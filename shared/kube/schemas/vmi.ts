@@ -6,13 +6,16 @@ import * as names from "../names.ts";
 import { identityOf, kind, listOf, Meta, part, PhaseText, present, Text, TextsOrNone } from "./fields.ts";
 import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
 
-/** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */
+/**
+ * Returns the VMI's role in a migration between two VMIs. A migration with both ends stays within the namespace, as any
+ * other. Upstream: `IsDecentralized`.
+ */
 export function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
   if (sends === receives) return undefined;
   return sends ? "Sends" : "Receives";
 }
 
-/** The guest runs on the target from post-copy on, or once its domain is ready there. */
+/** The guest runs on the target after post-copy starts, or once its domain is ready there. */
 const MigrationState = kind(
   () => ({
     migrationUid: Text,
@@ -33,7 +36,8 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // One to another VMI gets its UID when that has answered; if it is given up before, nothing takes the rest back.
+      // A migration to another VMI gets its UID when the other side has answered. If it is given up before, nothing
+      // removes the other fields.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,
@@ -74,7 +78,7 @@ const LIVE_MIGRATABLE = "LiveMigratable";
 const PAUSED = "Paused";
 const IO_ERROR = "PausedIOError";
 
-/** Few are read of a VMI's conditions, which are a third of what its status has. */
+/** The rules read few of a VMI's conditions, which are a third of its status. */
 const VmiConditions = z.lazy(() =>
   z.pipe(
     z.pipe(
@@ -105,7 +109,7 @@ function isOf(condition: unknown, type: string): condition is Condition {
   return typeof condition === "object" && condition !== null && "type" in condition && condition.type === type;
 }
 
-/** As the spec's own number. */
+/** Adds I/O threads as the spec says. */
 function withIoThreads(
   vcpus: number | undefined,
   ioThreads: { readonly supplementalPoolThreadCount?: number | null | undefined },
@@ -122,7 +126,7 @@ const Some = z.pipe(
   z.transform(({ length }) => length > 0 || undefined),
 );
 
-/** The name of the one in progress. Upstream: `IsBackupInProgress`. */
+/** The name of the backup in progress. Upstream: `IsBackupInProgress`. */
 const BackupStatus = z.lazy(() =>
   z.pipe(
     part({ backupName: Text, completed: z.nullish(z.boolean()) }),

@@ -1,4 +1,4 @@
-/** ValidatingWebhookConfigurations, Lifeboat's own and KubeVirt's: the fields that decide whether the API server asks. */
+/** Webhook configurations of Lifeboat and KubeVirt: the fields that decide whether the API server calls them. */
 import * as z from "zod/mini";
 import { LARGE_FACTS } from "./bounds.ts";
 import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";
