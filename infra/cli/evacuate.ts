@@ -122,10 +122,7 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-/**
- * Returns the connection and the key of a named VM. KubeVirt's names of both kinds are accepted, because a VMI has its
- * VM's name.
- */
+/** Returns the key of a named VM. KubeVirt's names of both kinds are accepted: a VMI has its VM's name. */
 export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
   return { namespace, name: word.replace(KIND.vm, "") };
 }

@@ -139,9 +139,8 @@ export function isInQueue({ words }: ProgressRow): boolean {
 }
 
 /**
- * `Draining`: something asks all of its VMs to leave. `Drained`: cordoned or tainted, and everything that leaves has
- * left. `Cordoned`: no new pods, but nothing asks its VMs to leave. `InUse`: none of these. VMs may move in each of
- * them.
+ * `Draining`: something asks all of its VMs to leave. `Drained`: cordoned or tainted, and empty of what leaves.
+ * `Cordoned`: nothing asks its VMs to leave. `InUse`: none of these.
  */
 export type NodeState = "Draining" | "Drained" | "Cordoned" | "InUse";
 
