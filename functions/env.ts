@@ -1,4 +1,4 @@
-/** What the Worker gets from its platform: environment variables, bindings, clock, network and log. */
+/** The Worker's platform: environment variables, bindings, clock, network and log. */
 import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 import type { CertificateFacts } from "../shared/settings/certificate.ts";

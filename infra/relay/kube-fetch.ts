@@ -32,7 +32,7 @@ export function kubeFetch(config: KubeConfig): Fetch {
         throw error;
       });
     if (answer.httpStatusCode === 401) pool = undefined;
-    // Of the API server's headers only warnings matter.
+    // Only warnings matter among the API server's headers.
     const { warning = "" } = answer.headers;
     return new Response(answer.body.stream(), { status: answer.httpStatusCode, headers: { warning } });
   };

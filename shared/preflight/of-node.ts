@@ -1,9 +1,9 @@
 /**
  * The facts of a preflight about a node to drain: its pods with their VMs, and the room on other nodes. The node is
- * read in full. Of pods on other nodes only their room is kept; of volumes, if a VM of the node has any, only the nodes
- * that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace whose VMs move
- * already (for a few hundred VMs, by the length of their names), and a VMI for each launcher pod that was read before
- * its VMI.
+ * read in full. For pods on other nodes only their room is kept; for volumes, if a VM of the node has any, only the
+ * nodes that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace whose VMs
+ * move already (for a few hundred VMs, by the length of their names), and a VMI for each launcher pod that was read
+ * before its VMI.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";

@@ -1,4 +1,4 @@
-/** What the guard covers: causes with their gates and requesters, and whether the guard makes budgets unnecessary. */
+/** The guard: the causes that it covers, their gates and requesters, and whether it makes budgets unnecessary. */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";

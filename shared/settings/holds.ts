@@ -24,7 +24,7 @@ export function isPolicyWanted(policy: HoldPolicy, settings: Pick<Settings, "fea
 export interface HoldVerdict {
   readonly reason: "Holds" | "PolicyWithoutGate" | "PolicyMissing" | "HandlerEndsWithTaint";
   readonly message: string;
-  /** What to do. Undefined: nothing. */
+  /** The advice. Undefined: nothing has to be done. */
   readonly fix?: string;
 }
 
