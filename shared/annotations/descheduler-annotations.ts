@@ -1,6 +1,6 @@
 /**
  * Annotates launcher pods for the descheduler, so that it requests an eviction once and then waits for the move.
- * Upstream: KubeVirt's VMI controller as of 1.7.
+ * Upstream: KubeVirt's VMI controller.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";

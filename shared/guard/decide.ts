@@ -9,22 +9,20 @@ import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import * as kube from "../kube/objects.ts";
-import { isGateOn, isRequester } from "../settings/guarded.ts";
+import { isRequester } from "../settings/guarded.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isToMove } from "../eviction/table.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
 import type { Moment } from "../settings/time.ts";
 import { armFor } from "../shield/shield.ts";
 import {
-  causeOf,
   type DeletionTerms,
   type Disruption,
   disruptionOf,
-  isEnding,
-  isMadeForVm,
   isTooNear,
   type KnownDisruption,
   knownDisruptions,
+  mayBeHeld,
 } from "./disruption-cause.ts";
 
 export interface DeletionRefusal {
@@ -94,19 +92,6 @@ export function decideDeletion(f: DeletionFacts): DeletionDecision {
   const disruption = disruptionOf({ ...f, vmi: f.vmi, podUID: launcher.uid }, f, f);
   const decision = disruption === undefined ? allow("NotADisruption") : decideDisruption(f, disruption);
   return decision.verdict === "Refuse" || !mayBeHeld(f) ? decision : byLifeboat(decision, f);
-}
-
-/** From this grace period on, the policy holds the pods of a node that is about to end. */
-const HELD_SECONDS = 60;
-
-/** Whether a policy of the API server may hold the deletion, also while Lifeboat is there. */
-function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: DeletionFacts): boolean {
-  if (!isMadeForVm(pod) || pod.deleting || kube.isFinal(pod)) return false;
-  const cause = causeOf(pod, requester, m);
-  if (cause !== "NodeTermination") return cause === "Preemption";
-  // Nothing of the pod shows who deletes it: the node has to show that it ends.
-  const isShown = node === undefined || isEnding(node);
-  return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }
 
 function byLifeboat(allowed: Allowal, { pod, graceSeconds }: DeletionFacts): DeletionDecision {

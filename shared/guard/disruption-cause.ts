@@ -4,6 +4,7 @@
  */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { isFinal } from "../kube/objects.ts";
 import { LATEST_SECONDS } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { Moment } from "../settings/time.ts";
@@ -140,14 +141,33 @@ export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: D
 }
 
 /** By its label, as the guard's policies select pods. */
-export function isMadeForVm({ labels }: PodFacts): boolean {
+function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }
 
-/** The taints of nodes that Karpenter ends. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` before 1.0. */
+/** The taints of nodes that Karpenter ends. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` is its older name. */
 const ENDING_TAINTS = new Set(["karpenter.sh/disrupted", "karpenter.sh/disruption"]);
 
 /** Whether the node shows that somebody ends it. */
-export function isEnding({ unschedulable, endsAt, taints }: NodeFacts): boolean {
+function isEnding({ unschedulable, endsAt, taints }: NodeFacts): boolean {
   return unschedulable || endsAt !== undefined || taints.some(({ key }) => ENDING_TAINTS.has(key));
 }
+
+interface Deletion extends Moment, DeletionTerms {
+  readonly pod: PodFacts;
+  readonly node?: NodeFacts;
+}
+
+/** From this grace period on, the policy holds the pods of a node that is about to end. */
+const HELD_SECONDS = 60;
+
+/** Whether a policy of the API server may hold the deletion, also while Lifeboat is there. */
+export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Deletion): boolean {
+  if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
+  const cause = causeOf(pod, requester, m);
+  if (cause !== "NodeTermination") return cause === "Preemption";
+  // Nothing of the pod shows who deletes it: the node has to show that it ends.
+  const isShown = node === undefined || isEnding(node);
+  return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
+}
+
