@@ -170,4 +170,3 @@ export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Dele
   const isShown = node === undefined || isEnding(node);
   return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }
-
