@@ -108,6 +108,8 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly isMigrating: boolean;
   /** The target node of its migration in progress, once there is one. */
   readonly targetNode?: string;
+  /** The path of a disk that is a file of its node. On another node the VM would start with a different disk. */
+  readonly hostDisk?: string;
   /** Its backup in progress. KubeVirt starts no migration before the backup ends. */
   readonly backup?: string;
   /** Whether it has utility volumes. KubeVirt starts no migration with them, and gives a migration up after minutes. */

@@ -102,9 +102,6 @@ function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
   return blocker?.message ?? "it is moving";
 }
 
-/** KubeVirt's own sockets, and devices. */
-const NOT_DISKS = ["/var/run/", "/run/", "/dev/"];
-
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 /** Returns why the VM would not start on another node, or undefined. Its volumes are those of its pod. */
@@ -114,9 +111,8 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld):
   const next = startOf(pod, vmi, w);
   if (untolerated([CORDON], next.pod.tolerations) === undefined)
     return "it tolerates the cordon: it could start on this node again";
-  const file = pod.hostFiles?.find((path) => !NOT_DISKS.some((prefix) => path.startsWith(prefix)));
-  if (file !== undefined)
-    return `its disk ${file} is a file of this node: on another node it would start with a different disk`;
+  if (vmi.hostDisk !== undefined)
+    return `its disk ${vmi.hostDisk} is a file of this node: on another node it would start with a different disk`;
   // The old pod ends before the new one starts.
   const pods = f.pods.filter((one) => one !== pod);
   const room = placeInTurn([next], { ...f, pods }).get(pod.uid);

@@ -26,8 +26,6 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
   readonly claims: readonly string[];
   /** Whether it has an emptyDir. */
   readonly localStorage: boolean;
-  /** Paths of the node's own files. Absent: none. */
-  readonly hostFiles?: readonly string[];
   /**
    * When the deletion should have ended, including the grace period, in milliseconds since the epoch. Absent: it is not
    * deleted.

@@ -12,9 +12,7 @@ const Asking = z.lazy(() =>
     metadata: z.object({ deletionTimestamp: z.nullish(Time), finalizers: listOf(z.string()) }),
     spec: z.object({
       affinity: part({ podAffinity: part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(z.unknown()) }) }),
-      volumes: listOf(
-        z.object({ emptyDir: z.nullish(z.unknown()), hostPath: z.nullish(z.object({ path: z.string() })) }),
-      ),
+      volumes: listOf(z.object({ emptyDir: z.nullish(z.unknown()) })),
       containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
     }),
   }),
@@ -45,7 +43,6 @@ export function preflightPodSchema() {
       ...wished(pod, wishes),
       limits,
       localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
-      hostFiles: spec.volumes.flatMap(({ hostPath }) => hostPath?.path ?? []),
       ...(typeof goneBy === "number" && { goneBy }),
       finalizers,
       unchecked: uncheckedOf(spec, pod.hasResourceClaims),

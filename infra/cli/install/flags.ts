@@ -4,6 +4,9 @@ import type { Connection } from "../connection.ts";
 import type { Home } from "./plan.ts";
 import { clusterNameOf } from "./worker-entry.ts";
 
+/** Stands where the webhook token belongs. A Service's path takes no upper case, and a token is longer. */
+export const PLACEHOLDER = "webhook-token";
+
 interface Flags {
   readonly worker?: string | undefined;
   readonly cluster?: string | undefined;
@@ -44,5 +47,5 @@ export function entryOf(
 
 export function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
   const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
-  return { in: "Worker", url: `${worker}/clusters/${cluster}`, webhookToken: "WEBHOOK_TOKEN", ...caBundle };
+  return { in: "Worker", url: `${worker}/clusters/${cluster}`, webhookToken: PLACEHOLDER, ...caBundle };
 }

@@ -66,10 +66,15 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
   return await giveIdentity(home, giving);
 }
 
+/** The API server takes nothing else between the slashes of a webhook's path. Its own refusal would show the token. */
+const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const NO_PATH = `Secret ${SECRET.name}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server takes no other in the path of a webhook. Change it: openssl rand -hex 32`;
+
 /** A token that the API server presents already stays, also where the Secret has lost it. */
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
   const webhookToken = tokens.webhookToken?.[0] ?? tokensIn(token)?.[0] ?? newToken();
+  if (!PATH_SEGMENT.test(webhookToken)) throw new Failed(NO_PATH);
   const change = {
     ...(pair && { "tls.crt": pair.certPem, "tls.key": pair.keyPem, ...OF_0_3 }),
     ...(tokens.webhookToken === undefined && { webhookToken }),

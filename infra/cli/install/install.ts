@@ -7,7 +7,7 @@ import { VERSION } from "../../../functions/env.ts";
 import { Failed } from "../failed.ts";
 import { applyAll, type Applying, removeObject } from "./apply.ts";
 import { untilAvailable } from "./available.ts";
-import { entryOf, homeIn, requireForm, requireWorker } from "./flags.ts";
+import { entryOf, homeIn, PLACEHOLDER, requireForm, requireWorker } from "./flags.ts";
 import type { GuardSite } from "./guard.ts";
 import { guardOf, removeUnwanted } from "./guard-steps.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
@@ -121,6 +121,7 @@ is deployed by itself, before.`,
         const all: Installing = { send, host, forceConflicts, facts, guard, parts, home, seconds, entry, ca };
         if (options.export) {
           host.stdout.write(exported(all));
+          host.stderr.write(TWICE);
           return EXIT.done;
         }
         await agree(questionOf(all), options, { connection, host });
@@ -151,11 +152,18 @@ function planned({ parts, home, guard }: Installing, isWanted: (manifest: Manife
   return plan({ parts, home, guard }).filter(isWanted);
 }
 
-/** YAML for GitOps, without token and key: the same input prints the same text. */
+const TWICE = `kubectl apply works the second time: at the first it does not know the kind LifeboatConfiguration yet.\n`;
+
+function isOwnKind({ apiVersion }: Manifest): boolean {
+  return apiVersion.startsWith("lifeboat.dev/");
+}
+
+/** YAML for GitOps, without token and key: the same input prints the same text. kubectl ends at a kind that it does not know: such an object is last. */
 function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
-  const manifests = plan({ parts, guard, home: { ...home, webhookToken: "WEBHOOK_TOKEN", ...trust } });
-  return manifests.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
+  const manifests = plan({ parts, guard, home: { ...home, webhookToken: PLACEHOLDER, ...trust } });
+  const ordered = [...manifests.filter((one) => !isOwnKind(one)), ...manifests.filter(isOwnKind)];
+  return ordered.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 
 /** Before anything is applied: the API server would not know a kind in the middle of it. */

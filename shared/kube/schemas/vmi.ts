@@ -126,6 +126,14 @@ const Some = z.pipe(
   z.transform(({ length }) => length > 0 || undefined),
 );
 
+/** The path of the first hostDisk that is not on storage which all nodes share. */
+const HostDisk = z.lazy(() =>
+  z.pipe(
+    listOf(z.object({ hostDisk: z.nullish(z.object({ path: Text, shared: z.nullish(z.boolean()) })) })),
+    z.transform((volumes) => volumes.find(({ hostDisk }) => hostDisk && hostDisk.shared !== true)?.hostDisk?.path),
+  ),
+);
+
 /** The name of the backup in progress. Upstream: `IsBackupInProgress`. */
 const BackupStatus = z.lazy(() =>
   z.pipe(
@@ -142,6 +150,7 @@ export const Vmi = kind(
       priorityClassName: Text,
       terminationGracePeriodSeconds: z.nullish(z.number()),
       utilityVolumes: Some,
+      volumes: HostDisk,
       ...guestShape(),
     }),
     status: part({
@@ -182,6 +191,7 @@ export const Vmi = kind(
       priorityClass: spec.priorityClassName,
       backup: changedBlockTracking.backupStatus,
       hasUtilityVolumes: spec.utilityVolumes,
+      hostDisk: spec.volumes,
       evictionStrategy: spec.evictionStrategy,
       decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
       evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],

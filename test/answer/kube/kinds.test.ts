@@ -143,6 +143,8 @@ describe("a VMI", () => {
     ["… written as a number",          { spec: { domain: { memory: { guest: 1073741824 } } } },  { guestMemory: 2 ** 30, asks: { ...PLAIN, guestMemory: 2 ** 30 } }],
     ["being backed up",                { status: { changedBlockTracking: { state: "Enabled", backupStatus: { backupName: "b1" } } } }, { backup: "b1" }],
     ["… never",                        { status: { changedBlockTracking: { state: "Enabled", backupStatus: null } } }, {}],
+    ["with a disk of its node",        { spec: { volumes: [{ name: "a", containerDisk: {} }, { name: "b", hostDisk: { path: "/data/b.img", type: "Disk" } }] } }, { hostDisk: "/data/b.img" }],
+    ["with a shared one",              { spec: { volumes: [{ name: "b", hostDisk: { path: "/nfs/b.img", type: "Disk", shared: true } }] } }, {}],
     ["with utility volumes",           { spec: { utilityVolumes: [{ name: "u" }] } },               { hasUtilityVolumes: true }],
     ["migratable",                     withCondition("LiveMigratable", "True"),                     { liveMigratable: { migratable: true } }],
     ["paused by an I/O error",         withCondition("Paused", "True", { reason: "PausedIOError" }), { pausedByIoError: true }],

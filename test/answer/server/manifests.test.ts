@@ -70,7 +70,7 @@ function familyOf(address: string) {
 const URL_OF_WORKER = "https://lifeboat.example.com/clusters/CLUSTER";
 
 test.each<[string, Home]>([
-  ["kubernetes", { in: "Worker", url: URL_OF_WORKER, webhookToken: "WEBHOOK_TOKEN" }],
+  ["kubernetes", { in: "Worker", url: URL_OF_WORKER, webhookToken: "webhook-token" }],
   ["server/kubernetes", { in: "Cluster", image: "registry.example.com/lifeboat:0.4.0" }],
 ])("kubectl apply -k infra/%s applies what the command installs", (kustomization, home) => {
   // The LifeboatConfiguration is the administrator's: the command only creates it and sets gates in it.

@@ -73,8 +73,11 @@ describe("two nodes that are emptied at the same time", () => {
 });
 
 test("a VM whose disk is a file of its node is not restarted: elsewhere it would start with an empty one", () => {
-  const pod = launcher("a", { hostFiles: ["/var/run/kubevirt/daemons/pr", "/data/a.img"] });
-  const f = facts({ pods: [pod], vmis: [pinnedVm("a")], otherNodes: [node("node02")] });
+  const f = facts({
+    pods: [launcher("a")],
+    vmis: [{ ...pinnedVm("a"), hostDisk: "/data/a.img" }],
+    otherNodes: [node("node02")],
+  });
   const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
   const vms = { "apps/a": {} };
   const { found } = forecastOf(f, nodeWorld({ ne, vms }));

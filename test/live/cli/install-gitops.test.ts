@@ -1,4 +1,5 @@
 /** `lifeboat install --export` for GitOps: no secret in it, nothing that the server changes afterwards, and Lifeboat works with it. */
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,6 @@ import * as z from "zod";
 import { pathOf } from "../../../infra/cli/install/apply.ts";
 import { Manifest, nameOf } from "../../../infra/cli/install/manifests.ts";
 import { isWebhook } from "../../../infra/cli/install/plan.ts";
-import { applyAsCommand } from "../../../infra/lab/stage/apply.ts";
 import { codeFrom, IMAGE, SERVER, serverImages, untilReplicasAreReady } from "../../../infra/lab/stage/in-cluster.ts";
 import {
   createAuthority,
@@ -76,6 +76,21 @@ test.each([
   expect({ code, out, err: err.join("\n") }).toEqual({ code: 2, out: [], err: expect.stringContaining(message) });
 });
 
+const isInstalled = spawnSync("kubectl", ["version", "--client"]).status === 0;
+
+/** The real kubectl, with the manifests on stdin. */
+async function kubectl(command: string, manifests: readonly string[]) {
+  const file = join(folder, "kubeconfig");
+  await writeFile(file, sandbox.kubeconfig);
+  return await new Promise<{ readonly code: unknown; readonly said: readonly string[] }>((resolve) => {
+    const env = { ...process.env, KUBECONFIG: file };
+    const child = execFile("kubectl", command.split(" "), { env }, (error, out, err) =>
+      resolve({ code: error?.code ?? 0, said: `${out}${err}`.trim().split("\n") }),
+    );
+    child.stdin?.end(manifests.join("\n"));
+  });
+}
+
 test("with cert-manager, its annotation stands where the caBundle would", async () => {
   const { code, out } = await call(`${EXPORT} --cert-manager`);
   expect(code).toBe(0);
@@ -118,54 +133,66 @@ const CONFIGURATIONS: Resource = {
   namespaced: false,
 };
 
-test("with a Secret and an authority of one's own: no secret is printed, Lifeboat works, and changes none of it", async () => {
-  const { client } = sandbox;
-  const authority = await createAuthority("ours");
-  const { certPem, keyPem } = await authority.issue([HOST]);
-  await writeFile(join(folder, "ca.crt"), authority.caPem);
-  await client.create(namespaces, { metadata: { name: SERVER.namespace } });
-  const data = {
-    "tls.crt": base64(certPem),
-    "tls.key": base64(keyPem),
-    webhookToken: base64(TOKEN),
-    operatorToken: base64("other-of-ours-0123456789"),
-  };
-  await client.create(secrets, { metadata: SERVER, data });
+test.runIf(isInstalled)(
+  "with a Secret and an authority of one's own: no secret is printed, kubectl applies it, Lifeboat works, and changes none of it",
+  async () => {
+    const { client } = sandbox;
+    const authority = await createAuthority("ours");
+    const { certPem, keyPem } = await authority.issue([HOST]);
+    await writeFile(join(folder, "ca.crt"), authority.caPem);
+    await client.create(namespaces, { metadata: { name: SERVER.namespace } });
+    const data = {
+      "tls.crt": base64(certPem),
+      "tls.key": base64(keyPem),
+      webhookToken: base64(TOKEN),
+      operatorToken: base64("other-of-ours-0123456789"),
+    };
+    await client.create(secrets, { metadata: SERVER, data });
 
-  const { code, out } = await call(`${EXPORT} --ca-bundle ${join(folder, "ca.crt")}`);
-  expect(code).toBe(0);
-  expect(out.join("\n")).not.toMatch(/PRIVATE KEY|of-ours|token: [^\s]/);
-  const printed = manifestsIn(out);
-  expect(printed.filter(({ kind }) => kind === "Secret").map((one) => one["data"])).toEqual([undefined]);
-  expect(pointedIn(printed).map(({ webhooks: [{ clientConfig }] }) => clientConfig)).toMatchObject([
-    { caBundle: base64(authority.caPem), service: { path: "/clusters/local/admission/deletions/WEBHOOK_TOKEN" } },
-    { caBundle: base64(authority.caPem), service: { path: "/clusters/local/admission/evictions/WEBHOOK_TOKEN" } },
-  ]);
+    const { code, out } = await call(`${EXPORT} --ca-bundle ${join(folder, "ca.crt")}`);
+    expect(code).toBe(0);
+    expect(out.join("\n")).not.toMatch(/PRIVATE KEY|of-ours|token: [^\s]/);
+    const printed = manifestsIn(out);
+    expect(printed.filter(({ kind }) => kind === "Secret").map((one) => one["data"])).toEqual([undefined]);
+    expect(pointedIn(printed).map(({ webhooks: [{ clientConfig }] }) => clientConfig)).toMatchObject([
+      { caBundle: base64(authority.caPem), service: { path: "/clusters/local/admission/deletions/webhook-token" } },
+      { caBundle: base64(authority.caPem), service: { path: "/clusters/local/admission/evictions/webhook-token" } },
+    ]);
 
-  const manifests = manifestsIn(out.map((line) => line.replace("WEBHOOK_TOKEN", TOKEN)));
-  await applyAsCommand(client, manifests);
-  await untilReplicasAreReady(client);
-  await expect.poll(async () => (await client.get(leases, SERVER))?.spec?.holderIdentity).toBeDefined();
-  await expect.poll(async () => (await call("doctor")).out.filter((line) => line.includes("×"))).toEqual([]);
-  const { out: said } = await call("doctor");
-  expect(said.join("\n")).toMatch(/√ a dry-run eviction of pod vms\/virt-launcher-web\S* is answered by Lifeboat/);
-  expect(said).toContain(
-    "  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles belong together",
-  );
+    const filled = out.map((line) => line.replace("webhook-token", TOKEN));
+    const manifests = manifestsIn(filled);
+    const first = await kubectl("apply -f -", filled);
+    expect([first.code, first.said.filter((line) => / (created|configured)$/.test(line)).length]).toEqual([
+      1,
+      manifests.length - 1,
+    ]);
+    expect((await kubectl("apply -f -", filled)).code).toBe(0);
+    expect((await kubectl("apply --dry-run=server -f -", out)).code).toBe(0);
+    await untilReplicasAreReady(client);
+    await expect.poll(async () => (await client.get(leases, SERVER))?.spec?.holderIdentity).toBeDefined();
+    await expect.poll(async () => (await call("doctor")).out.filter((line) => line.includes("×"))).toEqual([]);
+    const { out: said } = await call("doctor");
+    expect(said.join("\n")).toMatch(/√ a dry-run eviction of pod vms\/virt-launcher-web\S* is answered by Lifeboat/);
+    expect(said).toContain(
+      "  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles belong together",
+    );
 
-  // Nothing of it has changed after each replica's full scan, which writes what it has found, and after an evacuation.
-  for (const { metadata } of (await client.list(pods, SERVER.namespace)).items) {
-    const url = `https://127.0.0.1:${sandbox.processes.portOf(metadata.uid, 8443)}/clusters/local/reconcile`;
-    const headers = { authorization: `Bearer ${TOKEN}` };
-    expect(await codeFrom(url, { ca: authority.caPem, headers })).toBe(200);
-  }
-  const WebhookCalled = expect.objectContaining({ type: "WebhookCalled", status: "True" });
-  expect(await client.get(CONFIGURATIONS, { name: "lifeboat" })).toMatchObject({
-    status: { conditions: expect.arrayContaining([WebhookCalled]) },
-  });
-  expect(await call("evacuate web -n vms --wait --yes")).toMatchObject({ code: 0 });
-  expect(await diffOf(manifests, client)).toEqual([]);
-  const [webhook] = manifests.filter(isWebhook);
-  const changed = { ...webhook, metadata: { ...webhook?.metadata, labels: { "app.kubernetes.io/name": "other" } } };
-  expect(await diffOf([Manifest.parse(changed)], client)).toHaveLength(1);
-}, 120_000);
+    // Nothing of it has changed after each replica's full scan, which writes what it has found, and after an evacuation.
+    for (const { metadata } of (await client.list(pods, SERVER.namespace)).items) {
+      const url = `https://127.0.0.1:${sandbox.processes.portOf(metadata.uid, 8443)}/clusters/local/reconcile`;
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      expect(await codeFrom(url, { ca: authority.caPem, headers })).toBe(200);
+    }
+    const WebhookCalled = expect.objectContaining({ type: "WebhookCalled", status: "True" });
+    expect(await client.get(CONFIGURATIONS, { name: "lifeboat" })).toMatchObject({
+      status: { conditions: expect.arrayContaining([WebhookCalled]) },
+    });
+    expect(await call("evacuate web -n vms --wait --yes")).toMatchObject({ code: 0 });
+    expect(await diffOf(manifests, client)).toEqual([]);
+    expect(await kubectl("diff -f -", filled)).toEqual({ code: 0, said: [""] });
+    const [webhook] = manifests.filter(isWebhook);
+    const changed = { ...webhook, metadata: { ...webhook?.metadata, labels: { "app.kubernetes.io/name": "other" } } };
+    expect(await diffOf([Manifest.parse(changed)], client)).toHaveLength(1);
+  },
+  120_000,
+);

@@ -26,7 +26,7 @@ const VMS: readonly Vm[] = [
   ["web-1"],
   ["web-2"],
   ["db"],
-  ["ledger", "DisksNotLiveMigratable"],
+  ["ledger", "InterfaceNotLiveMigratable"],
   ["gpu", "HostDeviceNotLiveMigratable"],
 ];
 const PINNED = VMS.flatMap(([name, pinnedBecause]) => (pinnedBecause === undefined ? [] : [name]));

@@ -92,12 +92,24 @@ function validateResources(resources: readonly string[], field: string): readonl
   ];
 }
 
+/** Each part between slashes is a subdomain: k8s.io/apiserver/pkg/util/webhook/validation.go. */
+function validatePath(service: Tree, field: string): readonly FieldError[] {
+  const path = stringAt(service, "path") || "/";
+  const segments = path === "/" ? [] : path.replace(/^\//, "").replace(/\/$/, "").split("/");
+  return segments.flatMap((one, index) => {
+    const [broken] = domainErrors(field, one);
+    const detail = broken?.message.replace(/^Invalid value: ".*": /, "");
+    return invalidIf(detail !== undefined, field, path, `segment[${index}]: ${detail}`);
+  });
+}
+
 /** Scheme, authority, query and fragment, as Go parses a URL. */
 const URL_FORM = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/is;
 
 function validateClient({ url, service }: Tree, field: string): readonly FieldError[] {
   const one = (url === undefined) !== (service === undefined);
-  if (typeof url !== "string" || !one) return requiredIf(!one, field, "exactly one of url or service is required");
+  if (!one) return requiredIf(true, field, "exactly one of url or service is required");
+  if (typeof url !== "string") return validatePath(recordAt({ service }, "service"), `${field}.service.path`);
   const [, scheme = "", authority = "", query = "", fragment = ""] = URL_FORM.exec(url) ?? [];
   const [host = "", user = ""] = authority.split("@").toReversed();
   const [at, form] = [`${field}.url`, "; desired format: https://host[/path]"];
