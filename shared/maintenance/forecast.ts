@@ -104,7 +104,7 @@ function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
 
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** Returns why the VM would not start on another node, or undefined. Its volumes are those of its pod. */
+/** Returns why the VM would not start on another node, or undefined. */
 export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld): string | undefined {
   const pod = f.pods.find((one) => isOfLiveVm(one) && vmiNameOf(one) === vmi.name && one.namespace === vmi.namespace);
   if (pod === undefined) return "its pod was not found";
