@@ -91,7 +91,7 @@ export { markDisruptionTarget } from "./actors/disruption-target.ts";
 export { asNode } from "./actors/kubelet.ts";
 export { createKubeletRecorder } from "./actors/kubelet-events.ts";
 export { whyNot } from "./actors/node-fit.ts";
-export { bestOf } from "./actors/node-score.ts";
+export { bestOf, seededLots, type Lots } from "./actors/node-score.ts";
 export { launcherPod, targetPod } from "./kubevirt/virt-controller/launcher-pod.ts";
 export { taintDeviceOf } from "./actors/device-taint-manager.ts";
 export { terminateNode } from "./actors/node-termination.ts";

@@ -12,7 +12,7 @@ import { createOutages, type Outages } from "./actors/outages.ts";
 import { startPodGarbageCollector } from "./actors/pod-garbage-collector.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import { startEvictionManagers } from "./actors/pressure.ts";
-import type { Scoring } from "./actors/node-score.ts";
+import type { Lots, Scoring } from "./actors/node-score.ts";
 import type { ContainerRuntime } from "./actors/runtime.ts";
 import { startScheduler } from "./actors/scheduler.ts";
 import { startTaintManager } from "./actors/taint-manager.ts";
@@ -49,6 +49,7 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
 
 export interface NodeControllersOptions {
   readonly scoring?: Scoring | undefined;
+  readonly lots?: Lots | undefined;
   /** How long a volume stays attached after the last pod that uses it; 1 by default. */
   readonly detachSeconds?: number | undefined;
 }
@@ -56,12 +57,12 @@ export interface NodeControllersOptions {
 /** All components but the kubelets that decide about nodes and their pods, except KubeVirt. */
 export function startNodeControllers(
   optionsOf: NodesOptions["optionsOf"],
-  { scoring, detachSeconds = 1 }: NodeControllersOptions = {},
+  { scoring, lots, detachSeconds = 1 }: NodeControllersOptions = {},
 ): Actor {
   const caches = startNodeCaches(optionsOf("controllerManager"));
   const nodeController = { ...optionsOf("nodeController"), caches };
   const actors = [
-    startScheduler({ ...optionsOf("scheduler"), scoring }),
+    startScheduler({ ...optionsOf("scheduler"), scoring, lots }),
     startNodeLifecycle(nodeController),
     startTaintManager(nodeController),
     startAttachDetach({ ...optionsOf("attachDetachController"), attacher: optionsOf("admin").client, detachSeconds }),

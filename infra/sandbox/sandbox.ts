@@ -2,7 +2,7 @@
 import type { ApiServer } from "./apiserver/server.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { Clock } from "./actors/clock.ts";
-import type { Scoring } from "./actors/node-score.ts";
+import type { Lots, Scoring } from "./actors/node-score.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import type { ProgramKnobs } from "./binaries/control-plane.ts";
 import type { Authority } from "./certificates.ts";
@@ -59,6 +59,8 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
   readonly clock?: Clock;
   /** Which nodes the scheduler prefers by their free resources; LeastAllocated by default, as in kube-scheduler's default profile. */
   readonly scoring?: Scoring;
+  /** Draws between nodes of the same score, as kube-scheduler does. Absent: the node with the fewest pods, then the first by name. */
+  readonly lots?: Lots;
   /** How long a volume of a CSI driver stays attached after the last pod on the node that uses it; 1 by default. */
   readonly detachSeconds?: number;
   /** Off by default, unless there are images. */

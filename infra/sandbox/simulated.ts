@@ -73,6 +73,7 @@ export async function startSimulated(
     featureGates,
     workloads,
     scoring: options.scoring,
+    lots: options.lots,
     detachSeconds: options.detachSeconds,
   };
   const processes = empty ? NO_PROCESSES : await startParts(parts, closers);

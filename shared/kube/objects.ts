@@ -187,8 +187,9 @@ export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T
 /** Returns whether a selector matches. An absent selector and an unknown operator match nothing, an empty one all. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
-  const byLabel = Object.entries(selector.matchLabels).every(([key, value]) => ownValue(labels, key) === value);
-  return byLabel && selector.matchExpressions.every((requirement) => meets(requirement, labels));
+  const { matchLabels, matchExpressions } = selector;
+  for (const key in matchLabels) if (ownValue(labels, key) !== matchLabels[key]) return false;
+  return matchExpressions.every((requirement) => meets(requirement, labels));
 }
 
 export function meets({ key, operator, values }: LabelSelectorRequirement, labels: Labels): boolean {
@@ -213,7 +214,7 @@ interface Node {
 }
 
 export function isWanted({ nodeSelector, required }: NodeRequirements, node: Node): boolean {
-  if (!Object.entries(nodeSelector).every(([key, value]) => ownValue(node.labels, key) === value)) return false;
+  for (const key in nodeSelector) if (ownValue(node.labels, key) !== nodeSelector[key]) return false;
   return required === undefined || required.some((term) => matchesTerm(term, node));
 }
 

@@ -59,7 +59,7 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWor
     const vmi = vmiOf.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
     return vmi !== undefined && verdictOf.get(keyOf(pod))?.reason === "Restart" ? [startOf(pod, vmi, w)] : [];
   });
-  const rooms = placeInTurn(restarting, { ...f, pods: [], otherPods: [...f.otherPods, ...moved] });
+  const rooms = placeInTurn(restarting, f, { gone: f.pods, moved });
   const uidOf = new Map(f.pods.map((pod) => [keyOf(pod), pod.uid]));
   return pods.map((pod) => {
     const room = rooms.get(uidOf.get(keyOf(pod)) ?? "");
@@ -114,8 +114,7 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld):
   if (vmi.hostDisk !== undefined)
     return `its disk ${vmi.hostDisk} is a file of this node: on another node it would start with a different disk`;
   // The old pod ends before the new one starts.
-  const pods = f.pods.filter((one) => one !== pod);
-  const room = placeInTurn([next], { ...f, pods }).get(pod.uid);
+  const room = placeInTurn([next], f, { gone: [pod] }).get(pod.uid);
   return notFitting(room, [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? [])]);
 }
 

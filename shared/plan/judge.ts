@@ -18,6 +18,7 @@ export interface Given {
   readonly options: Pick<PlanOptions, "template" | "at">;
   readonly budgetsIn: ReadonlyMap<string, readonly BudgetFacts[]>;
   readonly scoring?: PreflightFacts["scoring"];
+  readonly lots?: PreflightFacts["lots"];
 }
 
 export function givenBy(facts: PlanFacts, options: Given["options"]): Given {
@@ -40,7 +41,7 @@ export function judge(name: string, p: Placement, given: Given): NodeJudged | un
   return { found, judged: { facts, vms: given.facts.vms, verdicts, mayEnd: isForced || !isKept } };
 }
 
-function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scoring }: Given) {
+function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scoring, lots }: Given) {
   const node = p.nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
   const pods = p.podsOn.get(name) ?? [];
@@ -68,7 +69,9 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
     budgets: [...namespaces].flatMap((namespace) => budgetsIn.get(namespace) ?? []),
     leavingElsewhere: [],
     flags: flagsOf(nodeEvacuationOf(name, options).spec),
+    present: p.present,
     ...(scoring && { scoring }),
+    ...(lots !== undefined && { lots }),
   } satisfies PreflightFacts;
 }
 

@@ -2,7 +2,7 @@
 import { isLauncher, keyOf } from "../kube/objects.ts";
 import { filledBy } from "../preflight/board.ts";
 import { type Given, judge } from "./judge.ts";
-import { withoutVmsOf, type Placement, withNode } from "./placement.ts";
+import { type Placement, startFrom, withNode, withoutVmsOf } from "./placement.ts";
 import { backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
@@ -40,7 +40,7 @@ const MOST_PASSES = 4;
 
 function withDeferrals(wanted: readonly string[], start: Placement, parallel: number, given: Given): Ordered {
   const order: string[] = [];
-  let [placement, left, passes, moves] = [start, wanted, wanted.length * MOST_PASSES, 0];
+  let [placement, left, passes, moves] = [startFrom(start), wanted, wanted.length * MOST_PASSES, 0];
   while (left.length > 0) {
     const wave: string[] = [];
     for (const name of left) {

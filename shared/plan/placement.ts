@@ -3,6 +3,7 @@ import { isActive, type EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import type { ScheduledNode } from "../kube/scheduled-pod.ts";
+import { type Present, addTo, clear, copyOf, presentOf } from "../preflight/board.ts";
 import { renderStart } from "../preflight/next-pod.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
 import { renderTarget } from "../preflight/next-pod.ts";
@@ -12,6 +13,8 @@ import type { PlanFacts } from "./facts.ts";
 export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
+  /** The same pods, counted: changed in place from step to step, because a copy for each step would take most of the time and memory. */
+  readonly present: Present;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
   /** Migrations that have not ended. */
   readonly migrations: readonly MigrationFacts[];
@@ -24,11 +27,17 @@ export function placementOf(f: PlanFacts): Placement {
   return {
     nodes: f.nodes,
     podsOn: Map.groupBy(f.pods, ({ nodeName }) => nodeName),
+    present: presentOf(f.nodes, f.pods),
     vmis: new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi])),
     migrations: f.migrations.filter((one) => !isFinal(one)),
     evacuations: f.evacuations,
     pending: [],
   };
+}
+
+/** Returns the start of another sequence of steps. */
+export function startFrom(p: Placement): Placement {
+  return { ...p, present: copyOf(p.present) };
 }
 
 export function podsElsewhere({ podsOn }: Placement, node: string): readonly PreflightPod[] {
@@ -65,12 +74,14 @@ export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Jud
     const launcher = moved.get(launcherOfHotplug(pod)?.uid ?? "");
     return launcher === undefined ? [] : [{ ...pod, nodeName: launcher.nodeName }];
   });
-  const settled = withVmis({ ...p, podsOn: withPods(p.podsOn, facts.node.name, there) }, [...moved.values()]);
+  clear(p.present, facts.node, facts.pods);
+  addTo(p.present, there);
+  const settled = withVmis({ ...p, podsOn: onNodes(p.podsOn, facts.node.name, there) }, [...moved.values()]);
   const anew = nexts
     .flatMap(([, next]) => (typeof next === "object" && "anew" in next ? [next.anew] : []))
     .toSorted((a, b) => sizeOf(a.pod, p) - sizeOf(b.pod, p) || (keyOf(a.pod) < keyOf(b.pod) ? -1 : 1));
   const later = nexts.flatMap(([, next]) => (typeof next === "object" && "later" in next ? [next.later] : []));
-  const placed = withPlaced({ ...settled, pending: [...p.pending, ...anew] }, facts.volumes);
+  const placed = withPlaced({ ...settled, pending: [...p.pending, ...anew] }, facts);
   return { ...placed, pending: [...placed.pending, ...later] };
 }
 
@@ -148,11 +159,7 @@ function restarted(
   return STARTS_AGAIN.includes(vm.runStrategy) ? { anew: wanted } : "Gone";
 }
 
-function withPods(
-  before: Placement["podsOn"],
-  emptiedNode: string,
-  pods: readonly PreflightPod[],
-): Placement["podsOn"] {
+function onNodes(before: Placement["podsOn"], emptiedNode: string, pods: readonly PreflightPod[]): Placement["podsOn"] {
   const after = new Map(before).set(emptiedNode, []);
   for (const [node, more] of Map.groupBy(pods, ({ nodeName }) => nodeName)) {
     after.set(node, [...(after.get(node) ?? []), ...more]);
@@ -191,12 +198,14 @@ function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
 }
 
 /** With every pod placed for which there is room. `facts.node` takes none if it is cordoned. */
-export function withPlaced(p: Placement, volumes: PreflightFacts["volumes"]): Placement {
+export function withPlaced(p: Placement, how: Pick<PreflightFacts, "volumes" | "scoring" | "lots">): Placement {
   if (p.pending.length === 0) return p;
   const [node, ...rest] = p.nodes;
   if (node === undefined) return p;
-  const otherPods = [...p.podsOn.values()].flat();
-  const rooms = placeInTurn(p.pending, { node, otherNodes: [node, ...rest], otherPods, pods: [], volumes });
+  const { present, pending: wanted } = p;
+  const { volumes, scoring, lots } = how;
+  const world = { node, otherNodes: [node, ...rest], otherPods: [], pods: [], volumes, scoring, lots, present };
+  const rooms = placeInTurn(wanted, world);
   const placed: PreflightPod[] = [];
   const pending = p.pending.filter((wanted) => {
     const { node: name } = rooms.get(wanted.pod.uid) ?? {};
@@ -205,6 +214,7 @@ export function withPlaced(p: Placement, volumes: PreflightFacts["volumes"]): Pl
   });
   const podsOn = new Map(p.podsOn);
   for (const pod of placed) podsOn.set(pod.nodeName, [...(podsOn.get(pod.nodeName) ?? []), pod]);
+  addTo(present, placed);
   return withVmis({ ...p, podsOn, pending }, placed);
 }
 

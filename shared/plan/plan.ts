@@ -39,7 +39,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   const better = planned ?? orderBeside(steps, options, start, given);
   const evidence = evidenceOf(f);
   const times = timesOf(steps, f, options);
-  const doubts = rehearsed(steps, options, given);
+  const doubts = rehearsed(steps, start, options, given);
   const seen: Seen = { f, options, evidence: classesOf(evidence), times, better };
   const nodes = steps.map((step, at) => nodePlanOf(step, at, doubts[at] ?? [], seen));
   const exist = new Set(f.nodes.map(({ name }) => name));

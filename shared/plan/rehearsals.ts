@@ -1,18 +1,23 @@
 /**
- * Rehearses the maintenance with other circumstances: VMs that leave in another order, a scheduler that fills nodes up, and nodes that are
- * drained beside others. The plan promises only what holds in all of them.
+ * Rehearses the maintenance with other circumstances: VMs that leave in another order, other lots of the scheduler, a scheduler that fills nodes
+ * up, and nodes that are drained beside others. The plan promises only what holds in all of them.
  */
 import type { PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
 import type { Given } from "./judge.ts";
-import { placementOf } from "./placement.ts";
+import type { Placement } from "./placement.ts";
 import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
 
 /** For each step: why it may have no room all the same. */
-export function rehearsed(steps: readonly Step[], options: PlanOptions, given: Given): readonly (readonly string[])[] {
+export function rehearsed(
+  steps: readonly Step[],
+  start: Placement,
+  options: PlanOptions,
+  given: Given,
+): readonly (readonly string[])[] {
   const doubts: (readonly string[])[] = steps.map(() => []);
   for (const [way, shift] of waysOf(options, given)) {
-    const { steps: others } = sequenceOf(options.nodes, placementOf(given.facts), { ...options, shift }, way);
+    const { steps: others } = sequenceOf(options.nodes, start, { ...options, shift }, way);
     steps.forEach(({ found, node }, at) => {
       const other = others[at];
       if (other?.node !== node || hasNoRoom(found) || doubts[at]?.length !== 0) return;
@@ -22,17 +27,19 @@ export function rehearsed(steps: readonly Step[], options: PlanOptions, given: G
   return doubts;
 }
 
+/** In each way other lots are drawn. */
 function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (readonly [Given, number])[] {
   const ordered = (order: typeof template.virtualMachines.order): Given => ({
     ...given,
     options: { ...given.options, template: { ...template, virtualMachines: { ...template.virtualMachines, order } } },
   });
   const others = (["LargestFirst", "SmallestFirst"] as const).filter((one) => one !== template.virtualMachines.order);
-  return [
+  const ways: readonly (readonly [Given, number])[] = [
     ...others.map((order) => [ordered(order), 0] as const),
     [{ ...given, scoring: "MostAllocated" }, 0],
     ...(parallel > 1 ? [[given, 1] as const] : []),
   ];
+  return ways.map(([way, shift], at) => [{ ...way, lots: at + 1 }, shift]);
 }
 
 function doubtsIn({ found }: Step): readonly string[] {

@@ -2,7 +2,7 @@
 import type { Preflight } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
 import { type Given, judge, type NodeJudged } from "./judge.ts";
-import { withoutVmsOf, type Placement, withNode, withPlaced } from "./placement.ts";
+import { type Placement, startFrom, withNode, withoutVmsOf, withPlaced } from "./placement.ts";
 
 export interface Step extends NodeJudged {
   readonly node: string;
@@ -23,7 +23,7 @@ export function sequenceOf(
   given: Given,
 ): Sequence {
   const steps: Step[] = [];
-  let placement = start;
+  let placement = startFrom(start);
   wavesOf(nodes, parallel, shift).forEach((wave, at) => {
     placement = wave.reduce((p, node) => withNode(p, node, true), placement);
     for (const node of wave) {
@@ -38,9 +38,9 @@ export function sequenceOf(
 }
 
 /** The nodes take pods again, those first that found no room. */
-export function backAgain(p: Placement, nodes: readonly string[], { facts }: Given): Placement {
+export function backAgain(p: Placement, nodes: readonly string[], { facts, scoring, lots }: Given): Placement {
   const back = nodes.reduce((sum, node) => withNode(sum, node, false), p);
-  return withPlaced(back, facts.volumes);
+  return withPlaced(back, { volumes: facts.volumes, scoring, lots });
 }
 
 function wavesOf(nodes: readonly string[], parallel: number, shift: number): readonly (readonly string[])[] {

@@ -1,5 +1,7 @@
 /** The placement of pods while more are placed: the room on each node, and the pods that affect other pods' places. */
+import type { LabelSelector } from "../kube/facts.ts";
 import { isFinal } from "../kube/objects.ts";
+import { createDirectory, type Directory } from "./directory.ts";
 import type { NeighbourPod, RoomFound } from "./facts.ts";
 import { type FitNode, type Room, roomOn, roomWith } from "./fit.ts";
 
@@ -11,17 +13,22 @@ export interface Filled {
   readonly assumed: { readonly cpu: number; readonly memory: number };
 }
 
-/** Changed in place: there may be ten thousand pods, and copying them for each placed pod would be too slow. */
+/** Pods on their nodes. */
+export interface Present {
+  readonly filled: Map<string, Filled>;
+  /** By UID, without ended ones. */
+  readonly pods: Map<string, NeighbourPod>;
+  readonly directory: Directory;
+}
+
+/** Pods on their nodes while more are placed. Changed in place: there may be ten thousand pods, and copying them for each placed pod would be too slow. */
 export interface Board {
   readonly filled: Map<string, Filled>;
-  /** Without ended pods. */
-  readonly pods: NeighbourPod[];
-  /** Pods that exclude other pods. */
-  readonly shy: NeighbourPod[];
-  /** Pods that prefer or avoid other pods nearby. */
-  readonly sociable: NeighbourPod[];
-  /** Pods of each ReplicaSet. */
-  readonly siblings: Map<string, NeighbourPod[]>;
+  /** As it was at first. */
+  readonly before: ReadonlyMap<string, NeighbourPod>;
+  /** Pods that have come since. Undefined: the pod has left. */
+  readonly since: Map<string, NeighbourPod | undefined>;
+  readonly directory: Directory;
 }
 
 const EMPTY: Filled["assumed"] = { cpu: 0, memory: 0 };
@@ -32,61 +39,86 @@ export function filledBy(node: Pick<FitNode, "allocatable">, pods: readonly Neig
   return { room: roomOn(node, present), pods: present.length, assumed };
 }
 
+export function filledWith({ room, pods, assumed }: Filled, pod: NeighbourPod): Filled {
+  return { room: roomWith(room, pod), pods: pods + 1, assumed: plus(assumed, pod) };
+}
+
 function plus(sum: Filled["assumed"], { wishes }: NeighbourPod): Filled["assumed"] {
   if (wishes === undefined) return sum;
   const { cpu = 0, memory = 0 } = wishes.assumed;
   return cpu + memory === 0 ? sum : { cpu: sum.cpu + cpu, memory: sum.memory + memory };
 }
 
-/** Makes the board from the pods that are present on these nodes and on others. */
-export function boardOf(
-  nodes: readonly FitNode[],
-  here: readonly NeighbourPod[],
-  beside: readonly NeighbourPod[],
-): Board {
-  const byNode = Map.groupBy(here, ({ nodeName }) => nodeName);
-  const filled = new Map(nodes.map((node) => [node.name, filledBy(node, byNode.get(node.name) ?? [])]));
-  const board: Board = { filled, pods: [], shy: [], sociable: [], siblings: new Map() };
-  for (const pods of [here, beside]) for (const pod of pods) if (!isFinal(pod)) addTo(board, pod);
-  return board;
+/** Counts the pods that are present on these nodes. */
+export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[]): Present {
+  const pods = all.filter((pod) => !isFinal(pod));
+  const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
+  const directory = createDirectory();
+  for (const pod of pods) directory.add(pod);
+  return {
+    filled: new Map(nodes.map((node) => [node.name, filledBy(node, byNode.get(node.name) ?? [])])),
+    pods: new Map(pods.map((pod) => [pod.uid, pod])),
+    directory,
+  };
 }
 
-function isShy({ antiAffinity }: NeighbourPod): boolean {
-  return antiAffinity.length > 0;
+/** Copies what changes in place. */
+export function copyOf({ filled, pods, directory }: Present): Present {
+  return { filled: new Map(filled), pods: new Map(pods), directory };
 }
 
-function isSociable({ wishes }: NeighbourPod): boolean {
-  return wishes !== undefined && wishes.near.length + wishes.preferred.length > 0;
+/** Removes all pods of a node, in place. */
+export function clear({ filled, pods }: Present, node: FitNode, there: readonly NeighbourPod[]): void {
+  for (const { uid } of there) pods.delete(uid);
+  filled.set(node.name, filledBy(node, []));
+}
+
+/** Adds pods that are on their nodes, in place. */
+export function addTo({ filled, pods, directory }: Present, more: readonly NeighbourPod[]): void {
+  for (const pod of more) {
+    if (isFinal(pod)) continue;
+    const node = filled.get(pod.nodeName);
+    if (node !== undefined) filled.set(pod.nodeName, filledWith(node, pod));
+    pods.set(pod.uid, pod);
+    directory.add(pod);
+  }
+}
+
+/** Makes the board from the pods that are present. */
+export function boardOf({ filled, pods, directory }: Present): Board {
+  return { filled: new Map(filled), before: pods, since: new Map(), directory };
 }
 
 /** Adds a pod where it has found room. */
 export function place(board: Board, pod: NeighbourPod, { node }: RoomFound): void {
   const before = board.filled.get(node ?? "");
   if (node === undefined || before === undefined) return;
-  const { room, pods, assumed } = before;
-  board.filled.set(node, { room: roomWith(room, pod), pods: pods + 1, assumed: plus(assumed, pod) });
-  addTo(board, { ...pod, nodeName: node });
+  board.filled.set(node, filledWith(before, pod));
+  const placed = { ...pod, nodeName: node };
+  board.since.set(pod.uid, placed);
+  board.directory.add(placed);
 }
 
 /** Removes a pod that has left its node. */
 export function leave(board: Board, uid: string, nodeName: string): void {
-  const { pods, shy, sociable } = board;
-  const at = pods.findLastIndex((pod) => pod.uid === uid && pod.nodeName === nodeName);
-  const [gone] = at < 0 ? [] : pods.splice(at, 1);
-  if (gone === undefined) return;
-  const siblings = board.siblings.get(gone.replicaSet ?? "") ?? [];
-  for (const others of [shy, sociable, siblings]) {
-    const where = others.indexOf(gone);
-    if (where >= 0) others.splice(where, 1);
-  }
+  if (podOf(board, uid)?.nodeName === nodeName) board.since.set(uid, undefined);
 }
 
-function addTo(board: Board, pod: NeighbourPod): void {
-  board.pods.push(pod);
-  if (isShy(pod)) board.shy.push(pod);
-  if (isSociable(pod)) board.sociable.push(pod);
-  if (pod.replicaSet === undefined) return;
-  const siblings = board.siblings.get(pod.replicaSet);
-  if (siblings === undefined) board.siblings.set(pod.replicaSet, [pod]);
-  else siblings.push(pod);
+function podOf({ before, since }: Board, uid: string): NeighbourPod | undefined {
+  return since.has(uid) ? since.get(uid) : before.get(uid);
+}
+
+/** Returns the pods of a directory's answer that are on some node. */
+export function podsAmong(board: Board, uids: Iterable<string> | undefined): readonly NeighbourPod[] {
+  const found: NeighbourPod[] = [];
+  for (const uid of uids ?? new Set([...board.before.keys(), ...board.since.keys()])) {
+    const pod = podOf(board, uid);
+    if (pod !== undefined) found.push(pod);
+  }
+  return found;
+}
+
+/** Returns the pods that the selector matches. */
+export function podsLike(board: Board, selector: LabelSelector | undefined): readonly NeighbourPod[] {
+  return podsAmong(board, board.directory.selectedBy(selector));
 }

@@ -13,7 +13,7 @@ import type {
   Resources,
   ScheduledNode as FitNode,
 } from "../kube/scheduled-pod.ts";
-import { missingCpu } from "./host-cpu.ts";
+import { isCpuMissing } from "./host-cpu.ts";
 
 export type { FitNode };
 
@@ -35,7 +35,7 @@ export interface Spot {
 
 /** The surroundings of a pod. An absent fact is not judged. */
 export interface Around {
-  readonly isRepelled?: Judge;
+  readonly isRepelled?: Judge | undefined;
   readonly isUneven?: Judge | undefined;
   /** CPU labels that the node must have. */
   readonly cpu?: Labels;
@@ -49,7 +49,7 @@ type Keeps = (pod: FitPod, spot: Spot, around: Around) => boolean;
 /** The filters in their order: obstacles that are hardest to change come first. */
 const KEEPS = {
   NodeAffinity: ({ placement }, { node }) => !isWanted(placement, node),
-  CPU: (_, { node }, { cpu = {} }) => missingCpu(cpu, node).length > 0,
+  CPU: (_, { node }, { cpu = {} }) => isCpuMissing(cpu, node),
   // Volumes of bound claims. All claims of a running VM are bound.
   Volumes: (_, { node }, { volumes = [] }) =>
     volumes.some(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node))),
@@ -103,7 +103,18 @@ const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
 };
 
 /** Returns the taints that exclude pods, including those that the node gets moments later. */
-export function taintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
+export function taintsOf(node: NodeFacts): readonly Taint[] {
+  const known = TAINTS.get(node);
+  if (known !== undefined) return known;
+  const taints = allTaintsOf(node);
+  TAINTS.set(node, taints);
+  return taints;
+}
+
+/** A plan asks for them a million times. */
+const TAINTS = new WeakMap<NodeFacts, readonly Taint[]>();
+
+function allTaintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
   const keys = [
     ...(unschedulable ? ["node.kubernetes.io/unschedulable"] : []),
     ...(ready ? [] : ["node.kubernetes.io/not-ready"]),
@@ -128,22 +139,27 @@ type WithTerms = Omit<Neighbour, "nodeName">;
 
 /**
  * Returns the nodes that anti-affinity excludes: those in a domain that the pod avoids, or from which another pod
- * excludes it. `there`: without ended pods; `nodes`: every node with such a pod.
+ * excludes it. `there`: without ended pods; `labelsOf`: the labels of their nodes.
  */
-export function repelling(pod: WithTerms, there: readonly Neighbour[], nodes: readonly FitNode[]): Judge {
-  const labelsOf = new Map(nodes.map(({ name, labels }) => [name, labels]));
-  const shy = there.filter(({ antiAffinity }) => pod.antiAffinity.length + antiAffinity.length > 0);
-  const unwanted = new Set(
-    shy.flatMap((other) => {
-      const terms = [
-        ...pod.antiAffinity.filter((term) => selects(term, pod, other)),
-        ...other.antiAffinity.filter((term) => selects(term, other, pod)),
-      ];
-      return terms.flatMap(({ topologyKey }) => domainOf(labelsOf.get(other.nodeName), topologyKey) ?? []);
-    }),
-  );
-  return ({ labels }) =>
-    unwanted.size > 0 && Object.keys(labels).some((key) => unwanted.has(domainOf(labels, key) ?? ""));
+export function repelling(
+  pod: WithTerms,
+  there: readonly Neighbour[],
+  labelsOf: ReadonlyMap<string, Labels>,
+): Judge | undefined {
+  const unwanted = new Map<string, Set<string>>();
+  for (const other of there) {
+    const terms = [
+      ...pod.antiAffinity.filter((term) => selects(term, pod, other)),
+      ...other.antiAffinity.filter((term) => selects(term, other, pod)),
+    ];
+    for (const { topologyKey } of terms) {
+      const value = ownValue(labelsOf.get(other.nodeName) ?? {}, topologyKey);
+      if (value !== undefined) unwanted.set(topologyKey, (unwanted.get(topologyKey) ?? new Set()).add(value));
+    }
+  }
+  if (unwanted.size === 0) return undefined;
+  const domains = [...unwanted];
+  return ({ labels }) => domains.some(([key, values]) => values.has(ownValue(labels, key) ?? ""));
 }
 
 type Named = Pick<Neighbour, "namespace" | "labels">;
@@ -152,10 +168,4 @@ type Named = Pick<Neighbour, "namespace" | "labels">;
 export function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
   const isThere = namespaces.length === 0 ? other.namespace === owner.namespace : namespaces.includes(other.namespace);
   return (allNamespaces === true || isThere) && matches(selector, other.labels);
-}
-
-/** Returns a topology domain. Returns undefined if a node with these labels is in none. */
-function domainOf(labels: Labels = {}, topologyKey: string): string | undefined {
-  const value = ownValue(labels, topologyKey);
-  return value === undefined ? undefined : `${topologyKey}=${value}`;
 }

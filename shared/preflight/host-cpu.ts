@@ -47,6 +47,12 @@ export function missingCpu(cpu: Labels, { labels }: WithLabels): readonly string
   return Object.keys(cpu).filter((key) => ownValue(labels, key) !== cpu[key]);
 }
 
+/** Returns whether the node lacks one of the labels. */
+export function isCpuMissing(cpu: Labels, { labels }: Pick<WithLabels, "labels">): boolean {
+  for (const key in cpu) if (ownValue(labels, key) !== cpu[key]) return true;
+  return false;
+}
+
 /** Names the CPU that the labels require. Nodes of one kind lack the same labels. */
 export function cpuText(cpu: Labels, node: WithLabels): string {
   return `CPU (without ${missingCpu(cpu, node).join(" and ")})`;

@@ -7,7 +7,7 @@ import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kub
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
 import type { Leaving, NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
-import { type Board, boardOf, leave, place } from "./board.ts";
+import { type Board, boardOf, leave, place, podsAmong, podsLike, presentOf } from "./board.ts";
 import { type Around, type FitNode, obstacleTo, repelling } from "./fit.ts";
 import { cpuText } from "./host-cpu.ts";
 import { type NextPod, renderTarget } from "./next-pod.ts";
@@ -25,7 +25,10 @@ export function asItIs(pod: PreflightPod): Wanted {
   return { pod, cpu: {} };
 }
 
-type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring">;
+type World = Pick<
+  PreflightFacts,
+  "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring" | "lots" | "present"
+>;
 
 /** Also the pods that hold hotplugged volumes, and the nodes by name. */
 interface Seen extends World {
@@ -47,7 +50,7 @@ export function placeAll(moving: readonly PreflightPod[], f: Moving): ReadonlyMa
   const elsewhere = f.leavingElsewhere.flatMap((one) => targetsOf(one.pods.filter(isLauncher), one, f));
   const own = targetsOn(moving, f);
   const hotplug = f.leavingElsewhere.flatMap(({ pods }) => pods);
-  return placeInTurn([...elsewhere.toSorted(largestFirst), ...own.toSorted(inOrder(f))], f, hotplug);
+  return placeInTurn([...elsewhere.toSorted(largestFirst), ...own.toSorted(inOrder(f))], f, { hotplug });
 }
 
 /** Returns the target pods of the node's VMs. */
@@ -81,17 +84,24 @@ export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay):
   return otherPods.find((pod) => isIts(pod) && !isFinal(pod) && !pod.deleting);
 }
 
-/** Places pods in their order. `beside`: more pods that hold volumes of these. */
-export function placeInTurn(
-  wanted: readonly Wanted[],
-  w: World,
-  beside: readonly PreflightPod[] = [],
-): ReadonlyMap<string, RoomFound> {
+/** Changes before the first pod is placed. */
+interface Before {
+  /** Pods of the node that have left it. */
+  readonly gone?: readonly PreflightPod[];
+  /** Pods that are on another node by now. */
+  readonly moved?: readonly NeighbourPod[];
+  /** More pods that hold volumes of those to place. */
+  readonly hotplug?: readonly PreflightPod[];
+}
+
+/** Places pods in their order. */
+export function placeInTurn(wanted: readonly Wanted[], w: World, before: Before = {}): ReadonlyMap<string, RoomFound> {
   if (wanted.length === 0) return new Map();
-  const holders = [...w.pods, ...beside].filter((pod) => launcherOfHotplug(pod) !== undefined);
+  const { hotplug = [] } = before;
+  const holders = [...w.pods, ...hotplug].filter((pod) => launcherOfHotplug(pod) !== undefined);
   const labelsOf = new Map([w.node, ...w.otherNodes].map(({ name, labels }) => [name, labels]));
   const seen: Seen = { ...w, holders, labelsOf };
-  const board = boardOf(w.otherNodes, w.otherPods, w.pods);
+  const board = boardBefore(before, w);
   const found = new Map<string, RoomFound>();
   for (const one of wanted) {
     const room = roomFor(one, board, seen);
@@ -100,6 +110,13 @@ export function placeInTurn(
     found.set(one.pod.uid, room);
   }
   return found;
+}
+
+function boardBefore({ gone = [], moved = [] }: Before, w: World): Board {
+  const board = boardOf(w.present ?? presentOf(w.otherNodes, [...w.otherPods, ...w.pods]));
+  for (const pod of gone) leave(board, pod.uid, pod.nodeName);
+  for (const pod of moved) place(board, pod, { fits: true, node: pod.nodeName, nodes: 1 });
+  return board;
 }
 
 /** Sorts VMs in the order in which Lifeboat asks them to leave. */
@@ -132,19 +149,20 @@ function roomFor({ there, pod, cpu, least }: Wanted, board: Board, w: Seen): Roo
   return other.fits ? { ...other, unsure: least.fields } : room;
 }
 
+const FULL: ReadonlyMap<string, number> = new Map();
+
 function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): RoomFound {
-  const free: FitNode[] = [];
-  const obstacles = new Set<string>();
+  const obstacles: [FitNode, string][] = [];
   const others = w.otherNodes.filter(({ name }) => name !== pod.nodeName);
-  for (const node of others) {
-    const spot = { node, room: board.filled.get(node.name)?.room ?? new Map<string, number>() };
-    const obstacle = obstacleTo(pod, spot, around);
-    if (obstacle === undefined) free.push(node);
-    else obstacles.add(obstacle === "CPU" ? cpuText(around.cpu ?? {}, node) : obstacle);
-  }
-  const best = bestOf({ pod, nodes: free, board, labelsOf: w.labelsOf, scoring: w.scoring });
+  const free = others.filter((node) => {
+    const obstacle = obstacleTo(pod, { node, room: board.filled.get(node.name)?.room ?? FULL }, around);
+    if (obstacle !== undefined) obstacles.push([node, obstacle]);
+    return obstacle === undefined;
+  });
+  const best = bestOf({ pod, nodes: free, board, labelsOf: w.labelsOf, scoring: w.scoring, lots: w.lots });
   if (best !== undefined) return { fits: true, node: best.name, nodes: free.length };
-  const reasons = [...obstacles].toSorted().join(", ");
+  const texts = obstacles.map(([node, one]) => (one === "CPU" ? cpuText(around.cpu ?? {}, node) : one));
+  const reasons = [...new Set(texts)].toSorted().join(", ");
   const message = others.length === 0 ? "there is no other node" : `no other node has room for it: ${reasons}`;
   return { fits: false, nodes: 0, message };
 }
@@ -158,13 +176,14 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   const isIts = (one: PreflightPod) => one.namespace === pod.namespace && launcherOfHotplug(one)?.uid === pod.uid;
   const claims = w.volumes.length === 0 ? [] : [pod, ...w.holders.filter(isIts)].flatMap((one) => one.claims);
   const volumes = w.volumes.filter((one) => one.namespace === pod.namespace && claims.includes(one.claim));
-  const isUneven = unevenness(pod, { nodes, pods: board.pods, cpu });
-  return { isRepelled: repelling(pod, shyOf(pod, board), nodes), isUneven, volumes, ...(cpu && { cpu }) };
+  const isUneven = unevenness(pod, { nodes, board, cpu });
+  return { isRepelled: repelling(pod, shyOf(pod, board), w.labelsOf), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
 /** Returns pods that exclude others. The VM's own launcher pods do not count: they leave, or no migration starts. */
-function shyOf({ antiAffinity, labels }: PreflightPod, { pods, shy }: Board): readonly NeighbourPod[] {
-  const present = antiAffinity.length > 0 ? pods : shy;
+function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
+  const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
+  const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];
   const vm = labels[CREATED_BY_LABEL];
   return vm === undefined ? present : present.filter((other) => other.labels[CREATED_BY_LABEL] !== vm);
 }

@@ -35,7 +35,7 @@ export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFact
   });
   if (groups.length === 0) return { held: new Map(), replaced: [] };
   const made = evicted.filter(({ owners }) => owners.some(({ controller }) => controller));
-  const rooms = placeInTurn(made.map(asItIs), { ...f, pods: f.pods.filter((pod) => !evicted.includes(pod)) });
+  const rooms = placeInTurn(made.map(asItIs), f, { gone: evicted });
   const held = groups.flatMap(({ budget, allowed, pods }) => {
     let left = allowed;
     let homeless: RoomFound | undefined;

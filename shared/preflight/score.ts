@@ -3,9 +3,9 @@
  * ImageLocality is left out, because images of nodes are not read. Upstream:
  * pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
  */
-import { matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
+import { hash8, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
 import type { Labels, Wishes } from "../kube/scheduled-pod.ts";
-import type { Board, Filled } from "./board.ts";
+import { type Board, type Filled, podsAmong, podsLike } from "./board.ts";
 import type { NeighbourPod, PreflightPod } from "./facts.ts";
 import { type FitNode, selects } from "./fit.ts";
 import { crowdednessOf, crowdsOf } from "./spread.ts";
@@ -17,6 +17,8 @@ interface Scored {
   /** Labels of all nodes. */
   readonly labelsOf: ReadonlyMap<string, Labels>;
   readonly scoring: "MostAllocated" | undefined;
+  /** Draws between nodes of the same score. */
+  readonly lots: number | undefined;
 }
 
 const MOST = 100;
@@ -38,21 +40,24 @@ const PLUGINS: readonly Plugin[] = [
 ];
 
 /**
- * Returns the best node. kube-scheduler takes any of equal nodes; this takes the one with the fewest pods, then the
- * first by name.
+ * Returns the best node. kube-scheduler draws lots between equal nodes. Without lots, this takes the node with the fewest
+ * pods, then the first by name. In a cluster of more than 100 nodes kube-scheduler scores only some of them: that is left out.
  */
 export function bestOf(scored: Scored): FitNode | undefined {
-  const { nodes, board } = scored;
+  const { pod, nodes, board, lots } = scored;
   if (nodes.length < 2) return nodes[0];
   const totals = nodes.map(() => 0);
   for (const { weight, score } of PLUGINS) {
-    score(scored).forEach((points, at) => (totals[at] = (totals[at] ?? 0) + weight * points));
+    const points = score(scored);
+    for (let at = 0; at < totals.length; at += 1) totals[at] = (totals[at] ?? 0) + weight * (points[at] ?? 0);
   }
   const podsOn = ({ name }: FitNode) => board.filled.get(name)?.pods ?? 0;
+  const lotOf = ({ name }: FitNode) => hash8(`${lots} ${pod.uid} ${name}`);
   const isBetter = (a: number, b: number) => {
     const [one, other] = [nodes[a], nodes[b]];
     const points = (totals[a] ?? 0) - (totals[b] ?? 0);
     if (points !== 0 || one === undefined || other === undefined) return points > 0;
+    if (lots !== undefined) return lotOf(one) < lotOf(other);
     return podsOn(one) === podsOn(other) ? one.name < other.name : podsOn(one) < podsOn(other);
   };
   return nodes[nodes.reduce((best, _, at) => (isBetter(at, best) ? at : best), 0)];
@@ -103,7 +108,7 @@ function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[
 function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
   const own = pod.wishes?.preferred ?? [];
   const points = new Map<string, number>();
-  for (const other of own.length > 0 ? board.pods : board.sociable) {
+  for (const other of new Set([...own.flatMap(({ selector }) => podsLike(board, selector)), ...drawn(pod, board)])) {
     const labels = labelsOf.get(other.nodeName) ?? {};
     for (const { topologyKey, weight } of attractionsBetween(pod, own, other)) {
       const value = ownValue(labels, topologyKey);
@@ -117,6 +122,10 @@ function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly numbe
   );
   const [least, most] = [Math.min(...sums), Math.max(...sums)];
   return sums.map((sum) => (most === least ? 0 : Math.trunc((MOST * (sum - least)) / (most - least))));
+}
+
+function drawn({ labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
+  return podsAmong(board, board.directory.drawnTo(labels));
 }
 
 type Weighted = Wishes["preferred"][number];
@@ -140,7 +149,8 @@ const RESOURCES = ["cpu", "memory"] as const;
 function allocated({ pod, nodes, board, scoring }: Scored): readonly number[] {
   return nodes.map((node) => {
     const filled = board.filled.get(node.name);
-    let [points, counted] = [0, 0];
+    let points = 0;
+    let counted = 0;
     for (const name of RESOURCES) {
       const all = node.allocatable[name] ?? 0;
       if (all === 0) continue;
@@ -163,16 +173,25 @@ function assumedOf(name: Name, { wishes }: PreflightPod, filled: Filled | undefi
   return (filled?.assumed[name] ?? 0) + (wishes?.assumed[name] ?? 0);
 }
 
-/** Scores the balance of resources. A pod without any request is not scored. */
-function mostBalanced({ pod, nodes, board }: Scored): readonly number[] {
-  if (RESOURCES.every((name) => (pod.requests[name] ?? 0) === 0)) return nodes.map(() => 0);
-  const shareOf = (name: Name, node: FitNode) => {
-    const all = node.allocatable[name] ?? 0;
-    if (all === 0) return undefined;
-    return Math.min(1, (all - leftOn(name, board.filled.get(node.name)) + (pod.requests[name] ?? 0)) / all);
-  };
-  return nodes.map((node) => {
-    const [cpu, memory] = [shareOf("cpu", node), shareOf("memory", node)];
-    return cpu === undefined || memory === undefined ? MOST : Math.trunc(MOST * (1 - Math.abs(cpu - memory) / 2));
+/**
+ * Scores how far the pod evens out the shares of CPU and memory. A pod without any request is not scored. Upstream:
+ * `balancedResourceScorer`.
+ */
+function mostBalanced({ pod: { requests }, nodes, board: { filled } }: Scored): readonly number[] {
+  const { cpu = 0, memory = 0 } = requests;
+  if (cpu === 0 && memory === 0) return nodes.map(() => 0);
+  return nodes.map(({ name, allocatable }) => {
+    const room = filled.get(name)?.room;
+    const all = { cpu: allocatable["cpu"] ?? 0, memory: allocatable["memory"] ?? 0 };
+    const taken = { cpu: all.cpu - (room?.get("cpu") ?? 0), memory: all.memory - (room?.get("memory") ?? 0) };
+    const before = evennessOf(taken.cpu / all.cpu, taken.memory / all.memory);
+    const after = evennessOf((taken.cpu + cpu) / all.cpu, (taken.memory + memory) / all.memory);
+    return MOST / 2 + Math.trunc((MOST / 2 + after - before) / 2);
   });
+}
+
+/** A node without one of the resources counts as even. */
+function evennessOf(cpu: number, memory: number): number {
+  if (!Number.isFinite(cpu + memory)) return MOST;
+  return Math.trunc(MOST * (1 - Math.abs(Math.min(1, cpu) - Math.min(1, memory)) / 2));
 }

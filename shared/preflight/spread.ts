@@ -5,9 +5,10 @@
 import type { Toleration } from "../kube/facts.ts";
 import { isWanted, matches, ownValue, untolerated } from "../kube/objects.ts";
 import type { Labels, NodeRequirements, SpreadConstraint, Wishes } from "../kube/scheduled-pod.ts";
+import { type Board, podsAmong, podsLike } from "./board.ts";
 import type { NeighbourPod } from "./facts.ts";
 import { type FitNode, taintsOf } from "./fit.ts";
-import { missingCpu } from "./host-cpu.ts";
+import { isCpuMissing } from "./host-cpu.ts";
 
 export interface SpreadPod {
   readonly namespace: string;
@@ -20,7 +21,7 @@ export interface SpreadPod {
 
 interface Around {
   readonly nodes: readonly FitNode[];
-  readonly pods: readonly NeighbourPod[];
+  readonly board: Board;
   readonly cpu?: Labels | undefined;
 }
 
@@ -48,7 +49,7 @@ function allowedBy(constraint: SpreadConstraint, pod: SpreadPod, keys: readonly 
   );
   const domainOf = new Map(counted.map(({ name, labels }) => [name, ownValue(labels, topologyKey) ?? ""]));
   const sizes = new Map([...domainOf.values()].map((domain) => [domain, 0]));
-  for (const other of around.pods) {
+  for (const other of podsLike(around.board, constraint.selector)) {
     const domain = domainOf.get(other.nodeName);
     if (domain === undefined || !isLike(constraint, pod, other)) continue;
     sizes.set(domain, (sizes.get(domain) ?? 0) + 1);
@@ -67,7 +68,7 @@ function isCounted(
   node: FitNode,
   cpu: Labels = {},
 ): boolean {
-  if (nodeAffinityPolicy !== "Ignore" && (!isWanted(placement, node) || missingCpu(cpu, node).length > 0)) return false;
+  if (nodeAffinityPolicy !== "Ignore" && (!isWanted(placement, node) || isCpuMissing(cpu, node))) return false;
   return nodeTaintsPolicy !== "Honor" || untolerated(taintsOf(node), tolerations) === undefined;
 }
 
@@ -94,21 +95,19 @@ export interface Crowd {
   readonly like: readonly NeighbourPod[];
 }
 
-interface Present {
-  readonly pods: readonly NeighbourPod[];
-  readonly siblings: ReadonlyMap<string, readonly NeighbourPod[]>;
-}
-
 /** Returns the groups of pods among which this one is spread. `isDefault`: a node without the label counts as well. */
-export function crowdsOf(pod: SpreadPod, { pods, siblings }: Present) {
+export function crowdsOf(pod: SpreadPod, board: Board) {
   const own = pod.wishes?.spread ?? [];
   if (own.length === 0) {
-    const like = siblings.get(pod.replicaSet ?? "") ?? [];
-    const crowds: readonly Crowd[] = pod.replicaSet === undefined ? [] : DEFAULTS.map((one) => ({ ...one, like }));
-    return { crowds, isDefault: true };
+    if (pod.replicaSet === undefined) return { crowds: [], isDefault: true };
+    const like = podsAmong(board, board.directory.siblingsIn(pod.replicaSet));
+    return { crowds: DEFAULTS.map((one): Crowd => ({ ...one, like })), isDefault: true };
   }
   const soft = own.filter((one) => !isStrict(one));
-  const crowds = soft.map((one): Crowd => ({ ...one, like: pods.filter((other) => isLike(one, pod, other)) }));
+  const crowds = soft.map((one): Crowd => ({
+    ...one,
+    like: podsLike(board, one.selector).filter((other) => isLike(one, pod, other)),
+  }));
   return { crowds, isDefault: false };
 }
 
@@ -118,25 +117,22 @@ export function crowdednessOf(
   { crowds, isDefault }: ReturnType<typeof crowdsOf>,
   labelsOf: ReadonlyMap<string, Labels>,
 ): readonly (number | undefined)[] {
-  const has = ({ labels }: FitNode) =>
-    isDefault || crowds.every(({ topologyKey }) => ownValue(labels, topologyKey) !== undefined);
-  const scored = nodes.filter(has);
-  const rows = crowds.map(({ topologyKey, maxSkew, like }) => {
-    const domains = new Set(scored.map(({ labels }) => ownValue(labels, topologyKey)));
-    const size = topologyKey === HOSTNAME ? scored.length : domains.size;
+  const isScored = nodes.map(
+    ({ labels }) => isDefault || crowds.every(({ topologyKey }) => ownValue(labels, topologyKey) !== undefined),
+  );
+  const sums = nodes.map(() => 0);
+  for (const { topologyKey, maxSkew, like } of crowds) {
     const counts = new Map<string, number>();
     for (const { nodeName } of like) {
       const domain = ownValue(labelsOf.get(nodeName) ?? {}, topologyKey);
       if (domain !== undefined) counts.set(domain, (counts.get(domain) ?? 0) + 1);
     }
-    return { topologyKey, maxSkew, counts, weight: Math.log(size + 2) };
-  });
-  return nodes.map((node) => {
-    if (!has(node)) return undefined;
-    const points = rows.map(({ topologyKey, maxSkew, counts, weight }) => {
-      const domain = ownValue(node.labels, topologyKey);
-      return domain === undefined ? 0 : (counts.get(domain) ?? 0) * weight + maxSkew - 1;
+    const domains = nodes.map(({ labels }) => ownValue(labels, topologyKey));
+    const scored = domains.filter((_, at) => isScored[at]);
+    const weight = Math.log((topologyKey === HOSTNAME ? scored.length : new Set(scored).size) + 2);
+    domains.forEach((domain, at) => {
+      if (domain !== undefined) sums[at] = (sums[at] ?? 0) + (counts.get(domain) ?? 0) * weight + maxSkew - 1;
     });
-    return Math.round(points.reduce((sum, one) => sum + one, 0));
-  });
+  }
+  return sums.map((sum, at) => (isScored[at] ? Math.round(sum) : undefined));
 }

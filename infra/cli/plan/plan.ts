@@ -92,6 +92,7 @@ function bytesOf(text: string): number {
 export async function rehearse(options: PlanOptions, { connection, host }: With) {
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
   const facts = await observePlan(observer, (what) => host.stderr.write(`reading ${what}\n`));
+  host.stderr.write(`rehearsing the maintenance of ${options.nodes.length} nodes\n`);
   const made = planOf(facts, options);
   const [missing] = made.missing;
   if (missing !== undefined) throw await nodeNotFound(missing, connection);

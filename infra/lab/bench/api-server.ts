@@ -6,6 +6,7 @@ import {
   createClient,
   type KubeClient,
   kubeconfigOf,
+  kubeconfigText,
   KUBEVIRT,
   KUBEVIRT_RBAC,
   USERS,
@@ -19,6 +20,8 @@ export interface MeasuredApiServer {
   readonly caPem: string;
   /** As an administrator. */
   readonly client: KubeClient;
+  /** The administrator's, as text. */
+  readonly kubeconfig: string;
   /** The token of Lifeboat's service account, which has the shipped permissions. */
   readonly lifeboatToken: string;
   /** From now on each request of Lifeboat waits so long. */
@@ -40,10 +43,12 @@ export async function startMeasuredApiServer(): Promise<MeasuredApiServer> {
   const lifeboatToken = randomBytes(24).toString("hex");
   const child = startChild("api-server-process.ts", { [adminToken]: USERS.admin, [lifeboatToken]: LIFEBOAT });
   const started = await child.next(Started);
-  const client = createClient(kubeconfigOf({ ...started, user: USERS.admin.user, token: adminToken }));
+  const credentials = { ...started, user: USERS.admin.user, token: adminToken };
+  const client = createClient(kubeconfigOf(credentials));
   return {
     ...started,
     client,
+    kubeconfig: kubeconfigText(credentials),
     lifeboatToken,
     delay: (milliseconds) => child.tell({ milliseconds, user: LIFEBOAT.user }),
     cpuMs: () => child.cpuMs(),

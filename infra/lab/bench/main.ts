@@ -5,6 +5,7 @@ import { type Measurement, renderMeasurements } from "./measurement.ts";
 import { runDrain } from "./parts/drain.ts";
 import { runEvictions } from "./parts/evictions.ts";
 import { runMemory } from "./parts/memory.ts";
+import { runPlan } from "./parts/plan.ts";
 
 const USAGE = `Usage: npm run bench [-- [PART…] [--quick]]
 
@@ -12,6 +13,7 @@ Parts (all of them, unless some are named):
   evictions  evictions through the API server, simulated or real, against virt-api alone
   drain      a drain end to end in both forms, against KubeVirt alone
   memory     a replica in the cluster beside ten thousand VMs
+  plan       lifeboat plan of 40 nodes, 1,000 VMs and 10,000 pods
 
 Options:
   --quick    smaller sizes and fewer repetitions
@@ -24,11 +26,12 @@ export interface PartOptions {
   readonly note: (line: string) => void;
 }
 
-const PARTS = ["evictions", "drain", "memory"] as const;
+const PARTS = ["evictions", "drain", "memory", "plan"] as const;
 const RUN: Readonly<Record<(typeof PARTS)[number], (options: PartOptions) => Promise<readonly Measurement[]>>> = {
   evictions: runEvictions,
   drain: runDrain,
   memory: runMemory,
+  plan: runPlan,
 };
 
 await runTool(USAGE, async () => {

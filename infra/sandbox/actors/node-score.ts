@@ -22,6 +22,19 @@ interface Scored {
   readonly candidates: readonly Candidate[];
   readonly placed: readonly Placed[];
   readonly scoring: Scoring;
+  /** Draws between candidates of the same score: a number between 0 and 1. Absent: the one with the fewest pods, then the first by name. */
+  readonly lots?: Lots | undefined;
+}
+
+export type Lots = () => number;
+
+/** Draws the same lots for the same seed. Upstream: the constants of Numerical Recipes. */
+export function seededLots(seed: number): Lots {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
 }
 
 const MOST = 100;
@@ -50,14 +63,16 @@ const PLUGINS: Readonly<Record<string, Plugin>> = {
   },
 };
 
-/** Returns the candidate with the best score; of equal ones, that with the fewest pods, then the first by name. */
+/** Returns the candidate with the best score. kube-scheduler draws lots between equal ones. */
 export function bestOf(scored: Scored): Candidate | undefined {
   const totals = scored.candidates.map(() => 0);
   for (const { weight, score } of Object.values(PLUGINS)) {
     score(scored).forEach((points, at) => (totals[at] = (totals[at] ?? 0) + weight * points));
   }
-  const ranked = scored.candidates.map((candidate, at) => ({ candidate, total: totals[at] ?? 0 }));
-  return ranked.toSorted((a, b) => b.total - a.total || byEmptiness(a.candidate, b.candidate))[0]?.candidate;
+  const lot = scored.lots ?? (() => 0);
+  const ranked = scored.candidates.map((candidate, at) => ({ candidate, total: totals[at] ?? 0, lot: lot() }));
+  const [best] = ranked.toSorted((a, b) => b.total - a.total || b.lot - a.lot || byEmptiness(a.candidate, b.candidate));
+  return best?.candidate;
 }
 
 function byEmptiness(a: Candidate, b: Candidate): number {
@@ -132,6 +147,8 @@ function countedUnitsOf(pod: Pod, resource: Measured): number {
 
 interface Share {
   readonly taken: number;
+  /** The part of it that is the pod's. */
+  readonly own: number;
   readonly all: number;
 }
 
@@ -139,8 +156,9 @@ interface Share {
 function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
   return RESOURCES.flatMap((resource) => {
     const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));
-    const taken = neighbours.reduce((sum, one) => sum + requested(one, resource), requested(pod, resource));
-    return all > 0 ? [{ taken, all }] : [];
+    const own = requested(pod, resource);
+    const taken = neighbours.reduce((sum, one) => sum + requested(one, resource), own);
+    return all > 0 ? [{ taken, own, all }] : [];
   });
 }
 
@@ -152,9 +170,18 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
   return points.length === 0 ? 0 : Math.trunc(points.reduce((sum, one) => sum + one, 0) / points.length);
 }
 
-/** A pod without any request is not judged by it: the nodes would all fill one after another. */
+/**
+ * How far the pod evens out the shares of CPU and memory, or makes them uneven. A pod without any request is not judged by it: the nodes would all
+ * fill one after another. Upstream: `balancedResourceScorer`; before 1.36 it scored the result.
+ */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;
-  const [cpu = 0, memory = cpu] = sharesOf(pod, candidate, unitsOf).map(({ taken, all }) => Math.min(1, taken / all));
+  const shares = sharesOf(pod, candidate, unitsOf);
+  const before = shares.map(({ taken, own, all }) => ({ taken: taken - own, all }));
+  return MOST / 2 + Math.trunc((MOST / 2 + evennessOf(shares) - evennessOf(before)) / 2);
+}
+
+function evennessOf(shares: readonly Pick<Share, "taken" | "all">[]): number {
+  const [cpu = 0, memory = cpu] = shares.map(({ taken, all }) => Math.min(1, taken / all));
   return Math.trunc(MOST * (1 - Math.abs(cpu - memory) / 2));
 }

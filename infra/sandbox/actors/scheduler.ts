@@ -7,7 +7,7 @@ import { startController, type Result } from "./controller.ts";
 import { createEventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
 import { whyNot } from "./node-fit.ts";
-import { bestOf, type Candidate, type Scoring } from "./node-score.ts";
+import { bestOf, type Candidate, type Lots, type Scoring } from "./node-score.ts";
 import { isFinished } from "./pod-status.ts";
 import { createPreemption } from "./preemption.ts";
 import { priorityOf } from "./preemption-victims.ts";
@@ -18,10 +18,11 @@ const NAME = "default-scheduler";
 
 export interface SchedulerOptions extends ActorOptions {
   readonly scoring?: Scoring | undefined;
+  readonly lots?: Lots | undefined;
 }
 
 export function startScheduler(options: SchedulerOptions): Actor {
-  const { client, clock, scoring = "LeastAllocated" } = options;
+  const { client, clock, scoring = "LeastAllocated", lots } = options;
   const recorder = createEventRecorder(client, clock, NAME);
   const teller = { client, clock, recorder };
   const known = startInformer({ client, clock, resource: nodes });
@@ -89,7 +90,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
     }
     const { nominatedNodeName } = pod.status ?? {};
     const promised = feasible.find(({ node }) => node.metadata.name === nominatedNodeName);
-    const best = promised ?? bestOf({ pod, candidates: feasible, placed, scoring });
+    const best = promised ?? bestOf({ pod, candidates: feasible, placed, scoring, lots });
     if (best === undefined) await tellUnschedulable(teller, pod, { reasons, attempt: preemption.attempt(pod) });
     else await bind(pod, best.node.metadata.name);
   };

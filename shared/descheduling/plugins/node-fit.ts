@@ -33,7 +33,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit 
   const fits = (next: Next, spot: Spot) => {
     if (isKeptFrom(next, spot)) return false;
     const others = world.podsOn(spot.node.name).filter((other) => other.uid !== next.pod.uid && !isFinal(other));
-    return !repelling(next.pod, others, [spot.node])(spot.node);
+    return repelling(next.pod, others, new Map([[spot.node.name, spot.node.labels]]))?.(spot.node) !== true;
   };
   const fitsAnyOther = (pod: ScheduledPod) => {
     const next = world.nextPod(pod);

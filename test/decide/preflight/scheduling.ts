@@ -120,7 +120,7 @@ export function fitsByPreflight(
   const living = there.filter((other) => !isFinal(other));
   const reached = volumes.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
   const around = {
-    isRepelled: repelling(moving, living, seen),
+    isRepelled: repelling(moving, living, new Map(seen.map(({ name, labels }) => [name, labels]))),
     volumes: reached.filter(({ namespace, claim }) => namespace === moving.namespace && moving.claims.includes(claim)),
   };
   const fitting = seen.filter((node) => {

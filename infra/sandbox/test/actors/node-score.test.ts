@@ -1,6 +1,6 @@
 /** Which of several nodes gets a pod, by kube-scheduler's default profile. */
 import { describe, expect, test } from "vitest";
-import { bestOf, type Scoring } from "../../actors/node-score.ts";
+import { bestOf, type Lots, type Scoring, seededLots } from "../../actors/node-score.ts";
 import type { Node, Pod } from "../../actors/resources.ts";
 
 type Spec = Partial<NonNullable<Pod["spec"]>>;
@@ -35,12 +35,13 @@ interface Given {
   readonly nodes: readonly Node[];
   readonly on?: Readonly<Record<string, readonly Pod[]>>;
   readonly scoring?: Scoring;
+  readonly lots?: Lots;
 }
 
-function chosen({ pod: wanted, nodes, on = {}, scoring = "LeastAllocated" }: Given): string | undefined {
+function chosen({ pod: wanted, nodes, on = {}, scoring = "LeastAllocated", lots }: Given): string | undefined {
   const candidates = nodes.map((one) => ({ node: one, neighbours: on[one.metadata.name] ?? [] }));
   const placed = candidates.flatMap((one) => one.neighbours.map((other) => ({ pod: other, node: one.node })));
-  return bestOf({ pod: wanted, candidates, placed, scoring })?.node.metadata.name;
+  return bestOf({ pod: wanted, candidates, placed, scoring, lots })?.node.metadata.name;
 }
 
 const [a, b] = [node("a"), node("b")];
@@ -56,6 +57,11 @@ const spread = {
   whenUnsatisfiable: "ScheduleAnyway",
   labelSelector: { matchLabels: { app: "web" } },
 } as const;
+
+function drawn(seed: number): string {
+  const lots = seededLots(seed);
+  return Array.from({ length: 20 }, () => chosen({ pod: pod("p"), nodes: [a, b], lots })).join("");
+}
 
 describe("the best node", () => {
   const rows: readonly [title: string, Given, expected: string][] = [
@@ -75,13 +81,13 @@ describe("the best node", () => {
       "b",
     ],
     [
-      "is the one where CPU and memory are used alike",
+      "is the one where the pod makes CPU and memory more alike, even if they are more alike on another",
       {
-        pod: pod("p"),
+        pod: pod("p", {}, { containers: requests("0", "20Gi") }),
         nodes: [a, b],
         on: {
-          a: [pod("x", {}, { containers: requests("6", "0") })],
-          b: [pod("y", {}, { containers: requests("3", "30Gi") })],
+          a: [pod("x", {}, { containers: requests("3", "20Gi") })],
+          b: [pod("y", {}, { containers: requests("5", "0") })],
         },
       },
       "b",
@@ -162,6 +168,12 @@ describe("the best node", () => {
     ],
   ];
   test.each(rows)("%s", (_, given, expected) => expect(chosen(given)).toBe(expected));
+
+  test("is any of equal ones, as lots are drawn; the same for the same seed", () => {
+    expect(drawn(1)).toMatch(/a.*b|b.*a/);
+    expect(drawn(1)).toBe(drawn(1));
+    expect(drawn(1)).not.toBe(drawn(2));
+  });
 
   test("does not exist if the pod fits none", () => expect(chosen({ pod: pod("p"), nodes: [] })).toBeUndefined());
 });

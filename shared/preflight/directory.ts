@@ -1,0 +1,89 @@
+/** Finds pods by their labels among ten thousand: pods that a selector selects, and pods whose terms select a pod. */
+import type { LabelSelector } from "../kube/facts.ts";
+import type { Labels, PodTerm } from "../kube/scheduled-pod.ts";
+import type { NeighbourPod } from "./facts.ts";
+
+/**
+ * UIDs of pods that may be the right ones: the caller checks each pod. A pod is never taken out, so that several boards can share a directory
+ * while their pods move.
+ */
+export interface Directory {
+  add(pod: NeighbourPod): void;
+  /** Undefined: any pod may be selected. */
+  selectedBy(selector: LabelSelector | undefined): Iterable<string> | undefined;
+  /** Pods with an anti-affinity term that may select a pod with these labels. */
+  avoiding(labels: Labels): Iterable<string>;
+  /** Pods that may prefer to be near a pod with these labels, or away from it. */
+  drawnTo(labels: Labels): Iterable<string>;
+  siblingsIn(replicaSet: string): Iterable<string>;
+}
+
+type Groups = Map<string, Set<string>>;
+
+export function createDirectory(): Directory {
+  const known = new Map<string, NeighbourPod>();
+  const [labelled, avoiding, drawn, siblings]: [Groups, Groups, Groups, Groups] = [
+    new Map(),
+    new Map(),
+    new Map(),
+    new Map(),
+  ];
+  return {
+    add(pod) {
+      const before = known.get(pod.uid);
+      if (before !== undefined && isAlike(pod, before)) return;
+      known.set(pod.uid, pod);
+      for (const [key, value] of Object.entries(pod.labels)) addTo(labelled, `${key}=${value}`, pod.uid);
+      addTerms(avoiding, pod.antiAffinity, pod.uid);
+      addTerms(drawn, pod.wishes?.near, pod.uid);
+      addTerms(drawn, pod.wishes?.preferred, pod.uid);
+      if (pod.replicaSet !== undefined) addTo(siblings, pod.replicaSet, pod.uid);
+    },
+    selectedBy(selector) {
+      if (selector === undefined) return [];
+      const keys = keysOf(selector);
+      if (keys === undefined) return undefined;
+      const [key = ""] = keys;
+      return keys.length === 1 ? (labelled.get(key) ?? []) : union(labelled, keys);
+    },
+    avoiding: (labels) => selecting(avoiding, labels),
+    drawnTo: (labels) => selecting(drawn, labels),
+    siblingsIn: (replicaSet) => siblings.get(replicaSet) ?? [],
+  };
+}
+
+/** A pod on another node has the same labels and terms. */
+function isAlike(a: NeighbourPod, b: NeighbourPod): boolean {
+  return a.labels === b.labels && a.antiAffinity === b.antiAffinity && a.wishes === b.wishes;
+}
+
+function addTo(groups: Groups, key: string, uid: string): void {
+  const group = groups.get(key);
+  if (group === undefined) groups.set(key, new Set([uid]));
+  else group.add(uid);
+}
+
+/** The key of terms that may select a pod with any labels. */
+const ANY = "";
+
+function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: string): void {
+  for (const { selector } of terms ?? [])
+    if (selector !== undefined) for (const key of keysOf(selector) ?? [ANY]) addTo(groups, key, uid);
+}
+
+/** Returns labels one of which every selected pod has. Undefined: the selector names none. */
+function keysOf({ matchLabels, matchExpressions }: LabelSelector): readonly string[] | undefined {
+  for (const key in matchLabels) return [`${key}=${matchLabels[key]}`];
+  const list = matchExpressions.find(({ operator }) => operator === "In");
+  return list?.values.map((value) => `${list.key}=${value}`);
+}
+
+function selecting(groups: Groups, labels: Labels): Iterable<string> {
+  if (groups.size === 0) return [];
+  return union(groups, [ANY, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)]);
+}
+
+function union(groups: Groups, keys: readonly string[]): Iterable<string> {
+  const found = keys.flatMap((key) => groups.get(key) ?? []);
+  return found.length === 1 ? (found[0] ?? []) : new Set(found.flatMap((group) => [...group]));
+}
