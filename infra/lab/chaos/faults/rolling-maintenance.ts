@@ -173,6 +173,7 @@ async function create(run: Run, draw: Draw): Promise<void> {
     nextNode: draw.pick(["WhenEvacuated", "WhenUncordoned"]),
     maxUnavailable: draw.int(1, 2),
     progress: draw.pick(["Running", "Running", "Paused"]),
+    steering: draw.pick(["None", "AwayFromPending"]),
   };
   await createOne(run, spec);
   run.strike();
