@@ -1,5 +1,10 @@
 /** `lifeboat report`: the outcome for each node and each VM of a maintenance, for the change ticket. */
-import type { NodeEvacuationFacts, VmOutcome } from "../../shared/kube/node-evacuation.ts";
+import {
+  NODE_EVACUATION_BOUNDS,
+  type NodeEvacuationFacts,
+  type VmCounts,
+  type VmOutcome,
+} from "../../shared/kube/node-evacuation.ts";
 import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { withoutFractions } from "../../shared/settings/time.ts";
 import { type Add, EXIT, output } from "./command.ts";
@@ -54,6 +59,8 @@ interface NodeReport {
   readonly message: string;
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
+  /** Count all VMs, also those that the status has no room to list. */
+  readonly counts?: VmCounts | undefined;
   readonly virtualMachines: readonly VmOutcome[];
 }
 
@@ -61,31 +68,47 @@ function reportOfRolling(rm: RollingMaintenanceFacts, all: readonly NodeEvacuati
   const nodes = rm.status.nodes.map((row): NodeReport => {
     const ne = all.find(({ name, owner }) => name === row.nodeEvacuation && owner?.uid === rm.uid);
     const { name: node, phase, message = "", startTime, completionTime } = row;
-    return { node, phase, message, startTime, completionTime, virtualMachines: ne?.status.outcomes ?? [] };
+    const { virtualMachines: counts = row.virtualMachines, outcomes = [] } = ne?.status ?? {};
+    return { node, phase, message, startTime, completionTime, counts, virtualMachines: outcomes };
   });
   return { name: rm.name, phase: rm.status.phase ?? "", message: rm.status.message ?? "", nodes };
 }
 
 function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
-  const { phase = "", message = "", startTime, completionTime, outcomes } = status;
-  return { node: spec.nodeName, phase, message, startTime, completionTime, virtualMachines: outcomes };
+  const { phase = "", message = "", startTime, completionTime, virtualMachines: counts, outcomes } = status;
+  return { node: spec.nodeName, phase, message, startTime, completionTime, counts, virtualMachines: outcomes };
 }
 
 const GOOD: readonly string[] = ["Evacuated", "Returned"];
 
 function isGood({ nodes }: Report): boolean {
-  return nodes.every(({ phase, virtualMachines }) => {
-    return GOOD.includes(phase) && virtualMachines.every(({ outcome }) => outcome === "Moved");
+  return nodes.every((one) => {
+    const { counts, phase, virtualMachines } = one;
+    const isEachMoved = virtualMachines.every(({ outcome }) => outcome === "Moved");
+    return GOOD.includes(phase) && isEachMoved && (unlistedIn(one) === 0 || counts?.total === counts?.moved);
   });
 }
 
 const NODE_HEADER = ["NODE", "PHASE", "STARTED", "ENDED", "VMS", "OUTCOMES", "MESSAGE"];
 const VM_HEADER = ["NODE", "NAMESPACE", "VM", "OUTCOME", "REASON", "TO", "BEGAN", "ENDED"];
 
-function nodeRow({ node, phase, message, startTime, completionTime, virtualMachines }: NodeReport): readonly string[] {
+function nodeRow(one: NodeReport): readonly string[] {
+  const { node, phase, message, startTime, completionTime, virtualMachines } = one;
   const counts = Map.groupBy(virtualMachines, ({ outcome = "Open" }) => outcome);
-  const outcomes = [...counts].map(([outcome, vms]) => `${vms.length} ${outcome}`).join(", ");
-  return [node, phase, timeText(startTime), timeText(completionTime), `${virtualMachines.length}`, outcomes, message];
+  const more = unlistedIn(one);
+  const outcomes = [...counts].map(([outcome, vms]) => `${vms.length} ${outcome}`);
+  const said = [
+    ...outcomes,
+    ...(more === 0 ? [] : [`${more} not listed (moved, of all: ${one.counts?.moved ?? 0})`]),
+  ].join(", ");
+  const total = `${virtualMachines.length + more}`;
+  return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
+}
+
+/** A full list leaves out VMs that moved, and VMs that stay. */
+function unlistedIn({ counts, virtualMachines }: NodeReport): number {
+  const isFull = virtualMachines.length >= NODE_EVACUATION_BOUNDS["status.outcomes"];
+  return isFull ? Math.max(0, (counts?.total ?? 0) - virtualMachines.length) : 0;
 }
 
 /** VMs whose guests ended or that stayed come first. */

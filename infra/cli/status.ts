@@ -13,7 +13,8 @@ export const status: Add = (program, { host, connect, ends }) => {
   program
     .command("status")
     .description(
-      `Shows maintenance of nodes that is scheduled or under way, what blocks it, and since when. With names, only these.
+      `Shows maintenance of nodes that is scheduled or under way, what blocks it, and since when. With names, only these, ended
+ones too: SINCE is then the time since the end.
 
 Exit code: 3 the phase of one is Blocked (nothing moves until a person acts), otherwise 0.`,
     )
@@ -25,7 +26,7 @@ Exit code: 3 the phase of one is Blocked (nothing moves until a person acts), ot
         const connection = connect();
         const isNamed = words.length > 0 || selector !== undefined;
         const targets = isNamed
-          ? await targetsOf({ words, selector }, connection)
+          ? await targetsOf({ words, selector, isOver: true }, connection)
           : openOf(await allTargets(connection));
         const rows = rowsOf(targets, host);
         printAs(form, { data: { maintenance: rows }, table: (isWide) => print(rows, isWide, host) }, host);
@@ -64,7 +65,7 @@ function rollingRow({ name, status: is }: RollingMaintenanceFacts, host: Host): 
     phase: is.phase ?? "Scheduled",
     done,
     startTime: is.startTime ?? "",
-    since: ageOf(is.startTime, host),
+    since: ageOf(is.completionTime ?? is.startTime, host),
     message,
     blockers: [],
   };
@@ -79,9 +80,9 @@ function nodeRow({ name, spec, status: is }: NodeEvacuationFacts, host: Host): R
     phase: is.phase ?? "Scheduled",
     done,
     startTime: is.startTime ?? "",
-    since: ageOf(is.startTime, host),
+    since: ageOf(is.completionTime ?? is.startTime, host),
     message: is.message ?? "",
-    blockers: is.blockers,
+    blockers: hasEnded({ status: is }) ? [] : is.blockers,
   };
 }
 

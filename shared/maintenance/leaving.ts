@@ -8,7 +8,7 @@ import { secondsAfter, secondsSince } from "../settings/time.ts";
 import { blockersOf, isCompleted, isLeft, isSettled } from "./blockers.ts";
 import { volumesLeft } from "./detaching.ts";
 import { areOthersNext, viewsOf } from "./held-back.ts";
-import { countsOf, endedText, outcomesOf } from "./outcomes.ts";
+import { countsOf, endedText, listed, outcomesOf } from "./outcomes.ts";
 import { checkThatAllIsSeen, nodeToDrain, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
 import { turnsOf } from "./turns.ts";
 import { vmOf, type VmView } from "./vms.ts";
@@ -35,7 +35,7 @@ export function leaving(seen: NodeWorld): NodeNext {
     more: {
       virtualMachines: counts,
       blockers,
-      outcomes,
+      outcomes: listed(outcomes),
       estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w),
     },
     chains: [...started.map((action) => [action]), ...evicted.map((pod) => evict(pod, w))],
@@ -50,7 +50,7 @@ function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
   const more = {
     virtualMachines: counts,
     blockers: [],
-    outcomes: w.ne.status.outcomes,
+    outcomes: listed(w.ne.status.outcomes),
     estimatedCompletionTime: undefined,
   };
   if (volumes.isAwaited) return { phase: "Evacuating", message: `no VM is left; ${volumes.text}`, more };

@@ -19,7 +19,7 @@ const BY_STRATEGY = "EvictionStrategy";
 /** Another party ended the guest. */
 const BY_OTHERS = "ByOthers";
 
-/** Returns the outcomes of VMs that were on the node before and VMs that are there now. */
+/** Returns the outcomes of all VMs that were on the node before or are there now. The status lists some, see `listed`. */
 export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmOutcome[] {
   const vmis = vmisOf(w);
   const here = new Set(vmis.map(({ uid }) => uid));
@@ -29,22 +29,39 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
   const before = new Set(known.map(({ uid }) => uid));
   const fresh = vmis.filter(({ uid }) => !before.has(uid));
   const added = fresh.map(({ namespace, name, uid }) => openOf({ namespace, name, uid }, views, w));
-  return [...known, ...added].slice(0, BOUNDS["status.outcomes"]);
+  return [...known, ...added];
 }
 
-/** Returns the VMs that left before there was a list: 0.3 kept none, and its Evacuations name them. */
+/** Returns the VMs that its Evacuations name and the status does not: 0.3 kept no list, and a list has only so many. */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
-  if (w.ne.status.outcomes.length > 0) return [];
+  const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
   const found = ownEvacuations(w).flatMap(({ namespace, spec, status }) => {
     const { virtualMachineInstanceUID: uid } = status;
-    return uid === undefined ? [] : [[uid, { namespace, name: spec.vmiName, uid }] as const];
+    return uid === undefined || isListed.has(uid) ? [] : [[uid, { namespace, name: spec.vmiName, uid }] as const];
   });
   return [...new Map(found).values()];
 }
 
+/** As many as the status may list: guests that have ended, then VMs that stay, and last VMs whose Evacuations say that they moved. */
+export function listed(outcomes: readonly VmOutcome[]): readonly VmOutcome[] {
+  const most = BOUNDS["status.outcomes"];
+  if (outcomes.length <= most) return outcomes;
+  const chosen = outcomes.toSorted((a, b) => weightOf(a) - weightOf(b)).slice(0, most);
+  const isChosen = new Set(chosen);
+  return outcomes.filter((one) => isChosen.has(one));
+}
+
+function weightOf({ outcome, reason }: VmOutcome): number {
+  if (outcome === undefined) return 1;
+  return outcome === "Moved" && reason === undefined ? 2 : 0;
+}
+
 /** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node stay there. */
 function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
-  return each(w.ne.status.outcomes, (one) => {
+  const { outcomes } = w.ne.status;
+  // Only a full list leaves VMs out that were there.
+  const all = outcomes.length < BOUNDS["status.outcomes"] ? outcomes : [...outcomes, ...unlisted(w)];
+  return each(all, (one) => {
     const own = lastOf(one, w);
     const isSaid = one.outcome !== undefined || isSettledBy(own);
     const isHere = !isSaid && whereaboutsOf(one, w).is === "Here";
@@ -59,11 +76,19 @@ function isSettledBy(own: EvacuationFacts | undefined): boolean {
 
 /** Settles outcomes that were unknown at the end. Returns undefined if none has become known. */
 export function settledSince(w: NodeWorld): NodeNext["more"] {
-  const { outcomes: before, virtualMachines } = w.ne.status;
+  const { outcomes: before } = w.ne.status;
   const outcomes = outcomesAfterEnd(w);
-  if (outcomes.every((one, at) => one === before[at])) return undefined;
-  return { outcomes, ...(virtualMachines && { virtualMachines: { ...virtualMachines, ...outcomeCounts(outcomes) } }) };
+  return outcomes.every((one, at) => one === before[at]) ? undefined : counted(outcomes, w);
 }
+
+/** Counts the outcomes of a NodeEvacuation that ends or has ended. The numbers of VMs that were left do not change. */
+export function counted(outcomes: readonly VmOutcome[], { ne }: NodeWorld): NonNullable<NodeNext["more"]> {
+  const before = ne.status.virtualMachines ?? NONE_LEFT;
+  const total = Math.max(outcomes.length, before.total);
+  return { outcomes: listed(outcomes), virtualMachines: { ...before, total, ...outcomeCounts(outcomes) } };
+}
+
+const NONE_LEFT = { total: 0, left: 0, moving: 0, waiting: 0, blocked: 0 };
 
 function openOf({ namespace, name, uid }: VmOutcome, views: readonly VmView[], w: NodeWorld): VmOutcome {
   const isGoing = views.some(({ fate, vmi }) => fate === "Goes" && vmi.uid === uid);
@@ -133,7 +158,6 @@ function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapital
   return { moved, restarted, shutDown, stopped, abandoned, leftBehind };
 }
 
-/** Counts VMs. The list is limited, but the total never decreases. */
 export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   const { ne } = w;
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
@@ -162,14 +186,14 @@ export function endedText(outcomes: readonly VmOutcome[]): string {
     ["shut down by their strategy", names(["ShutDown"], isOurs)],
     ["ended by others", names(["Restarted", "Stopped"], (one) => !isOurs(one))],
   ] as const;
-  return rows.flatMap(([how, who]) => (who.length > 0 ? [`${who.length} ${how} (${listed(who)})`] : [])).join(", ");
+  return rows.flatMap(([how, who]) => (who.length > 0 ? [`${who.length} ${how} (${namesText(who)})`] : [])).join(", ");
 }
 
 function isOurs({ reason }: VmOutcome): boolean {
   return reason !== BY_OTHERS;
 }
 
-function listed(names: readonly string[]): string {
+function namesText(names: readonly string[]): string {
   const distinct = [...new Set(names)].toSorted();
   const more = distinct.length - MOST_NAMES;
   return `${distinct.slice(0, MOST_NAMES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;

@@ -8,6 +8,7 @@ import {
   change,
   cordoned,
   evacuationsOf,
+  inService,
   migrateMarked,
   NAMES,
   phasesOf,
@@ -110,6 +111,49 @@ test("withdrawn, its node is given back, and no other one starts", async () => {
     "Skipped",
   ]);
   expect(cordoned(stage.fake)).toEqual([]);
+});
+
+/** A person uncordons node-1 while it is drained: KubeVirt has moved nothing yet. */
+async function uncordonedEarly(spec: object = {}): Promise<Stage> {
+  const stage = stageOf(spec);
+  await stage.apps[0]?.reconcile();
+  stage.apps[0]?.pass(9);
+  stage.fake.nodes.put(inService("node-1"));
+  await stage.apps[0]?.reconcile();
+  stage.apps[0]?.pass(9);
+  return stage;
+}
+
+test("uncordoned by a person while it is drained, nothing new starts anywhere, and it says so", async () => {
+  const { fake } = await uncordonedEarly();
+  const { status } = rollingOf(fake);
+  expect([status.phase, ...phasesOf(fake)]).toEqual(["Running", "Paused", "Pending", "Pending"]);
+  expect(status.message).toContain(
+    "another party has uncordoned the node, so nothing new starts: kubectl cordon node-1",
+  );
+  expect(cordoned(fake)).toEqual([]);
+});
+
+test("… cordoned again by that person, it is drained, and the next ones follow", async () => {
+  const stage = await uncordonedEarly();
+  stage.fake.nodes.put({ ...inService("node-1"), unschedulable: true });
+  await ticks(stage, LONG);
+  expect([rollingOf(stage.fake).status.phase, ...phasesOf(stage.fake)]).toEqual([
+    "Completed",
+    "Returned",
+    "Returned",
+    "Evacuated",
+  ]);
+});
+
+test.each([
+  ["Stop", "Stopped", "Expired,Skipped,Skipped"],
+  ["Continue", "Completed", "Expired,Returned,Evacuated"],
+])("… left so, it expires after its time, and %s decides", async (whenNodeFails, phase, phases) => {
+  const stage = await uncordonedEarly({ whenNodeFails, nodeTimeoutSeconds: 120 });
+  stage.apps[0]?.pass(120);
+  await ticks(stage, LONG);
+  expect([rollingOf(stage.fake).status.phase, phasesOf(stage.fake).join()]).toEqual([phase, phases]);
 });
 
 test("what happens has Events on the object and on the node", async () => {

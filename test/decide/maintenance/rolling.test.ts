@@ -76,6 +76,9 @@ describe("which node is next", () => {
     ["… for so long",                                evacuatedAt(-3600), isGone,                                   "Stopped Gone,Skipped,Skipped"],
     ["… and registered anew, it is back",            evacuatedAt(-9), isReturned,                                  "Running Returned,Starting,Pending"],
     ["one that does not exist failed",               underWay(["Pending", "Pending", "Pending"]), isGone,          "Running Gone,Pending,Pending"],
+    ["deleted while it is emptied, it failed",       underWay(["Gone", "Pending", "Pending"], { spec: CONTINUE }), isGone,  "Running Gone,Starting,Pending"],
+    ["uncordoned while it is emptied: none",         underWay(["Paused", "Pending", "Pending"]), isReturned,       "Running Paused,Pending,Pending"],
+    ["a node gets its labels meanwhile: it stays out", underWay(["Returned", "Pending"], { spec: LABELS }), {},     "Running Returned,Starting"],
     ["KubeVirt is being rolled out: none",           underWay(["Pending", "Pending", "Pending"]), { more: { kubevirts: [ROLLOUT] } }, "Running Pending,Pending,Pending"],
     ["paused: none",                                 underWay(["Evacuating", "Pending", "Pending"], { spec: { ...PAUSED, maxUnavailable: 2 } }), {}, "Paused Evacuating,Pending,Pending"],
     ["paused: a claimed one gets nothing",           underWay(["Starting", "Pending", "Pending"], { spec: PAUSED }), NONE, "Paused Starting,Pending,Pending"],
@@ -166,6 +169,7 @@ describe("what it says", () => {
   test.each<readonly [what: string, rm: RollingMaintenanceFacts, around: Around, expected: string]>([
     ["before its hour",         rolling({ spec: { schedule: { notBefore: time(60) } } }),  {}, `starts at ${plain(time(60))}`],
     ["a node is emptied",       underWay(["Evacuating", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Evacuating", message: "3 of 9 VMs are left" })] }, "waits for node-1: 3 of 9 VMs are left"],
+    ["a person uncordons early", underWay(["Paused", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Paused", message: "another party has uncordoned the node" })] }, "waits for node-1: another party has uncordoned the node"],
     ["a node is not back",      EVACUATED, isCordoned, "waits until node-1 is schedulable and Ready again: kubectl uncordon node-1 when its maintenance is done"],
     ["a node is blocked",       underWay(["Blocked", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Blocked", message: "1 cannot leave" })] }, "node-1 is Blocked: 1 cannot leave"],
     ["a node failed",           underWay(["Expired", "Pending", "Pending"]), { nodeEvacuations: [] }, "node-1 is Expired; spec.whenNodeFails is Stop: nodes that did not start: 2"],
@@ -224,6 +228,13 @@ test.each([
 ] as const)("where the whole %s, the NodeEvacuation of a node is: %s", (_, rm, expected) => {
   const { spec } = asPartOf(partOf(rolling(), "node-1", { phase: "Evacuating" }), [rm]);
   expect(`${spec.intent} ${spec.progress}`).toBe(expected);
+});
+
+test("a node has its time from when its turn came", () => {
+  const rm = underWay(["Starting", "Pending", "Pending"], { spec: { nodeTimeoutSeconds: 900 } });
+  expect(nextOf(rm, NONE)).toMatchObject({
+    first: [{ verb: "CreateNodeEvacuation", node: "node-1", notAfter: time(300) }],
+  });
 });
 
 test("every process gives the NodeEvacuation of a node the same name", () => {
