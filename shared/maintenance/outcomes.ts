@@ -158,6 +158,7 @@ function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapital
   return { moved, restarted, shutDown, stopped, abandoned, leftBehind };
 }
 
+/** Counts VMs. The list is limited, but the total never decreases. */
 export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   const { ne } = w;
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
