@@ -1,4 +1,4 @@
-/** Which actions a chain continues without. */
+/** The actions whose failure does not end their chain. */
 import { expect, test } from "vitest";
 import { type Action, isOptional, recordEvent } from "../../shared/kube/action.ts";
 import { vmi } from "../support/fixtures.ts";
@@ -10,4 +10,4 @@ test.each<[boolean, Action]>([
   [true, { ...create, optional: true }],
   [false, create],
   [false, { verb: "Unmark", vmi: vmi() }],
-])("optional: %s: %j", (expected, action) => expect(isOptional(action)).toBe(expected));
+])("optional is %s for the action %j", (expected, action) => expect(isOptional(action)).toBe(expected));

@@ -1,10 +1,10 @@
-/** Tables by strategy and mobility: a missing cell does not compile. */
+/** Tables by strategy and mobility, in which a missing cell does not compile. */
 import { type Mobility } from "../../shared/eviction/table.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../shared/settings/strategy.ts";
 
 export type Cells<C> = Readonly<Record<EvictionStrategy, Readonly<Record<Mobility, C>>>>;
 
-/** A row for each cell. */
+/** Returns a row for each cell. */
 export function cellsOf<C>(table: Cells<C>) {
   return EVICTION_STRATEGIES.flatMap((strategy) => [
     [strategy, "migratable", table[strategy].migratable] as const,

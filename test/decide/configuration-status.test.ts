@@ -37,20 +37,20 @@ function reported(findings: Partial<ConfigurationFindings>, observed = NEW, now 
 // prettier-ignore
 test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["valid",                            {},                                      "Valid",     "True Valid: The configuration is in force"],
-  ["valid, with a note",               { notes: ["x has no effect"] },          "Valid",     "True Valid: The configuration is in force; x has no effect"],
-  ["two problems",                     { problems: ["a: b", "c: d"] },          "Valid",     "False InvalidConfiguration: a: b; c: d. These fields have their defaults, unknown gates are off, and the rest is in force"],
-  ["all that is needed is permitted",   {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
-  ["a permission is missing",          { lacking },                            "Permitted", "False Forbidden: the service account may not list pods, patch kubevirt.io/virtualmachineinstances"],
-  ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No eviction has been reviewed here yet, as far as is known: normal after an installation"],
-  ["the API server asks",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
-  ["the webhook is wrong",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
-  ["the webhook is gone",              { called: true, ...wrong("WebhookMissing", "a") }, "WebhookCalled", "False WebhookMissing: a"],
-  ["the token is accepted",            {},                                      "CredentialsValid", "True Valid: accepted"],
-  ["nothing about a Worker's certificate", {},                                  "CertificateValid", "undefined undefined: undefined"],
-  ["the certificate is valid",         life(at(3650 * DAY)),                    "CertificateValid", "True Valid: The certificate of Lifeboat's webhooks is valid until 2036-02-27T12:00:00Z"],
-  ["it has ended",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks ended at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate where you made it"],
-  ["the token has ended",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
-])("%s", (_, findings, type, expected) => {
+  ["a valid configuration with a note",               { notes: ["x has no effect"] },          "Valid",     "True Valid: The configuration is in force; x has no effect"],
+  ["a configuration with two problems",                     { problems: ["a: b", "c: d"] },          "Valid",     "False InvalidConfiguration: a: b; c: d. These fields have their defaults, unknown gates are off, and the rest is in force"],
+  ["all needed permissions",   {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
+  ["missing permissions",          { lacking },                            "Permitted", "False Forbidden: the service account may not list pods, patch kubevirt.io/virtualmachineinstances"],
+  ["no call of the webhook yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No eviction has been reviewed here yet, as far as is known: normal after an installation"],
+  ["a call of the webhook",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
+  ["wrong webhooks",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
+  ["a missing webhook",              { called: true, ...wrong("WebhookMissing", "a") }, "WebhookCalled", "False WebhookMissing: a"],
+  ["an accepted token",            {},                                      "CredentialsValid", "True Valid: accepted"],
+  ["a Worker, whose certificate is unknown", {},                                  "CertificateValid", "undefined undefined: undefined"],
+  ["a valid certificate",         life(at(3650 * DAY)),                    "CertificateValid", "True Valid: The certificate of Lifeboat's webhooks is valid until 2036-02-27T12:00:00Z"],
+  ["an ended certificate",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks ended at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate where you made it"],
+  ["an ended token",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
+])("the condition about %s has its status, reason and message", (_, findings, type, expected) => {
   const found = reported(findings)?.conditions.find((one) => one.type === type);
   expect(`${found?.status} ${found?.reason}: ${found?.message}`).toBe(expected);
 });
@@ -63,18 +63,18 @@ test("a condition keeps the time of its last transition", () => {
   expect(times).toContainEqual(["Permitted", at(60).getTime()]);
 });
 
-test("what is said already is not written again, unless of another generation", () => {
+test("unchanged conditions are not written again, except for a new generation", () => {
   const said = { ...NEW, conditions: reported({})?.conditions ?? [] };
   expect(reported({}, said, at(600))).toBeUndefined();
   expect(reported({}, { ...said, generation: 4 }, at(600))).toMatchObject({ generation: 4, resourceVersion: "7" });
 });
 
-test("that it was called stays so, whichever function scans next", () => {
+test("once the webhook was called, WebhookCalled stays True for scans of other functions", () => {
   const said = { ...NEW, conditions: reported({ called: true })?.conditions ?? [] };
   expect(reported({ called: false }, said, at(600))).toBeUndefined();
 });
 
-test("once the webhook has been wrong, it has to be called once more", () => {
+test("after the webhook was wrong, WebhookCalled is Unknown until the next call", () => {
   const said = { ...NEW, conditions: reported({ called: true })?.conditions ?? [] };
   const wrong = { ...NEW, conditions: reported(WRONG, said)?.conditions ?? [] };
   expect(reported({}, wrong)?.conditions).toContainEqual(
@@ -87,13 +87,13 @@ function undecided(observed: ConfigurationObserved, seconds: number): Configurat
   return action?.verb === "WriteConditions" ? { ...observed, conditions: action.conditions } : observed;
 }
 
-test("an eviction that was answered without the facts is told until a full scan ten minutes later", () => {
+test("after an eviction was answered without facts, ReviewsDecided is False for ten minutes", () => {
   const good = { ...NEW, conditions: reported({})?.conditions ?? [] };
   const bad = undecided(good, 0);
   expect([isUndecided(undefined), isUndecided(good), isUndecided(bad)]).toEqual([false, false, true]);
   expect(bad.conditions).toHaveLength(good.conditions.length);
   expect(bad.conditions.at(-1)?.message).toBe("An eviction was answered without the facts: 403 Forbidden");
-  // Within a minute it is not written again; later its time is that of the last one.
+  // Within a minute the condition is not written again; later its time is that of the last such eviction.
   expect(undecided(bad, 59)).toBe(bad);
   const again = undecided(bad, 300);
   expect(reported({}, bad, at(599))).toBeUndefined();

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md: every demand of the five proposals has a test that exists, a heading that exists, or a reason. */
+/** CONFORMANCE.md: every demand of the five proposals has an existing test, an existing heading, or a reason. */
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -22,17 +22,17 @@ const ROWS = TEXT.split("\n").flatMap((line) => {
 
 const TEST = /^\[(.+)\]\((.+\.test\.ts)\): `(.+)`$/;
 const HEADING = /^\[.+\]\((.+\.md)#(.+)\)$/;
-/** A reason is a sentence. The second kind names the version that made the document out of date. */
+/** A reason is a sentence. The second kind names the version that made the demand out of date. */
 const REASON = /^(?:Not done: .{40,}|Out of date: .*\d\.\d+.*)\.$/;
 
-/** Finds a title where a test, a group of tests or a row of a table begins. */
+/** Finds a title where a test, a group of tests or a row of a table starts. */
 function hasTitle(file: string, title: string): boolean {
   const literal = title.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
   const begins = String.raw`(?:(?:test|describe)(?:\.\w+)*\(|\)\(|\[)\s*`;
   return new RegExp(`${begins}(["'\`])${literal}\\1`).test(read(file));
 }
 
-/** As GitHub makes them. */
+/** Returns a document's anchors as GitHub makes them. */
 function slugsOf(file: string): readonly string[] {
   const headings = [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
   return headings.map((heading) =>
@@ -43,7 +43,7 @@ function slugsOf(file: string): readonly string[] {
   );
 }
 
-/** Says what is wrong with one piece of evidence. Undefined: nothing. */
+/** Returns the problem of one piece of evidence. Undefined: none. */
 function problemOf(evidence: string): string | undefined {
   const test = TEST.exec(evidence);
   if (test !== null) return isTest(test) ? undefined : `no such test: ${evidence}`;
@@ -60,7 +60,7 @@ function isHeading([, document = "", slug = ""]: readonly string[]): boolean {
   return slugsOf(document).includes(slug);
 }
 
-test("each document has all of its demands, once and in order", () => {
+test("CONFORMANCE.md has all demands of each document, once and in order", () => {
   const expected = Object.entries(DEMANDS).flatMap(([letter, count]) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`),
   );
@@ -68,35 +68,35 @@ test("each document has all of its demands, once and in order", () => {
   expect(expected).toHaveLength(94);
 });
 
-test.each(ROWS)("$id: $asks", ({ asks, state, text, shownBy }) => {
+test.each(ROWS)("$id ($asks) has evidence that exists", ({ asks, state, text, shownBy }) => {
   expect(asks.length).toBeGreaterThan(3);
   expect(STATES).toContain(state);
   expect(shownBy.split("<br>").map(problemOf)).toEqual(shownBy.split("<br>").map(() => undefined));
   expect(REASON.test(shownBy)).toBe(state === "not done");
-  // A demand that is not met to the letter says why.
+  // A demand that is not met literally has an explanation.
   if (state === "differently" || state === "in part") expect(text).toMatch(/.{15,}\.$/);
 });
 
-test("at most twenty demands have a reason only", () => {
+test("at most twenty demands have a reason as their only evidence", () => {
   expect(ROWS.filter(({ shownBy }) => REASON.test(shownBy)).length).toBeLessThanOrEqual(MOST_REASONS);
 });
 
-test("the totals are those of the rows", () => {
+test("the totals count the rows by state", () => {
   const totals = STATES.map((state) => ROWS.filter((row) => row.state === state).length);
   expect(TEXT).toContain(`| ${totals.join(" | ")} |`);
 });
 
-test("README links to it", () => {
+test("README.md links to CONFORMANCE.md", () => {
   expect(read("README.md")).toContain("(CONFORMANCE.md)");
 });
 
 // prettier-ignore
 test.each([
-  ["a test that does not exist",         "[test/live/eviction.test.ts](test/live/eviction.test.ts): `no such test`"],
-  ["a title that is not of a test",      "[test/live/eviction.test.ts](test/live/eviction.test.ts): `vms`"],
-  ["a file that does not exist",         "[test/live/none.test.ts](test/live/none.test.ts): `whole`"],
-  ["a heading that does not exist",      "[None](REFERENCE.md#no-such-heading)"],
-  ["nothing",                            ""],
-  ["a promise",                          "It works."],
-  ["out of date without a version",      "Out of date: nobody does that any more."],
+  ["a test that does not exist",                   "[test/live/eviction.test.ts](test/live/eviction.test.ts): `no such test`"],
+  ["a title that no test has",                     "[test/live/eviction.test.ts](test/live/eviction.test.ts): `vms`"],
+  ["a file that does not exist",                   "[test/live/none.test.ts](test/live/none.test.ts): `whole`"],
+  ["a heading that does not exist",                "[None](REFERENCE.md#no-such-heading)"],
+  ["nothing",                                      ""],
+  ["a promise",                                    "It works."],
+  ["an out-of-date demand without a version",      "Out of date: nobody does that any more."],
 ])("%s is no evidence", (_, evidence) => expect(problemOf(evidence)).toBeDefined());

@@ -1,4 +1,4 @@
-/** Each kind of Lifeboat's is the same in its CustomResourceDefinition and in the code. */
+/** Each of Lifeboat's kinds is the same in its CustomResourceDefinition and in the code. */
 import { describe, expect, test } from "vitest";
 import { END_PHASES, EVACUATION_BOUNDS, type EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import {
@@ -30,20 +30,20 @@ interface Kind {
   readonly file: string;
   readonly plural: Resource;
   readonly code: Fields;
-  /** Fields that the code does not read, and why. */
+  /** Fields that the code does not read, with the reason. */
   readonly unread: Readonly<Record<string, string>>;
-  /** Words of fields that the code reads as any text. */
+  /** Enumerations of fields that the code reads as any text. */
   readonly words: Readonly<Record<string, readonly string[]>>;
-  /** The lists of words in the rules. */
+  /** The enumerations in the rules. */
   readonly lists: readonly (readonly string[])[];
-  /** Bounds that the code keeps to when it writes. */
+  /** Bounds that the code keeps when it writes. */
   readonly written: Readonly<Record<string, number>>;
   /** Names the columns of `kubectl get`. `kubectl get -o wide` adds the columns in `wide`. */
   readonly columns: { readonly narrow: string; readonly wide: string };
   readonly shortNames: readonly string[];
 }
 
-/** The API server takes three, the code reads two. */
+/** The API server accepts three values, the code reads two. */
 const STATUSES = { "status.conditions[].status": ["True", "False", "Unknown"] };
 const VERDICTS = { WillBlock: 0, NoRoom: 0, Unknown: 0, WillSucceedWithShutdowns: 0, WillSucceed: 0 } satisfies Record<
   NodeVerdict,
@@ -110,14 +110,14 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
   const fields = definedFields(definition);
   const known = new Map([...code].filter(([path]) => /^(spec|status)\b/.test(path)));
 
-  test("both have the same fields", () => {
+  test("has the same fields in its definition and in the code", () => {
     const dropped = [...known.keys()].filter((path) => !fields.has(path));
     expect(dropped, `the API server drops what ${file} does not have`).toEqual([]);
     const without = [...fields.keys()].filter((path) => !known.has(path));
     expect(without, `${file} has them, but no code reads them`).toEqual(Object.keys(unread));
   });
 
-  test("each field is the same in both", () => {
+  test("has the same types, bounds and defaults in its definition and in the code", () => {
     const differences = [...known].flatMap(([path, its]) => {
       const found = fields.get(path) ?? its;
       return differencesOf({ ...its, words: its.words ?? words[path] }, found).map((what) => `${path}: ${what}`);
@@ -125,7 +125,7 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
     expect(differences, file).toEqual([]);
   });
 
-  test("the rules list the same words", () => {
+  test("has the same enumerations in its rules and in the code", () => {
     const inRules = [...JSON.stringify(manifest).matchAll(/ in \[([^\]]*)\]/g)].map(([, list = ""]) => {
       return [...list.matchAll(/'(\w+)'/g)].map(([, word]) => word);
     });
@@ -133,7 +133,7 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
     expect(inRules.length, file).toBe(lists.length);
   });
 
-  test("each object around a default has a default: the API server goes no deeper into an absent one", () => {
+  test("has a default for each object around a default, because the API server skips absent objects", () => {
     const around = [...fields].flatMap(([path, { fallback }]) => (fallback === undefined ? [] : outerOf(path)));
     const absent = around.filter((path) => {
       const { isRequired, fallback } = fields.get(path) ?? {};
@@ -142,7 +142,7 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
     expect(absent, file).toEqual([]);
   });
 
-  test("what the code writes is within the bounds", () => {
+  test("allows in its bounds all that the code writes", () => {
     const exceeded = Object.entries(written).flatMap(([path, most]) => {
       const { bounds = {} } = fields.get(path) ?? {};
       const allowed = bounds.maxLength ?? bounds.maxItems ?? bounds.maximum ?? 0;
@@ -161,7 +161,7 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
     expect(others, `${file} has bounds to which no code keeps`).toEqual([]);
   });
 
-  test("kubectl get shows them", () => {
+  test("has columns in kubectl get that are fields", () => {
     const columns = version.additionalPrinterColumns;
     const namesOf = (isWide: boolean) =>
       columns.filter(({ priority }) => priority > 0 === isWide).map(({ name }) => name);
@@ -173,18 +173,18 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
     expect(unknown, `${file}: a column, or what can be selected by, is not a field`).toEqual([]);
   });
 
-  test("it is called the same", () => {
+  test("has the same kind, plural and short names in its definition and in the code", () => {
     const { group, names } = definition.spec;
     expect(names, file).toEqual({ kind, plural, shortNames: shown.shortNames });
     expect(RESOURCES[plural].api, file).toBe(`/apis/${group}/${version.name}`);
   });
 });
 
-/** Bounds of Kubernetes' and KubeVirt's names and words, of short texts of our own, and of what administrators write. */
+/** Bounds of Kubernetes' and KubeVirt's names and words, of Lifeboat's short texts, and of administrators' values. */
 const OTHER_BOUNDS =
   /(name|namespace|nodeName|nodeEvacuation|nodes\.names(\[\])?|matchLabels\{\}|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;
 
-/** `spec` and `spec.guard` of `spec.guard.requesters`. */
+/** Returns `spec` and `spec.guard` for `spec.guard.requesters`. */
 function outerOf(path: string): readonly string[] {
   const names = path.split(".");
   return names.slice(1).map((_, at) => names.slice(0, at + 1).join("."));
@@ -197,7 +197,7 @@ type Paths<T> = T extends readonly (infer Item)[]
     : never;
 type None<P extends never> = P;
 
-/** The compiler names a field here that a type has and no schema reads. */
+/** The compiler names here a field that a type has and no schema reads. */
 export type Unread = [
   None<Exclude<Paths<EvacuationFacts>, Paths<EvacuationRead>>>,
   None<Exclude<Paths<NodeEvacuationFacts>, Paths<NodeEvacuationRead>>>,

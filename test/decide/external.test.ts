@@ -1,4 +1,4 @@
-/** VMs whose owner moves them: what becomes of their migrations. */
+/** VMs whose owner moves them, and their migrations. */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../shared/eviction/decide.ts";
 import type { MigrationFacts } from "../../shared/kube/facts.ts";
@@ -7,7 +7,7 @@ import { at, evacuation, EXTERNAL, marked, migration, settings, verbs } from "..
 import { course, planned, statusAfter } from "../support/worlds.ts";
 
 const WAITS = "eviction strategy External: its external controller has to move it";
-/** As Cluster API's provider names it; its age is later than the mark's. */
+/** A migration with the name that Cluster API's provider gives it, younger than the mark. */
 const owners = migration({ name: "web-migration-x7k2p", createdAt: at(-9).getTime() });
 const failed = { ...owners, phase: "Failed", failureReason: "the guest is too busy" };
 const again = { ...owners, name: "web-migration-second", uid: "second", createdAt: at(-1).getTime() };
@@ -18,34 +18,34 @@ function evicted(tweak: Partial<EvictionFacts>): string {
   return decision.verdict === "Deny" ? decision.message : decision.verdict;
 }
 
-describe("its owner", () => {
+describe("the owner of an External VM", () => {
   // prettier-ignore
   const rows: readonly (readonly [string, readonly MigrationFacts[], phase: string, message: string])[] = [
-    ["has done nothing",               [],                                  "WaitingForExternalController", WAITS],
+    ["has not acted",               [],                                  "WaitingForExternalController", WAITS],
     ["has created a migration",        [{ ...owners, phase: "" }],          "Migrating",       "KubeVirt has not created the target pod of migration web-migration-x7k2p yet"],
-    ["… is over quota: the owner's trouble", [{ ...owners, phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } }], "Migrating", "a resource quota refuses the target pod of migration web-migration-x7k2p (migrationRejectedByResourceQuota)"],
-    ["… it has failed",                [failed],                            "WaitingForExternalController", `${WAITS}; migration web-migration-x7k2p has failed: the guest is too busy`],
-    ["… and it tries again",           [failed, again],                     "Migrating",       "migration web-migration-second moves the VM"],
+    ["has created a migration that exceeds a quota", [{ ...owners, phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } }], "Migrating", "a resource quota refuses the target pod of migration web-migration-x7k2p (migrationRejectedByResourceQuota)"],
+    ["has created a migration that failed",                [failed],                            "WaitingForExternalController", `${WAITS}; migration web-migration-x7k2p has failed: the guest is too busy`],
+    ["has created a second migration",           [failed, again],                     "Migrating",       "migration web-migration-second moves the VM"],
   ];
 
-  test.each(rows)("%s: the status", (_, migrations, phase, message) => {
+  test.each(rows)("%s: the Evacuation's status", (_, migrations, phase, message) => {
     const given = { vmis: [marked(EXTERNAL)], migrations, settings: impatient };
     expect(statusAfter(evacuation(), given)).toMatchObject({ phase, message, attempts: 0 });
-    // Neither a second migration nor an end, however often it fails.
+    // Lifeboat neither creates a migration nor ends the Evacuation, however often the migration fails.
     const actions = verbs(planned(evacuation(), given));
     expect(actions.filter((verb) => /Migration$|Unmark|Count/.test(verb))).toEqual([]);
   });
 
-  test.each(rows)("%s: the answer", (_, migrations, __, message) => {
+  test.each(rows)("%s: the answer to an eviction", (_, migrations, __, message) => {
     const seen = evacuation({ status: statusAfter(evacuation(), { vmis: [marked(EXTERNAL)], migrations }) });
     expect(evicted({ evacuations: [seen] })).toBe(
       `Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"; ${message}`,
     );
   });
 
-  test("what it has begun is left to it when the evacuation is withdrawn", () => {
+  test("keeps the migration when the evacuation is withdrawn", () => {
     const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
     const given = { vmis: [marked(EXTERNAL)], migrations: [{ ...owners, phase: "Pending" }] };
-    expect(course(withdrawn, given)).toBe("Withdrawn IntentWithdrawn, tell; Unmark, Released");
+    expect(course(withdrawn, given)).toBe("Withdrawn IntentWithdrawn, Event; Unmark, Released");
   });
 });

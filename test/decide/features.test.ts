@@ -1,4 +1,7 @@
-/** The list of features is complete: gates, manifests and Events all belong to a feature, and the doctor examines each. */
+/**
+ * The list of features is complete: gates, manifests and Events each belong to a feature, and the doctor examines each
+ * feature.
+ */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FEATURES, featuresOn, notesOn } from "../../shared/features.ts";
@@ -8,10 +11,10 @@ import { DEFAULT_SETTINGS, FEATURE_GATES, type FeatureGate } from "../../shared/
 const OPTIONAL = new URL("../../infra/kubernetes/optional/", import.meta.url);
 const all: readonly Feature[] = FEATURES;
 
-/** Components that are no features: examples, and network policies that administrators fit to their network. */
+/** Components that are not features: examples, and network policies that administrators adapt to their network. */
 const NO_FEATURES = ["configuration", "descheduler-policy", "relay-network-policy", "server-network-policy"];
 
-test("each folder of optional manifests belongs to a feature, and holds its manifests", () => {
+test("each folder of optional manifests belongs to a feature and has exactly its manifests", () => {
   const shipped = readdirSync(OPTIONAL)
     .filter((folder) => !NO_FEATURES.includes(folder))
     .flatMap((folder) => readdirSync(new URL(`${folder}/`, OPTIONAL)).map((file) => `${folder}/${file}`))
@@ -25,7 +28,7 @@ function namesOn(gate: FeatureGate): readonly string[] {
   return featuresOn({ ...DEFAULT_SETTINGS, shield, featureGates: [gate] }).map(({ name }) => name);
 }
 
-test("each feature gate switches a feature on, and no feature is on without one", () => {
+test("each feature gate switches on a feature, and no feature is on without a gate", () => {
   expect(Object.fromEntries(FEATURE_GATES.map((gate) => [gate, namesOn(gate)]))).toEqual({
     DeschedulerSupport: ["descheduler-support"],
     EvictionsInBackground: ["descheduling"],
@@ -38,7 +41,7 @@ test("each feature gate switches a feature on, and no feature is on without one"
   expect(notesOn(DEFAULT_SETTINGS)).toEqual([]);
 });
 
-test("an Event belongs to one feature", () => {
+test("each Event belongs to one feature", () => {
   const events = all.flatMap(({ events: own = [] }) => own);
   expect(events.toSorted()).toEqual([...new Set(events)].toSorted());
 });

@@ -1,4 +1,4 @@
-/** An exported name of the product stands for one thing: a reader who searches for it finds one place. */
+/** An exported name of the product has one meaning: a search for it finds one declaration. */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FILES = globSync(["shared/**/*.ts", "functions/**/*.ts", "infra/{cli,relay,server}/**/*.ts"], { cwd: ROOT });
 const EXPORTED = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm;
 
-/** Names that several files export on purpose, and why. */
+/** Names that several files export on purpose, with the reason. */
 const SHARED_NAMES: Readonly<Record<string, string>> = {
   Arguments: "each plugin of descheduling has its own",
   refuseUnread: "evictions.ts and deletions.ts have the same parts",
@@ -26,11 +26,11 @@ const places = FILES.flatMap((file) => {
 });
 const several = new Map([...Map.groupBy(places, ({ name }) => name)].filter(([, where]) => where.length > 1));
 
-test("no two files export the same name", () => {
+test("no two files export the same name, except the listed ones", () => {
   const found = [...several].filter(([name]) => !(name in SHARED_NAMES));
   expect(found.map(([name, where]) => `${name}: ${where.map(({ file }) => file).join(", ")}`)).toEqual([]);
 });
 
-test("a name that has one meaning again is no exception any more", () => {
+test("no listed name has only one meaning", () => {
   expect(Object.keys(SHARED_NAMES).filter((name) => !several.has(name))).toEqual([]);
 });

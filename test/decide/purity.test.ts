@@ -1,4 +1,7 @@
-/** Decisions are pure: facts in, actions out. The compiler keeps the platform out, this keeps out what it lets through, and folders in order. */
+/**
+ * Decisions are pure: facts in, actions out. The compiler excludes the platform; these tests exclude the rest, and keep
+ * the folders in order.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
@@ -22,14 +25,17 @@ function isPure(file: string): boolean {
   return isIncluded && !TSCONFIG.exclude.includes(file);
 }
 
-/** An import of foreign types would bring the platform's ambient types with it, and switch the compiler's guard off. */
+/**
+ * An import of foreign types would add the platform's ambient types, and the compiler would no longer exclude the
+ * platform.
+ */
 const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
 const IMPURE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bMath\.random\b|\bprocess\b\.|\bperformance\b\.|\bglobalThis\b|<reference/g;
 
 const sourceOf = (file: string): string => readFileSync(new URL(file, SHARED), "utf8");
 
-/** Type imports included. In `shared`: from there; else as it is written. */
+/** Includes type imports. Paths in `shared` are relative to it; others are unchanged. */
 function importsOf(file: string): readonly string[] {
   const imported = [...sourceOf(file).matchAll(IMPORTED)].map(([, from = ""]) => from);
   return imported.map((from) =>
@@ -37,7 +43,9 @@ function importsOf(file: string): readonly string[] {
   );
 }
 
-/** A plugin says what its arguments are, and a rule in which view it reads objects; zod/mini brings no ambient types. */
+/**
+ * A plugin's schema describes its arguments, and a rule's schema its view of objects; zod/mini adds no ambient types.
+ */
 const SCHEMAS = [
   "descheduling/plugins/",
   "kube/schemas/",
@@ -52,18 +60,18 @@ function isSchemaLanguage(from: string, file: string): boolean {
   return from === "zod/mini" && SCHEMAS.some((path) => file.startsWith(path));
 }
 
-test.each(files)("%s imports what is pure only, and has no clock, no dice and no environment", (file) => {
+test.each(files)("%s imports only pure modules, and uses no clock, randomness or environment", (file) => {
   const foreign = importsOf(file).filter((from) => !isSchemaLanguage(from, file) && !files.includes(from));
   expect(foreign).toEqual([]);
   expect([...sourceOf(file).matchAll(IMPURE)].map(([found]) => found)).toEqual([]);
 });
 
-test("the compiler has no platform types here", () => {
+test("shared is compiled without platform types", () => {
   expect(TSCONFIG.compilerOptions).toEqual({ lib: ["ES2024"], types: [] });
   expect(TSCONFIG.exclude.filter((file) => !all.includes(file))).toEqual([]);
 });
 
-/** A folder imports those to its left only: none of its own rank, and none to its right. */
+/** A folder imports only folders to its left, and none of its own rank. */
 const ORDER: readonly (readonly string[])[] = [
   ["kube"],
   ["facts"],
@@ -85,13 +93,13 @@ const ORDER: readonly (readonly string[])[] = [
 const folderOf = (file: string): string => file.split("/", 1)[0] ?? "";
 const rankOf = (folder: string): number => ORDER.findIndex((rank) => rank.includes(folder));
 
-test.each(ORDER.flat())("shared/%s imports folders to its left only", (folder) => {
+test.each(ORDER.flat())("shared/%s imports only folders to its left", (folder) => {
   const imported = all.filter((file) => folderOf(file) === folder).flatMap(importsOf);
   const folders = new Set(imported.filter((from) => all.includes(from)).map(folderOf));
   folders.delete(folder);
   expect([...folders].filter((other) => rankOf(other) >= rankOf(folder))).toEqual([]);
 });
 
-test("every folder of shared has its place in that order", () => {
+test("every folder of shared has a place in the order", () => {
   expect(new Set(all.map(folderOf))).toEqual(new Set(ORDER.flat()));
 });

@@ -1,4 +1,4 @@
-/** The table of versions is complete: each row is used where it says, and no other place speaks of a version. */
+/** The table of versions is complete: each row is used where it says, and no other place names a version. */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ const files = (...patterns: string[]) => patterns.flatMap((pattern) => globSync(
 const CODE = files("shared/**/*.ts", "functions/**/*.ts", "infra/{cli,relay,server,kubernetes}/**/*.ts").filter(
   (path) => path !== "shared/settings/versions.ts",
 );
-/** The sandbox is one version of each, and a changelog is about the past. */
+/** The sandbox simulates one version of each, and a changelog is about the past. */
 const DOCUMENTS = files(
   "REFERENCE.md",
   "SECURITY.md",
@@ -20,7 +20,7 @@ const DOCUMENTS = files(
 );
 const ROWS: readonly (readonly [string, VersionRow])[] = Object.entries(VERSIONS);
 
-test.each(ROWS)("%s is named in the files of its row", (name, { usedIn }) => {
+test.each(ROWS)("the version %s is named in the files of its row", (name, { usedIn }) => {
   const naming = CODE.filter((path) => new RegExp(`\\bVERSIONS\\.${name}\\b`).test(read(path)));
   expect(naming, `usedIn of VERSIONS.${name} in shared/settings/versions.ts`).toEqual(usedIn);
 });
@@ -38,7 +38,7 @@ test("the code names versions by their rows", () => {
   expect(odd, "a row of shared/settings/versions.ts is missing").toEqual([]);
 });
 
-test("documents and manifests name the versions of rows", () => {
+test("documents and manifests name only the versions of rows", () => {
   const known = new Set(ROWS.map(([, { of, since }]) => versionText(of, since)));
   const odd = DOCUMENTS.flatMap((path) =>
     [...read(path).matchAll(/\b(?:Kubernetes|KubeVirt) 1\.\d+(?!\d|\.)/g)].flatMap(([found]) =>
@@ -50,8 +50,8 @@ test("documents and manifests name the versions of rows", () => {
 
 test.each([
   ["an older version", 8, true],
-  ["that version", 9, false],
-  ["a version that it does not say", undefined, false],
-])("a cluster of %s is before a row", (_, minor, expected) => {
+  ["the same version", 9, false],
+  ["an unknown version", undefined, false],
+])("a cluster of %s is older than a row's version: $2", (_, minor, expected) => {
   expect(isBefore({ since: 9 }, minor)).toBe(expected);
 });

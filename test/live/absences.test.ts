@@ -20,7 +20,7 @@ import {
 } from "./victims.ts";
 
 const COUNT = 12;
-/** By day: all that is needed to see one lost. */
+/** The few VMs of a run by day: enough to see a lost VM. */
 const FEW = 4;
 const TIMEOUT_MS = 400_000;
 const USER = "system:serviceaccount:lifeboat-system:lifeboat";
@@ -32,7 +32,7 @@ type Begin = "just before" | "in the middle";
 const disrupt = (scene: Scene, cause: Cause) =>
   cause === "taint" ? taint(scene, MAINTENANCE) : preempt(scene, "preemptor", "64Gi");
 
-/** Resolves when it is over. */
+/** Resolves when the absence is over. */
 async function absence({ stage }: Scene, trouble: Trouble, during: () => Promise<void>): Promise<void> {
   if (trouble === "is away") {
     await stage.stopWorker();
@@ -69,7 +69,7 @@ const ROWS: readonly (readonly [Cause, Trouble, seconds: number, Begin, ("nightl
 describe("no VM is lost", { timeout: TIMEOUT_MS }, () => {
   for (const [cause, trouble, seconds, begin, night] of ROWS) {
     test(
-      `by a ${cause}, Lifeboat ${trouble} for ${seconds} s, from ${begin} on`,
+      `in a ${cause}, when Lifeboat ${trouble} for ${seconds} s from ${begin} on`,
       { tags: night ? [night] : [] },
       async (context) => {
         const scene = await start(context, { faster: 1 });

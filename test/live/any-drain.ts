@@ -1,4 +1,4 @@
-/** Nodes of every kind in a cluster with KubeVirt: what is on one before it is drained, and what is around it. */
+/** Nodes of every kind in a cluster with KubeVirt: their pods before a drain, and the nodes around them. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import {
@@ -50,7 +50,7 @@ export type AnyDrain = typeof anyDrain extends fc.Arbitrary<infer T> ? T : never
 
 const label = (kind: string, name: string) => ({ [`${kind}.node.kubevirt.io/${name}`]: "true" });
 
-/** As KubeVirt's node labeller says it: of Intel's the newer one knows the older model, too. */
+/** The labels of KubeVirt's node labeller: the newer Intel model also knows the older one. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Object.fromEntries(
   [
     ["Haswell", "Haswell"],
@@ -68,7 +68,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Objec
 /** The key of the label, taint and toleration that keep one drain apart from another. */
 const OWN = "example.com/drain";
 
-/** Resolves when all of it runs. */
+/** Resolves when all pods and VMs run. */
 export async function setUp(stage: Stage, name: string, w: AnyDrain): Promise<void> {
   const { client } = stage;
   const add = async (node: string, cpu: string, capacity = {}, more: readonly object[] = []) => {
@@ -144,7 +144,7 @@ async function limit({ client, sandbox }: Stage, namespace: string, pods: number
   await waitFor(client, { resource: core.resourceQuotas, key, what: "counted", until: isCounted });
 }
 
-/** Resolves when nothing of it counts for the next one. */
+/** Resolves when no object is left that could affect the next drain. */
 export async function tearDown({ client }: Stage, name: string, { workloads, targets }: AnyDrain): Promise<void> {
   const all = [name, ...workloads.map((_, index) => `${name}-${index}`)];
   await client.delete(core.resourceQuotas, { namespace: name, name: "pods" }).catch(() => undefined);

@@ -40,7 +40,7 @@ type Oddity = typeof anyOddity extends fc.Arbitrary<infer T> ? T : never;
 /** NodeEvacuations that have started. */
 const anyMaintenance = fc.constantFrom("None", "None", "OfTheNode", "OfTheNodePaused", "OfATarget");
 
-/** A quota would refuse what is left over. */
+/** Without a quota: it would refuse a left-over launcher pod. */
 const anySituation = fc
   .record({ drain: anyDrain, odd: fc.array(anyOddity, { minLength: 3, maxLength: 3 }), maintenance: anyMaintenance })
   .map(({ drain, odd, ...more }) => ({
@@ -80,7 +80,7 @@ async function patchVmi(key: { readonly namespace: string; readonly name: string
 
 type Vmi = kubevirt.VirtualMachineInstance;
 
-/** Each as it happens in a cluster: to a VMI that runs already. */
+/** Makes a running VMI odd, as happens in a cluster. */
 const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) => Promise<void>>> = {
   Nothing: () => Promise.resolve(),
   HotpluggedLittle: (vmi) => patchVmi(keyOf(vmi), { domain: { memory: { guest: "256Mi" } } }),
@@ -114,14 +114,14 @@ const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) =>
   Migrating: async (vmi) => {
     const { namespace, name } = keyOf(vmi);
     const migration = { metadata: { namespace, name: `${name}-asked` }, spec: { vmiName: name } };
-    // KubeVirt refuses one of a VM that cannot migrate.
+    // KubeVirt refuses a migration of a VM that cannot migrate.
     await stage.client.create(kubevirt.migrations, migration).catch(() => undefined);
   },
   Gated: async (vmi) => void (await gatekeeper.migrate(vmi)),
   GatedForAMoment: openLater,
 };
 
-/** After the forecast. */
+/** The gate opens after the forecast. */
 const OPENS_MS = 2000;
 
 async function openLater(vmi: Vmi): Promise<void> {
@@ -167,7 +167,7 @@ async function isDrained(node: string, signal: AbortSignal): Promise<boolean> {
 }
 
 async function makeOdd(named: readonly (Situation & { readonly name: string })[]): Promise<void> {
-  // A node has its taints only when it is set up: nothing moves before.
+  // A node gets its taints only at set-up: no pod moves before.
   for (const { drain, name } of named) await setUp(stage, name, drain);
   for (const { drain, odd, name } of named) {
     const { items } = await stage.client.list(kubevirt.virtualMachineInstances, name);
@@ -180,7 +180,7 @@ const seen: Record<string, number> = {};
 
 const LONG = { tags: SIMULATED_ONLY.slice(0, 1).map(({ name }) => name), timeout: 4 * LEAVES_MS };
 
-test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) => {
+test.for([...rounds.entries()])("round %i: a drain ends as its forecast says", LONG, async ([index, situations]) => {
   const named = situations.map((one, i) => ({ ...one, name: `situation-${index}-${i}` }));
   await makeOdd(named);
   const foreseen = await Promise.all(named.map(async (one) => ({ ...one, said: await foretold(one.name) })));
@@ -196,14 +196,14 @@ test.for([...rounds.entries()])("round %i", LONG, async ([index, situations]) =>
     seen[said.verdict] = (seen[said.verdict] ?? 0) + 1;
     const { items } = await stage.client.list(pods, undefined, { fieldSelector: `spec.nodeName=${name}` });
     const context = JSON.stringify({ said, drain, odd, maintenance });
-    // Nothing is promised.
+    // The verdict Unknown promises nothing.
     if (said.verdict !== "Unknown") expect(items.length === 0, context).toBe(willSucceed(said));
   }
   for (const one of named) await withdraw(one.name, one);
   for (const { name, drain } of named) await tearDown(stage, name, drain);
 });
 
-test("most of them are foretold", () => {
+test("the forecast knows the outcome of most drains", () => {
   const all = Object.values(seen).reduce((sum, count) => sum + count, 0);
   expect(all).toBe(ROUNDS * SIDE_BY_SIDE);
   expect(seen["Unknown"] ?? 0, JSON.stringify(seen)).toBeLessThan(all / 2);

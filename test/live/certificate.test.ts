@@ -1,4 +1,4 @@
-/** Lifeboat in the cluster while `lifeboat install` renews its certificate: what a review that fails then costs is a VM. */
+/** `lifeboat install` renews the certificate of Lifeboat in the cluster. A review that fails meanwhile could cost a VM. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import {
@@ -49,9 +49,9 @@ async function certificateIn(client: KubeClient): Promise<string> {
 /** A replica reads its Secret every ten seconds. */
 const READ_MS = 12_000;
 
-test("it is renewed while reviews go on: not one fails", { tags: ["nightly"], timeout: 180_000 }, async () => {
+test("no review fails during a renewal of the certificate", { tags: ["nightly"], timeout: 180_000 }, async () => {
   const { client, kubeconfig } = sandbox;
-  // As 0.3 leaves it: served, trusted, and at its end within 90 days.
+  // The certificate as release 0.3 leaves it: served, trusted, and within 90 days of its end.
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 89 * DAY_MS) };
   const { certPem, keyPem } = await makeCertificate(HOST, validity);
   const data = {

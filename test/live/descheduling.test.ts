@@ -1,6 +1,6 @@
 /**
- * Lifeboat's own descheduler, whose VMs migrate after its answer, and another one beside Lifeboat, which by its evictor's rules counts an
- * eviction as in progress in the background.
+ * Lifeboat's own descheduler, whose VMs migrate after its answer, and another descheduler beside Lifeboat, which counts
+ * an eviction in background as in progress.
  */
 import { dump } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,13 +48,13 @@ async function cycle(query = "") {
   return CycleAnswer.parse(body);
 }
 
-/** No pod on it tolerates that; none is driven off by it either. */
+/** No VM tolerates the taint, and its effect evicts no pod. */
 async function taint(name: string): Promise<void> {
   const taints = [{ key: "maintenance", value: "soon", effect: "NoSchedule" }];
   await stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
 }
 
-test("VMs that were asked for migrate after the cycle; the next one knows, and asks for none of them again", async () => {
+test("VMs that a cycle requests migrate after it, and the next cycle does not request them again", async () => {
   const names = ["vm-1", "vm-2"];
   for (const name of names) await createVm(stage, name, { node: "node01" });
   await taint("node01");
@@ -73,14 +73,14 @@ test("VMs that were asked for migrate after the cycle; the next one knows, and a
   // The migrations of drains go first.
   const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
   expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
-  // The pods that they have left are there, and are none of its business.
+  // The launcher pods left behind still exist, and the descheduler ignores them.
   await expect.poll(async () => (await cycle()).evacuationsInProgress).toBe(0);
   expect(await cycle()).toMatchObject({ nominated: 0 });
   const left = await stage.client.list(pods, NAMESPACE, { fieldSelector: "spec.nodeName=node01" });
   expect(left.items.map(({ status }) => status?.phase)).toEqual(["Succeeded", "Succeeded"]);
 });
 
-test("a dry run says what webhooks and budgets refuse, as the cycle after it", async () => {
+test("a dry run predicts the refusals of webhooks and budgets in the next cycle", async () => {
   await createNode(stage.client, "mixed");
   await createVm(stage, "pinned", { node: "mixed", migratable: false });
   const labels = { app: "quorum" };
@@ -117,7 +117,7 @@ function says({ metadata: { annotations = {} } }: Pod): readonly string[] {
   return [...(annotations[REQUEST_ONLY] === "" ? ["only"] : []), ...(progress === undefined ? [] : [progress])];
 }
 
-test("beside KubeVirt's annotations, another descheduler counts the eviction until the VM has moved, and nothing is left", async () => {
+test("another descheduler counts an eviction as in progress until the VM has moved", async () => {
   stage.sandbox.migrations.configure({ seconds: 2 });
   const vm = await createVm(stage, "shared");
   /** Returns the annotations of its pods by node, ended pods included. */

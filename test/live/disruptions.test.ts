@@ -1,6 +1,7 @@
 /**
- * `NoExecute` taints, node pressure and a node's end as a control plane and its kubelets really do them, with Lifeboat and its relay in
- * between: the naive outcome of each is a dead VM. No minute passes by itself. Preemptions: victims.test.ts.
+ * `NoExecute` taints, node pressure and the end of a node, as a control plane and its kubelets cause them, with
+ * Lifeboat and its relay. Without Lifeboat each of them kills a VM. No minute passes by itself. victims.test.ts covers
+ * preemptions.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -46,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** On a node of its own. */
+/** Creates a VM on a node of its own. */
 async function createVmOn(node: string, tweak: Parameters<typeof createVm>[2] = {}): Promise<Vm> {
   await createNode(stage.client, node, { memory: "16Gi" });
   return await createVm(stage, `vm-of-${node}`, { node, ...tweak });
@@ -58,7 +59,7 @@ const taint = (name: string, taints: readonly object[]) =>
 const failLivenessProbe = ({ metadata: { namespace, name } }: Pod) =>
   stage.sandbox.kubelets.failLivenessProbe(`${namespace}/${name}`);
 
-/** Or gone. */
+/** Says whether the pod is being deleted or is gone. */
 async function isDeleted({ metadata }: Pod): Promise<boolean> {
   const found = await stage.client.get(pods, metadata);
   return found === undefined || found.metadata.deletionTimestamp !== undefined;
@@ -69,7 +70,7 @@ async function expectMoved(vm: Vm, cause: string): Promise<void> {
   await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause }, status: { phase: "Moved" } }]);
 }
 
-test("a NoExecute taint: the VM moves, what tolerates the taint stays", async () => {
+test("given a NoExecute taint, the VM moves, and a pod that tolerates the taint stays", async () => {
   const vm = await createVmOn("tainted");
   const tolerations = [{ key: "maintenance", operator: "Exists" }];
   const daemon = await createPod(stage.client, { namespace: NAMESPACE, name: "daemon", node: "tainted", tolerations });
@@ -78,7 +79,7 @@ test("a NoExecute taint: the VM moves, what tolerates the taint stays", async ()
   expect(await isDeleted(daemon)).toBe(false);
 });
 
-test("a device's taint: its manager comes back until the VM has moved; Lifeboat does not finish what it began", async () => {
+test("given a device taint, its manager retries until the VM has moved, and Lifeboat does not delete the pod", async () => {
   const vm = await createVmOn("device");
   const { user, groups } = USERS.deviceTaintManager;
   const manager = taintDeviceOf({ client: stage.client.as(user, groups), clock: systemClock, pod: await vm.pod() });
@@ -91,14 +92,14 @@ test("a device's taint: its manager comes back until the VM has moved; Lifeboat 
   }
 });
 
-test("a taint that goes while its VM is to move: the VM stays, unmarked, past the deadline; its neighbour is finished at it, though the taint manager has given up", async () => {
+test("given a NoExecute taint that is removed, the VM stays unmarked; a VM whose taint remains is deleted", async () => {
   const spared = await createVmOn("spared", { evictionStrategy: "External" });
   const other = await createVmOn("other", { evictionStrategy: "External" });
   const [pod, otherPod] = await Promise.all([spared.pod(), other.pod()]);
   await taint("spared", [MAINTENANCE]);
   await spared.until("marked", ({ status }) => status?.evacuationNodeName === "spared");
   await taint("spared", []);
-  // Its deadline comes later.
+  // The deadline of this taint comes later.
   await taint("other", [MAINTENANCE]);
   await expect.poll(other.events).toContain("Normal DeletionRefused");
   const { namespace, name } = otherPod.metadata;
@@ -115,13 +116,13 @@ test("a taint that goes while its VM is to move: the VM stays, unmarked, past th
   expect(await spared.events()).toContain("Normal EvacuationCancelled");
 });
 
-test("memory pressure: the VM leaves while the kubelet still has patience", async () => {
+test("given memory pressure, the VM leaves before the kubelet evicts it", async () => {
   const vm = await createVmOn("pressed", { memory: "2Gi" });
   stage.sandbox.stats.setAvailable("pressed", "memory.available", "1Gi");
   await expectMoved(vm, "NodePressure");
 });
 
-test("memory pressure: an External VM is marked while the kubelet still has patience", async () => {
+test("given memory pressure, an External VM is marked before the kubelet evicts it", async () => {
   const vm = await createVmOn("external", { memory: "2Gi", evictionStrategy: "External" });
   stage.sandbox.stats.setAvailable("external", "memory.available", "1Gi");
   await vm.until("marked", ({ status }) => status?.evacuationNodeName === "external");
@@ -131,7 +132,7 @@ test("memory pressure: an External VM is marked while the kubelet still has pati
   expect((await vm.vmi()).status?.phase).toBe("Running");
 });
 
-/** As the kubelet says when it makes room. */
+/** Records the Event with which a kubelet starts an eviction. */
 async function beginEviction(vm: Vm): Promise<void> {
   const recorder = createKubeletRecorder(asNode(stage.client, vm.node), systemClock, vm.node);
   const message = "The node was low on resource: memory.";
@@ -139,14 +140,14 @@ async function beginEviction(vm: Vm): Promise<void> {
   await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "NodePressure" } }]);
 }
 
-test("the kubelet begins to kill: the VM is moved", async () => {
+test("when the kubelet starts to evict the pod, the VM moves", async () => {
   const vm = await createVmOn("killing");
   await beginEviction(vm);
   await vm.untilMoved();
 });
 
 test(
-  "the kubelet's Events about a pod are lost: the VM leaves by its node's condition",
+  "when the kubelet's Events about a pod are lost, the node's condition makes the VM move",
   { tags: ["images"] },
   async () => {
     const vm = await createVmOn("unheard", { memory: "2Gi", image: "registry.example.com/disk:1" });
@@ -164,20 +165,20 @@ test(
 
 test.each([
   ["a liveness probe fails", "probed", (pod: Pod) => failLivenessProbe(pod)],
-  ["its node shuts down in order", "off", () => stage.sandbox.kubelets.shutDown("off")],
-])("%s: the kubelet ends the pod, and no VM is moved because of node pressure", async (_, node, end) => {
+  ["its node shuts down gracefully", "off", () => stage.sandbox.kubelets.shutDown("off")],
+])("when %s, the kubelet ends the pod, and no VM moves because of node pressure", async (_, node, end) => {
   const [vm, next] = [await createVmOn(node), await createVmOn(`beside-${node}`)];
   const pod = await vm.pod();
   end(pod);
   const fieldSelector = `involvedObject.uid=${pod.metadata.uid},reason=Killing`;
   await expect.poll(async () => (await stage.client.list(events, NAMESPACE, { fieldSelector })).items).not.toEqual([]);
-  // Later news has been acted upon, so that was, too.
+  // A later Event has been handled, so the earlier Event has, too.
   await beginEviction(next);
   expect(await vm.evacuations()).toEqual([]);
   stage.sandbox.kubelets.start(node);
 });
 
-test("a preemption that the guard did not see: the VM of a pod that terminates is marked", async () => {
+test("given a preemption that bypassed the guard, the VM of the terminating pod is marked", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVmOn("unseen");
   const pod = await vm.pod();
@@ -191,8 +192,9 @@ test("a preemption that the guard did not see: the VM of a pod that terminates i
   stage.sandbox.migrations.configure({ seconds: 0.1 });
 });
 
-test("the end of a node: Karpenter's forced deletion waits until the VM has moved", async () => {
-  // Its grace period is longer than its node has left: it is never evicted, only deleted.
+test("given a node that ends, Karpenter's forced deletion waits until the VM has moved", async () => {
+  // The pod's grace period is longer than the remaining time of the node: Karpenter deletes the pod without an
+  // eviction.
   const vm = await createVmOn("ending", { terminationGracePeriodSeconds: 600 });
   const client = stage.client.as(USERS.karpenter.user, USERS.karpenter.groups);
   const endsAt = new Date(Date.now() + 300_000);

@@ -21,7 +21,7 @@ const MIGRATION_SECONDS = IS_REAL ? 4 : 1;
 const IS_LONG = IS_REAL || process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SIDE_BY_SIDE = IS_LONG ? 8 : 4;
 const ROUNDS = IS_REAL ? 13 : IS_LONG ? 63 : 1;
-/** A pod that has not left by then, and does not have to leave, stays. */
+/** The time after which a pod stays if the forecast does not promise that it leaves. */
 const STAYS_MS = IS_REAL ? 20_000 : 4_000;
 const LEAVES_MS = IS_REAL ? 120_000 : 30_000;
 
@@ -36,9 +36,9 @@ let stage: Stage;
 beforeAll(async () => {
   const options = { migrationSeconds: MIGRATION_SECONDS, configuration: {}, workloads: true } as const;
   stage = await startStage({ nodes: ["node01", "node02"], relay: true, ...options });
-  // One drain has nothing to do with another.
+  // Drains do not wait for each other.
   await configure({ spec: { configuration: { migrations: { parallelMigrationsPerCluster: 50 } } } });
-  // One finished migration is known.
+  // One finished migration is the base of the forecast's duration.
   const vm = await createVm(stage, "before", { node: "node01" });
   await drained(vm.node, AbortSignal.timeout(LEAVES_MS));
   await vm.untilMoved();
@@ -57,7 +57,7 @@ async function foretold(node: string): Promise<Foretold> {
 
 const willSucceed = ({ verdict }: Foretold) => verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
 
-/** Seconds; undefined if it did not end. */
+/** Returns the duration in seconds; undefined if the drain did not end. */
 async function drained(node: string, signal: AbortSignal): Promise<number | undefined> {
   const started = performance.now();
   const quick = { onLine: () => undefined, retryMs: IS_REAL ? 5000 : 500, pollMs: 100 };
@@ -68,39 +68,43 @@ async function drained(node: string, signal: AbortSignal): Promise<number | unde
 interface Seen {
   readonly said: Foretold;
   readonly w: AnyDrain;
-  /** Seconds; undefined if it did not end. */
+  /** Duration in seconds; undefined if the drain did not end. */
   readonly took: number | undefined;
 }
 
 const all: Seen[] = [];
 const rounds = fc.sample(anyRound, { seed: 20_261_126, numRuns: ROUNDS });
 
-test.for([...rounds.entries()])("round %i", { timeout: 4 * LEAVES_MS }, async ([index, { isRollingOut, drains }]) => {
-  const named = drains.map((w, i) => ({ w, name: `round-${index}-${i}` }));
-  for (const { name, w } of named) await setUp(stage, name, w);
-  await configure({ status: { observedDeploymentID: "1", targetDeploymentID: isRollingOut ? "2" : "1" } }, "status");
-  const foreseen = await Promise.all(named.map(async (one) => ({ ...one, said: await foretold(one.name) })));
-  const over = new AbortController();
-  const running = foreseen.map(({ name, ...one }) => {
-    const signal = willSucceed(one.said) ? AbortSignal.timeout(LEAVES_MS) : over.signal;
-    return { ...one, name, done: drained(name, signal) };
-  });
-  const leaving = running.filter(({ said }) => willSucceed(said));
-  await Promise.all([delay(STAYS_MS), ...leaving.map(({ done }) => done)]);
-  over.abort();
-  for (const { name, done, ...foreseenOne } of running) {
-    const one = { ...foreseenOne, took: await done };
-    all.push(one);
-    const { verdict } = one.said;
-    if (isRollingOut) expect(verdict).not.toMatch(/^WillSucceed/);
-    // Nothing is promised.
-    if (verdict === "Unknown") continue;
-    const outcome = await outcomeOf(name);
-    const isShutDown = willSucceed(one.said) ? verdict === "WillSucceedWithShutdowns" : outcome.isShutDown;
-    expect(outcome, JSON.stringify(one)).toEqual({ isEmpty: willSucceed(one.said), isShutDown });
-  }
-  for (const { name, w } of named) await tearDown(stage, name, w);
-});
+test.for([...rounds.entries()])(
+  "round %i: each drain ends as its forecast says",
+  { timeout: 4 * LEAVES_MS },
+  async ([index, { isRollingOut, drains }]) => {
+    const named = drains.map((w, i) => ({ w, name: `round-${index}-${i}` }));
+    for (const { name, w } of named) await setUp(stage, name, w);
+    await configure({ status: { observedDeploymentID: "1", targetDeploymentID: isRollingOut ? "2" : "1" } }, "status");
+    const foreseen = await Promise.all(named.map(async (one) => ({ ...one, said: await foretold(one.name) })));
+    const over = new AbortController();
+    const running = foreseen.map(({ name, ...one }) => {
+      const signal = willSucceed(one.said) ? AbortSignal.timeout(LEAVES_MS) : over.signal;
+      return { ...one, name, done: drained(name, signal) };
+    });
+    const leaving = running.filter(({ said }) => willSucceed(said));
+    await Promise.all([delay(STAYS_MS), ...leaving.map(({ done }) => done)]);
+    over.abort();
+    for (const { name, done, ...foreseenOne } of running) {
+      const one = { ...foreseenOne, took: await done };
+      all.push(one);
+      const { verdict } = one.said;
+      if (isRollingOut) expect(verdict).not.toMatch(/^WillSucceed/);
+      // The verdict Unknown promises nothing.
+      if (verdict === "Unknown") continue;
+      const outcome = await outcomeOf(name);
+      const isShutDown = willSucceed(one.said) ? verdict === "WillSucceedWithShutdowns" : outcome.isShutDown;
+      expect(outcome, JSON.stringify(one)).toEqual({ isEmpty: willSucceed(one.said), isShutDown });
+    }
+    for (const { name, w } of named) await tearDown(stage, name, w);
+  },
+);
 
 async function outcomeOf(node: string) {
   const { items: vmis } = await stage.client.list(kubevirt.virtualMachineInstances, node);
@@ -108,9 +112,9 @@ async function outcomeOf(node: string) {
   return { isEmpty: items.length === 0, isShutDown: vmis.some(({ status }) => status?.phase !== "Running") };
 }
 
-/** Simulated migrations take a given time: test/decide/preflight/duration.test.ts. */
+/** Simulated migrations take a fixed time; test/decide/preflight/duration.test.ts covers their forecast. */
 if (IS_REAL)
-  test("nine in ten take as long as was foretold, within a factor of two", () => {
+  test("nine in ten drains take as long as their forecast, within a factor of two", () => {
     const timed = all.flatMap(({ said: { time }, took }) =>
       time === undefined || took === undefined
         ? []

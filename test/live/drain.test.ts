@@ -21,7 +21,7 @@ import {
   watchMigrations,
 } from "./vm.ts";
 
-/** A simulated cluster is in the process of the test. */
+/** A simulated cluster runs in the test's own process, so it gets fewer VMs. */
 const MANY = IS_REAL ? 100 : 6;
 const FEW = IS_REAL ? 8 : 3;
 const TIMEOUT_MS = 180_000 * PATIENCE;
@@ -30,7 +30,7 @@ const LONG = { timeout: TIMEOUT_MS };
 let stage: Stage;
 /** Requests that the API server refused to Lifeboat. */
 const refused: string[] = [];
-// A time may end in 403, too.
+// A clock time may end in 403, too.
 const onLog = (line: string) => /"code":403|with 403/.test(line) && refused.push(line);
 beforeAll(async () => {
   stage = await startStage({ nodes: [], onLog, relay: true });
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** On a node of their own. */
+/** Creates VMs on a node of their own. */
 async function createVms(node: string, count: number): Promise<readonly string[]> {
   await createNode(stage.client, node, { memory: "256Gi" });
   const names = Array.from({ length: count }, (_, i) => `${node}-${i}`);
@@ -61,7 +61,7 @@ async function expectNoneLost(names: readonly string[], node: string): Promise<v
   }
 }
 
-/** Once, and each by one Evacuation. */
+/** Expects that each VM has moved once, by one Evacuation. */
 async function expectMoved(names: readonly string[], node: string): Promise<void> {
   await expectNoneLost(names, node);
   for (const name of names) {
@@ -95,7 +95,7 @@ test(`${MANY} VMs leave a node two at a time, by KubeVirt's migrations, and none
   }
 });
 
-test("while Lifeboat is down, KubeVirt continues by itself; back again, Lifeboat finds what has started", async () => {
+test("while Lifeboat is down, KubeVirt continues a drain; after its restart, Lifeboat records the migrations in progress", async () => {
   const names = await createVms("down", FEW);
   const [first = "", ...others] = names;
   const last = others.at(-1) ?? "";
@@ -120,9 +120,9 @@ const AWAY = [
   ...(IS_REAL ? [["long-away", "so long that virt-controller loses its Lease, ends, and is started again", 14] as const] : []),
 ] as const;
 
-test.each(AWAY)("%s: the API server goes for %s", LONG, async (node, _, seconds) => {
+test.each(AWAY)("%s: a drain survives an API server that is away for %s", LONG, async (node, _, seconds) => {
   const names = await createVms(node, FEW);
-  // As kubectl, which may end with an error; a person calls it again.
+  // Retries a drain as a person does: kubectl may end with an error.
   const again = () => drain(node).done.catch(() => false);
   const first = await startQueued(stage.client, names, () => ({ done: again() }));
   await stage.sandbox.apiServer.suspend();
@@ -140,7 +140,7 @@ async function hasLostLease(): Promise<boolean> {
   return (await readFile(join(sandbox.programs.logs, "virt-controller.log"), "utf8")).includes("leaderelection lost");
 }
 
-/** Runs passes over everything, one after another, until the signal aborts or the Worker is gone. */
+/** Reconciles all VMs again and again until the signal aborts or the Worker is gone. */
 async function keepReconciling(worker: RunningForm, until: AbortSignal): Promise<void> {
   const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
   while (!until.aborted) {
@@ -149,7 +149,7 @@ async function keepReconciling(worker: RunningForm, until: AbortSignal): Promise
   }
 }
 
-test("three Workers at a drain all the time, one of them killed in between, do everything once", LONG, async () => {
+test("three Workers reconcile one drain, one of them is killed, and each VM still moves once", LONG, async () => {
   const names = await createVms("shared", FEW);
   const [other, doomed] = [await stage.anotherWorker(), await stage.anotherWorker()];
   const enough = new AbortController();

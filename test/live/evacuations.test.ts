@@ -1,4 +1,7 @@
-/** Evacuations beside KubeVirt's webhook and controller that do not simply succeed: cancelled, without room, or of a VM that another party moves. */
+/**
+ * Evacuations beside KubeVirt's webhook and controller that do not simply succeed: cancelled, without room, or of a VM
+ * that another party moves.
+ */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import {
   createNode,
@@ -27,7 +30,7 @@ async function withdraw(vm: Vm): Promise<void> {
   await stage.client.patch(evacuations, active?.metadata ?? { name: "" }, { type: "merge", body });
 }
 
-test("a cancelled one leaves no mark, no pending migration and no Warning", async () => {
+test("a cancelled Evacuation leaves no mark, no pending migration and no Warning", async () => {
   const vm = await createVm(stage, "kept");
   await closeQueue(stage.client);
   await vm.evict();
@@ -43,7 +46,7 @@ test("a cancelled one leaves no mark, no pending migration and no Warning", asyn
   expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
 });
 
-test("under the drain taint KubeVirt keeps the mark of a cancelled one, which says so", async () => {
+test("under the drain taint, KubeVirt keeps the mark of a cancelled Evacuation, whose condition says so", async () => {
   await createNode(stage.client, "drained");
   const vm = await createVm(stage, "drained", { node: "drained" });
   await closeQueue(stage.client);
@@ -63,7 +66,7 @@ test("under the drain taint KubeVirt keeps the mark of a cancelled one, which sa
 const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";
 const toAnotherCluster = ({ name }: Vm) => ({ namespace: NAMESPACE, name: `${name}-sent` });
 
-/** To another cluster, as its owner asks. */
+/** Sends the VM to another cluster, as its owner asks. */
 async function send(vm: Vm): Promise<void> {
   const spec = { vmiName: vm.name, sendTo: { migrationID: "move-1", connectURL: "10.0.0.1:9185" } };
   const draft = { metadata: toAnotherCluster(vm), spec };
@@ -71,14 +74,14 @@ async function send(vm: Vm): Promise<void> {
   await expect.poll(vm.migrations).toMatchObject([{ status: { phase: "Synchronizing" } }]);
 }
 
-/** virt-controller writes into the VMI's status. */
+/** Writes into the VMI's status as virt-controller. */
 async function say({ name }: Vm, status: Readonly<Record<string, unknown>>): Promise<void> {
   const vmi = { namespace: NAMESPACE, name };
   const body = { status };
   await stage.client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, vmi, { type: "merge", body });
 }
 
-test("given a VM that is being sent to another cluster, it moves here once that has been given up, and not before", async () => {
+test("a VM that is being sent to another cluster migrates here only after that migration is deleted", async () => {
   const vm = await createVm(stage, "sent");
   await send(vm);
   expect(await vm.evict()).toMatchObject({
@@ -93,13 +96,13 @@ test("given a VM that is being sent to another cluster, it moves here once that 
   await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Moved", attempts: 0 } }]);
 });
 
-test("given a VM that has arrived in another cluster, it has moved, although its VMI here has ended", async () => {
+test("a VM that arrived in another cluster counts as moved, although its VMI here has ended", async () => {
   const vm = await createVm(stage, "arrived");
   await send(vm);
   await vm.evict();
   await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating" } }]);
   await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
-  // Until the VMI ends, too, it says that it is being moved: the evacuation controller makes no other migration meanwhile.
+  // Until the VMI ends, its status says that it is being moved. KubeVirt creates no other migration meanwhile.
   await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });
   const virtController = stage.client.as(VIRT_CONTROLLER);
   const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
@@ -109,7 +112,7 @@ test("given a VM that has arrived in another cluster, it has moved, although its
   expect(await vm.migrations()).toHaveLength(1);
 });
 
-test("given a volume that is being hotplugged, its pod stays, and its VM moves", async () => {
+test("given a volume that is being hotplugged, the eviction of its pod is refused, and the VM moves", async () => {
   const vm = await createVm(stage, "growing");
   const launcher = await vm.pod();
   const volume = await stage.client.create(pods, {
@@ -117,7 +120,7 @@ test("given a volume that is being hotplugged, its pod stays, and its VM moves",
       namespace: NAMESPACE,
       name: "hp-volume-7c9qd",
       labels: { "kubevirt.io": "hotplug-disk" },
-      // As its controller virt-controller would delete it: no such volume is in the VMI.
+      // virt-controller deletes a pod that it controls if the VMI has no such volume.
       ownerReferences: [Object.assign(ownerReferenceTo(launcher, pods), { controller: false })],
     },
     spec: { nodeName: vm.node, containers: [{ name: "hotplug-disk", image: "none" }] },
@@ -128,7 +131,7 @@ test("given a volume that is being hotplugged, its pod stays, and its VM moves",
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
 });
 
-test("given no room, no attempt fails while an autoscaler may still bring a node, and the VM moves to that", async () => {
+test("given no room, no attempt counts as failed, and the VM moves to the node that an autoscaler adds", async () => {
   const vm = await createVm(stage, "roomless");
   const { items } = await stage.client.list(nodes);
   const cordon = { type: "merge", body: { spec: { unschedulable: true } } } as const;
@@ -147,17 +150,17 @@ test("given no room, no attempt fails while an autoscaler may still bring a node
 });
 
 test(
-  "given that KubeVirt delays the last attempt, the Evacuation says so; `lifeboat retry` has it start, urgently",
+  "given KubeVirt's back-off before the last attempt, the Evacuation says so, and `lifeboat retry` ends the back-off",
   { tags: ["backoff"] },
   async ({ onTestFinished }) => {
-    // By this clock KubeVirt's back-off ends in an hour, however slow this machine is.
+    // By this clock, KubeVirt's back-off ends in an hour, however slow the machine is.
     const clock = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
     const optional = ["optional/migration-policy/migration-policy.yaml"];
     const configuration = { evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
     const delaying = await startSimulatedStage({ clock, optional, configuration, relay: true });
     onTestFinished(() => delaying.stop());
     delaying.sandbox.migrations.configure({
-      // Creation times are in whole seconds, and say which migration is the newest.
+      // Creation times have whole seconds, and decide which migration is the newest.
       seconds: 1.1,
       outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded"),
       backoffSeconds: 3_600,
@@ -176,7 +179,7 @@ test(
     expect((await lifeboat(`retry -y delayed -n ${NAMESPACE}`, person)).code).toBe(0);
     const { status: moved } = await vm.untilMoved();
     expect(moved?.migrationState?.migrationPolicyName).toBe("lifeboat-urgent");
-    // No third one: the one that KubeVirt had created moved the VM.
+    // There is no third migration: the pending one of KubeVirt moved the VM.
     await expect.poll(phases).toEqual(["Failed", "Succeeded"]);
     await expect.poll(vm.phases).toEqual(["Moved"]);
   },

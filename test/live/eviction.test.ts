@@ -1,6 +1,6 @@
 /**
- * Evictions through a real admission call, with the caller's answer and the fate of the VM. KubeVirt neither reviews evictions nor migrates marked
- * VMs here: the caller reads only the first of two refusals.
+ * Evictions through a real admission call: the answer to the caller, and the outcome for the VM. KubeVirt neither
+ * reviews evictions nor migrates marked VMs here, because a caller reads only the first of two refusals.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
@@ -64,30 +64,33 @@ const CELLS: readonly (readonly [strategy: string, migratable: boolean, first: W
   ["External",              false,       "evacuated",  "in progress"],
 ];
 
-test.each(CELLS)("strategy %s, can migrate %s: the first eviction is %s, a repeated one %s", async (...cell) => {
-  const [evictionStrategy, migratable, first, repeated] = cell;
-  stage.sandbox.migrations.configure({ seconds: 600 });
-  const name = `${evictionStrategy}-${migratable}`.toLowerCase();
-  const asked = { name, strategy: evictionStrategy };
-  const vm = await createVm(stage, name, { evictionStrategy, migratable });
-  const answer = await vm.evict();
-  expect(answer).toMatchObject(ANSWERS[first](asked));
-  expect(answer.warnings.includes("will be shut down")).toBe(first === "shut down");
-  if (repeated === undefined) {
-    await vm.until("Succeeded", ({ status }) => status?.phase === "Succeeded");
-    return expect((await vm.vmi()).status?.evacuationNodeName).toBeUndefined();
-  }
-  if (first === "evacuated") await mark(vm);
-  // The Evacuation says in a moment whose turn it is.
-  await expect.poll(async () => await vm.evict()).toMatchObject(ANSWERS[repeated](asked));
-  const { status } = await vm.vmi();
-  const marked = first === "evacuated" ? vm.node : undefined;
-  expect([status?.phase, status?.nodeName, status?.evacuationNodeName]).toEqual(["Running", vm.node, marked]);
-  // Its migration would take a place for ten minutes.
-  await stage.client.delete(virtualMachineInstances, { namespace: NAMESPACE, name });
-});
+test.each(CELLS)(
+  "a VM with strategy %s that can migrate (%s): its first eviction is %s, a repeated one %s",
+  async (...cell) => {
+    const [evictionStrategy, migratable, first, repeated] = cell;
+    stage.sandbox.migrations.configure({ seconds: 600 });
+    const name = `${evictionStrategy}-${migratable}`.toLowerCase();
+    const asked = { name, strategy: evictionStrategy };
+    const vm = await createVm(stage, name, { evictionStrategy, migratable });
+    const answer = await vm.evict();
+    expect(answer).toMatchObject(ANSWERS[first](asked));
+    expect(answer.warnings.includes("will be shut down")).toBe(first === "shut down");
+    if (repeated === undefined) {
+      await vm.until("Succeeded", ({ status }) => status?.phase === "Succeeded");
+      return expect((await vm.vmi()).status?.evacuationNodeName).toBeUndefined();
+    }
+    if (first === "evacuated") await mark(vm);
+    // The next answer describes the state of the Evacuation, after a moment.
+    await expect.poll(async () => await vm.evict()).toMatchObject(ANSWERS[repeated](asked));
+    const { status } = await vm.vmi();
+    const marked = first === "evacuated" ? vm.node : undefined;
+    expect([status?.phase, status?.nodeName, status?.evacuationNodeName]).toEqual(["Running", vm.node, marked]);
+    // The VM's migration would take a slot for ten minutes.
+    await stage.client.delete(virtualMachineInstances, { namespace: NAMESPACE, name });
+  },
+);
 
-test("from the eviction to the end: mark, budget, migration, Events; nothing is left", async () => {
+test("an evicted VM gets a mark, a budget, one migration and Events, and moves", async () => {
   const vm = await createVm(stage, "whole");
   expect(await vm.evict()).toMatchObject({ code: 429, message: `${DENIED}${TRIGGERED} "vms/whole"` });
   expect((await vm.untilMoved()).metadata.uid).toBe(vm.uid);
@@ -97,7 +100,7 @@ test("from the eviction to the end: mark, budget, migration, Events; nothing is 
   await expect.poll(vm.events).toEqual(expect.arrayContaining(["Normal EvacuationTriggered", "Normal Evacuated"]));
 });
 
-test("while Lifeboat is down, the budgets stop a drain; back again, Lifeboat migrates, two at a time", async () => {
+test("while Lifeboat is down, budgets stop a drain; after its restart, Lifeboat migrates two VMs at a time", async () => {
   stage.sandbox.migrations.configure({ seconds: 0.5 });
   await createNode(stage.client, "drained");
   const vms = await Promise.all(["a", "b", "c"].map((name) => createVm(stage, name, { node: "drained" })));
@@ -118,7 +121,7 @@ test("while Lifeboat is down, the budgets stop a drain; back again, Lifeboat mig
     expect((await vm.untilMoved()).status?.phase).toBe("Running");
     const [made, ...more] = await vm.migrations();
     expect([made?.metadata.name, more]).toEqual([expect.stringMatching(/^lifeboat-/), []]);
-    // KubeVirt's controller counts those, and none of ours.
+    // KubeVirt's controller counts only migrations with this annotation; Lifeboat's have none.
     expect(made?.metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
   }
   watched.stop();
@@ -130,21 +133,21 @@ async function evictAndMark(vm: Vm): Promise<void> {
   await mark(vm);
 }
 
-/** KubeVirt's webhook would have marked the VM, too. */
+/** Marks the VM, as KubeVirt's webhook would. */
 async function mark(vm: Vm): Promise<void> {
   const kubeVirt = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
   const body = [{ op: "add", path: "/status/evacuationNodeName", value: vm.node }];
   await kubeVirt.patch(virtualMachineInstances, { namespace: NAMESPACE, name: vm.name }, { type: "json", body });
 }
 
-test("while the VM moves, its eviction is in progress, and its target is refused", async () => {
+test("while a VM moves, a repeated eviction is in progress, and an eviction of its target pod is refused", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVm(stage, "repeat");
   await evictAndMark(vm);
   const vmi = await vm.until("migrating", ({ status }) => status?.migrationState !== undefined);
   const message = `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/repeat"`;
   expect(await vm.evict()).toMatchObject({ code: 429, message });
-  // Another user joins: the Evacuation keeps both names.
+  // The Evacuation also records a second requester.
   const joe = stage.client.as("joe", ["system:masters"]);
   for (let n = 0; n < 2; n++) expect(await evict(joe, await vm.pod())).toMatchObject({ code: 429, message });
   const names = { spec: { requestedBy: "kubernetes-admin" }, status: { requesters: ["joe"] } };
@@ -161,7 +164,7 @@ async function migrateAsOwner({ name }: Vm): Promise<void> {
   await stage.client.create(migrations, { metadata, spec: { vmiName: name } });
 }
 
-test("an External VM, which its owner migrates: the caller is told so, and no other migration is created", async () => {
+test("given an External VM that its owner migrates, the caller reads so, and Lifeboat creates no migration", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVm(stage, "owned", { evictionStrategy: "External" });
   const answer = async () => (await vm.evict()).message;
@@ -177,7 +180,7 @@ test("an External VM, which its owner migrates: the caller is told so, and no ot
   expect(await vm.migrations()).toHaveLength(1);
 });
 
-test("given a migration that always fails, its evacuation is abandoned, and the VM runs on unmarked", async () => {
+test("given a migration that always fails, the Evacuation is abandoned, and the VM runs unmarked", async () => {
   stage.sandbox.migrations.configure({ outcome: () => "Failed" });
   const vm = await createVm(stage, "stuck");
   await vm.evict();

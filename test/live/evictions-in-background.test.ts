@@ -54,7 +54,7 @@ const create = (name: string, inProgress = false) =>
   createMovable(stage.client, key(name), { nodeName: "node01", inProgress });
 const asked = () => mover.asked.map(({ pod }) => pod);
 
-test("EvacuationInBackground: the pod is removed after the delay of the webhook that refused its eviction, and not before", async () => {
+test("EvacuationInBackground: the webhook that refused an eviction removes the pod after its delay, not before", async () => {
   const delayMs = 3000;
   const removed: number[] = [];
   mover.starts = (name) =>
@@ -67,11 +67,11 @@ test("EvacuationInBackground: the pod is removed after the delay of the webhook 
   expect(await cycle()).toMatchObject({ results: { Background: 1 }, evacuationsInProgress: 1 });
   const pod = await stage.client.get(pods, key("web"));
   expect([pod?.metadata.name, pod?.metadata.deletionTimestamp, removed]).toEqual(["web", undefined, []]);
-  // Another process: nothing but the cluster remembers.
+  // A new process remembers nothing: the cluster holds the state.
   await stage.stopWorker();
   await stage.restartWorker();
   const again = await cycle();
-  // Unless the machine was so slow that the pod is gone.
+  // On a very slow machine the pod is gone by now.
   if (removed.length === 0) expect(again).toMatchObject({ results: { InProgress: 1 }, evacuationsInProgress: 1 });
   await expect.poll(() => stage.client.get(pods, key("web")), { timeout: 30_000 }).toBeUndefined();
   expect([asked(), removed.length]).toEqual([["web"], 1]);
@@ -79,9 +79,9 @@ test("EvacuationInBackground: the pod is removed after the delay of the webhook 
   expect(await cycle()).toMatchObject({ results: {}, evacuationsInProgress: 0 });
 });
 
-test("EvacuationLimitReached: evictions in progress count, and only the pods that the limit leaves room for are requested", async () => {
+test("EvacuationLimitReached: evictions in progress count toward the limit of requested pods", async () => {
   await setPolicy({ maxNoOfPodsToEvictTotal: 3 });
-  // Their names come last, and they come first all the same.
+  // The pods in progress come first, although their names are last.
   for (const name of ["x", "y"]) await create(name, true);
   for (const name of ["a", "b", "c"]) await create(name);
   const first = await cycle();
@@ -92,14 +92,14 @@ test("EvacuationLimitReached: evictions in progress count, and only the pods tha
   expect(asked()).toEqual(["a"]);
   expect(await results()).toEqual({ InProgress: 3, evictionsTotal: 1 });
   expect(asked()).toEqual(["a"]);
-  // One has moved.
+  // The pod has moved.
   await stage.client.delete(pods, key("y"));
   await expect.poll(() => stage.client.get(pods, key("y"))).toBeUndefined();
   expect(await results()).toEqual({ InProgress: 2, Background: 1, evictionsTotal: 1 });
   expect(asked()).toEqual(["a", "b"]);
 });
 
-test("EvacuationLimitReached: per node and per namespace, evacuations alone", async () => {
+test("EvacuationLimitReached: limits per node and per namespace count only evacuations", async () => {
   for (const limit of ["maxNoOfPodsEvacuationsPerNode", "maxNoOfPodsEvacuationsPerNamespace"]) {
     await setPolicy({ [limit]: 1 });
     await create(`${limit.toLowerCase()}-x`, true);
@@ -112,7 +112,7 @@ test("EvacuationLimitReached: per node and per namespace, evacuations alone", as
   expect(asked()).toEqual([]);
 });
 
-test("EvacuationTTL: a request that nothing comes of is given up after the TTL, and made again by the next cycle", async () => {
+test("EvacuationTTL: an unanswered request expires after the TTL, and the next cycle repeats the request", async () => {
   const ttlSeconds = 4;
   await setPolicy({ maxEvacuationRequestTTL: `${ttlSeconds}s`, maxNoOfPodsToEvictTotal: 1 });
   await create("lost");
@@ -123,7 +123,7 @@ test("EvacuationTTL: a request that nothing comes of is given up after the TTL, 
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(ttlSeconds * 1000);
 });
 
-test("EvacuationTTL: annotations that never end take up a limit for one TTL", async () => {
+test("EvacuationTTL: a permanent in-progress annotation counts toward a limit for one TTL", async () => {
   await setPolicy({ maxEvacuationRequestTTL: "4s", maxNoOfPodsToEvictTotal: 1 });
   await create("a");
   await create("forever", true);

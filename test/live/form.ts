@@ -4,7 +4,10 @@ import type { Sandbox } from "../../infra/sandbox/index.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/stage/relay.ts";
 import { startWorker } from "../../infra/lab/stage/worker.ts";
 
-/** All of test/live runs against either, but for what is in its folder `worker`: `LIFEBOAT_FORM=in-cluster npx vitest run test/live`. */
+/**
+ * Every file of test/live runs against either form, except those in its folder `worker`: `LIFEBOAT_FORM=in-cluster npx
+ * vitest run test/live`.
+ */
 export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";
 
 export interface FormOptions {
@@ -14,14 +17,14 @@ export interface FormOptions {
   readonly optional: readonly string[];
   readonly onLog: (line: string) => void;
   readonly relay: boolean | undefined;
-  /** Once the kinds are there, and before Lifeboat may read it. */
+  /** Called when the kinds exist, and before Lifeboat may read the configuration. */
   readonly configure: () => Promise<void>;
 }
 
 export interface RunningForm {
   readonly url: string;
   fetch(path: string, init?: Asked): Promise<Answered>;
-  /** A minute passes. */
+  /** Runs the work of one minute. */
   scheduled(time?: Date): Promise<void>;
   stop(): Promise<void>;
 }
@@ -41,7 +44,7 @@ export interface Answered {
 
 export interface Form {
   current(): RunningForm;
-  /** At the same address. */
+  /** Restarts Lifeboat at the same address. */
   restart(): Promise<void>;
   another(): Promise<RunningForm>;
   /** Applies the manifests once more. */

@@ -1,6 +1,6 @@
 /**
- * Sends the same requests over a network to both forms: the bundled Worker in workerd, and the server's listener. It shows what the runtime makes of
- * them. It cannot see which request caused which request to the cluster; visit.ts checks that.
+ * Sends the same requests over a network to both forms: the bundled Worker in workerd, and the server's listener. It
+ * tests how the runtime handles them. visit.ts checks which request causes which request to the cluster.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -27,7 +27,7 @@ const KEYS = new Map([
   ["prod", ENTRY],
   ["vpc", ENTRY],
 ]);
-/** Sent at the same time, to one cluster. */
+/** Requests sent to one cluster at the same time. */
 const AT_A_TIME = 8;
 
 const batch = fc
@@ -127,7 +127,7 @@ export async function visit(open: Open, requests: number): Promise<ReadonlyMap<s
   }
 }
 
-/** A deletion is held for as long as the API server waits: here no caller waits long. */
+/** A deletion is held for as long as the API server waits; here no caller waits long. */
 function impatient(request: FuzzedRequest): FuzzedRequest {
   if (!request.path.includes("deletions")) return request;
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };
@@ -142,11 +142,11 @@ async function sendOne({ fetch: send, takesEvents }: Opened, asked: FuzzedReques
     const headers = Object.fromEntries(headersOf(asked));
     response = await send(path, { method, headers, redirect: "manual", ...sent });
   } catch {
-    // The client's own: a length that is not the body's, a header that it does not send.
+    // The HTTP client itself refuses a wrong length of the body and a header that it does not send.
     return [];
   }
   const answer = await answerOf(response);
-  // The platform's own, before Lifeboat is asked.
+  // The platform answers before Lifeboat gets the request.
   if (answer.code === 431 || ([400, 417].includes(answer.code) && answer.text === "")) return [];
   const judged = judge(asked, answer, { keys: KEYS, registryFailed: false, asked: [], now });
   if (takesEvents || !judged.outcome.startsWith("events ")) return [judged];

@@ -1,4 +1,4 @@
-/** Servers in the place of an API server: the bundled Worker, in workerd, tells them nothing. */
+/** Servers in the place of an API server: the bundled Worker, in workerd, sends them no token. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { evictionReview } from "../support/reviews.ts";
 
 interface Impostor {
   readonly url: string;
-  /** Returns the number of connections that clients have opened to it. */
+  /** Returns the number of connections that clients have opened to the impostor. */
   connections(): number;
   /** The `Authorization` of each request that has arrived. */
   readonly presented: readonly (string | undefined)[];
@@ -36,7 +36,7 @@ async function startImpostor(authority: Authority, host: string): Promise<Impost
   return { url: `https://127.0.0.1:${port}`, connections: () => connections, presented, stop };
 }
 
-/** By what is wrong with their certificate: the names of clusters. */
+/** The clusters, each with the name of the error in its certificate. */
 const WRONG = ["another-authority", "another-name"] as const;
 const KINDS = [...WRONG, "nothing"] as const;
 type Kind = (typeof KINDS)[number];
@@ -71,13 +71,13 @@ async function evict(kind: Kind): Promise<void> {
   expect(await answer.json()).toMatchObject({ error: { reason: "Undecided" } });
 }
 
-test.each(WRONG)("a certificate of %s: 503, and the token does not arrive", async (kind) => {
+test.each(WRONG)("given a certificate of %s, the Worker answers 503 and sends no token", async (kind) => {
   await evict(kind);
   expect(impostors[kind].connections()).toBeGreaterThan(0);
   expect(impostors[kind].presented).toEqual([]);
 });
 
-test("with the right certificate it would have", async () => {
+test("given the right certificate, the Worker sends the token", async () => {
   await evict("nothing");
   expect(new Set(impostors.nothing.presented)).toEqual(new Set([`Bearer ${TOKENS.token}`]));
 });

@@ -1,7 +1,6 @@
 /**
- * Lifeboat as a pod of the cluster, on a node of its own: what the suite does to a Worker, done to a Deployment.
- *
- * One replica: a test that changes the configuration has the one that it asks read it anew, and would miss another.
+ * Lifeboat as a pod of the cluster, on a node of its own: does to a Deployment what the suite does to a Worker. There
+ * is one replica: a test that changes the configuration makes only the asked replica read it again.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -58,7 +57,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   const running: RunningForm = {
     url: `https://${HOST}`,
     fetch: ask,
-    // The server's own timer fires only at full minutes. This request runs a pass over everything, as a tick does now and then.
+    // The server's own timer fires only at full minutes. This request reconciles everything, as a tick sometimes does.
     async scheduled() {
       const headers = { authorization: `Bearer ${webhookToken}` };
       await (await ask(`/clusters/${cluster}/reconcile`, { method: "POST", headers })).text();
@@ -82,7 +81,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   };
 }
 
-/** All of them: each is a write of its own. */
+/** Waits for all objects: each is a write of its own. */
 export async function areWebhooksPointed(client: KubeClient): Promise<boolean> {
   const { items } = await client.list(WEBHOOK_CONFIGURATIONS);
   const ours = items.filter(({ metadata }) => metadata.name.startsWith("lifeboat"));
@@ -96,7 +95,7 @@ const Deployment = z.looseObject({
   spec: z.looseObject({ template: z.looseObject({ spec: z.looseObject({}) }) }),
 });
 
-/** On its own node, and one of them. */
+/** The node of the replica, which is one of the cluster's. */
 function placed(manifest: Manifest): Manifest {
   if (!isDeployment(manifest)) return manifest;
   const { spec } = Deployment.parse(manifest);
@@ -107,7 +106,7 @@ function placed(manifest: Manifest): Manifest {
   return { ...manifest, spec: { ...spec, replicas: 1, template } };
 }
 
-/** Outside of a test, too: some stages are set before all of them. */
+/** Used outside of a test, too: some stages are set up before all tests. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {
@@ -118,7 +117,7 @@ export async function until(what: string, isSo: () => Promise<boolean>): Promise
 
 const nothing = () => Promise.resolve();
 
-/** As any HTTP client that does not check certificates. */
+/** Sends requests as an HTTP client that does not check certificates. */
 async function answerOf(port: number, path: string, { method = "GET", headers = {}, body }: Asked): Promise<Answered> {
   const options = { host: "127.0.0.1", port, path, method, headers, rejectUnauthorized: false };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,6 +1,6 @@
 /**
- * Lifeboat in the cluster, as two pods: drains while its replicas come and go, and their tokens are renewed. The webhook fails closed here, so a
- * review that no replica answers ends the drain with an error.
+ * Lifeboat in the cluster, as two pods: drains while its replicas restart and their tokens are renewed. The webhook
+ * fails closed here, so a review that no replica answers ends the drain with an error.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { configureLifeboat, GUARD_FILES } from "../../infra/lab/stage/apply.ts";
@@ -26,7 +26,7 @@ import { evacuationsOf, hasSettledAwayFrom, launcherOf, setDisrupted, startQueue
 
 const NODES = ["node01", "node02", "node03"];
 const PROBES_PORT = 8080;
-/** Lifeboat says why on a migration that it has seen move: by the relay's events, which come later from a real API server. */
+/** Lifeboat annotates a migration with its reason after the relay's events, which come later from a real API server. */
 const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 let sandbox: Sandbox;
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await configureLifeboat(sandbox.client, { ...QUICK, featureGates });
   await untilReady();
   await until("is asked", () => areWebhooksPointed(sandbox.client));
-  // Nothing hides behind the shipped Ignore.
+  // With the shipped failurePolicy Ignore, a failed review would not be noticed.
   await setFailurePolicy("Fail");
 });
 afterEach(async () => {
@@ -102,12 +102,12 @@ async function expectMoved(names: readonly string[], node: string): Promise<void
   }
 }
 
-test("a drain of a replica's own node, and all tokens are renewed, and another replica is deleted: each migration of KubeVirt's says why", async () => {
+test("while a drain evicts a replica, renewed tokens and a deleted replica cost no VM and no annotation", async () => {
   const names = await createVms("drained", "node01", 3);
   const { done } = await startQueued(sandbox.client, names, () => drain("node01"));
   await sandbox.processes.renewTokens();
   await untilReady();
-  // The drain itself evicts one of them.
+  // The drain itself evicts one of the replicas.
   await sandbox.client.delete(pods, (await replicaBy(() => true)).metadata);
   expect(await done).toBe(true);
   await expectMoved(names, "node01");
@@ -119,9 +119,9 @@ test("a drain of a replica's own node, and all tokens are renewed, and another r
   await untilReady();
 }, 120_000);
 
-/** A review that a killed process was working on is answered by nothing but the failurePolicy. */
+/** Only the failurePolicy answers a review whose process was killed. */
 test(
-  "the leader is killed, and later gone for good: another replica ticks, and nothing is lost",
+  "when the leader is killed and later deleted, another replica takes the Lease, and no VM is lost",
   { tags: ["nightly"], timeout: 120_000 },
   async () => {
     await setFailurePolicy("Ignore");
@@ -142,7 +142,7 @@ test(
   },
 );
 
-test("a replica is told to end: no deletion that the guard refuses goes through meanwhile", async () => {
+test("while a replica terminates, the guard refuses every deletion", async () => {
   await closeQueue(sandbox.client);
   await createVms("refused", "node01", 1);
   const launcher = await launcherOf(sandbox.client, "refused-1");
@@ -160,18 +160,18 @@ test("a replica is told to end: no deletion that the guard refuses goes through 
   expect([...codes]).toEqual([429]);
 }, 120_000);
 
-/** Asks a replica's probes' port. */
+/** Sends a request to a replica's port for probes. */
 async function ask({ metadata }: Pod, path: string) {
   const port = sandbox.processes.portOf(metadata.uid, PROBES_PORT) ?? 0;
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
   return { code: answer.status, text: await answer.text() };
 }
 
-test("probes and metrics: each replica's own, and the cluster's once", async () => {
+test("each replica serves its own probes and metrics, and only the leader serves the cluster's metrics", async () => {
   const leader = await holder();
   const [own, other] = [await replicaBy((name) => name === leader), await replicaBy((name) => name !== leader)];
   expect(isReady(own)).toBe(true);
-  // The port of the probes keeps an answer for half a minute, so this comes before the first question.
+  // The probes' port caches an answer for half a minute, so this change comes before the first request.
   const changed = { op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: "" };
   await sandbox.client.patch(mutatingConfigurations, { name: "lifeboat-guard" }, { type: "json", body: [changed] });
   for (const pod of [own, other]) {

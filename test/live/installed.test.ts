@@ -1,6 +1,6 @@
 /**
- * `lifeboat install` by its command line, in both forms: with nothing else a node drains, and the doctor finds nothing. The command's own
- * tests say so of the simulated control plane.
+ * `lifeboat install` by its command line, in both forms: without further steps a node drains, and the doctor finds no
+ * problem. The command's own tests prove it with the simulated control plane.
  * @module-tag nightly
  */
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ const NODE = "node01";
 test.for([
   ["beside a Worker", (stage: InstallStage) => stage.install("", PATIENT)],
   ["in the cluster", (stage: InstallStage) => stage.call(`install --yes --in-cluster --image ${IMAGE}`, PATIENT)],
-] as const)("%s", async ([, install], { onTestFinished }) => {
+] as const)("installed %s, a node drains and the doctor finds no problem", async ([, install], { onTestFinished }) => {
   const stage = await startInstallStage({ images: serverImages() });
   const { client } = stage.sandbox;
   onTestFinished(async () => {

@@ -1,6 +1,7 @@
 /**
- * A node that is lost, with the guard on: its VMs start elsewhere as fast as without Lifeboat, for nothing can leave it. Seconds are those of
- * the cluster, whose clock runs fast. A pod that was unready before for a reason of its own looks to a policy as if its node were alive.
+ * A lost node with the guard on: its VMs start elsewhere as fast as without Lifeboat, because no VM can migrate off it.
+ * Seconds are those of the cluster, whose clock runs fast. A policy takes the node of a pod that was unready earlier
+ * for alive.
  */
 import { expect, test, type TestContext } from "vitest";
 import { createNode, createVirtualMachine, kubevirt, nodes, pods } from "../../infra/sandbox/index.ts";
@@ -12,7 +13,7 @@ const LOST = "lost";
 const NAME = "web";
 const FASTER = 30;
 const TIMEOUT_MS = 240_000;
-/** Five minutes of toleration, and what it takes to notice that a kubelet is silent. */
+/** Five minutes of toleration, and the time until a silent kubelet is noticed. */
 const MOST_SECONDS = 300 + 75;
 /** Controllers on a busy machine are late while the clock continues. */
 const BUSY_SECONDS = 60;
@@ -38,7 +39,7 @@ async function loseNode(context: TestContext, { isGuarding, isAway }: Lifeboat) 
   const seconds = () => (clock.now().getTime() - since) / 1000;
   await until(async () => (await launcherOn(stage))?.metadata.deletionTimestamp !== undefined);
   const deleted = seconds();
-  // Whoever knows that the machine is off says so, as an administrator or a health check does.
+  // An administrator or a health check that knows that the machine is off adds this taint.
   const lost = await stage.client.get(nodes, { name: LOST });
   const taints = [...(lost?.spec?.taints ?? []), OUT_OF_SERVICE];
   await stage.client.patch(nodes, { name: LOST }, { type: "merge", body: { spec: { taints } } });
@@ -62,10 +63,10 @@ async function launcherOn({ client }: SimulatedStage) {
 
 // prettier-ignore
 test.for<readonly [string, Lifeboat]>([
-  ["without Lifeboat's guard",    { isGuarding: false, isAway: false }],
-  ["with it, Lifeboat alive",     { isGuarding: true,  isAway: false }],
-  ["with it, Lifeboat away",      { isGuarding: true,  isAway: true  }],
-])("%s", { timeout: TIMEOUT_MS, tags: ["nightly"] }, async ([, lifeboat], context) => {
+  ["without Lifeboat's guard",               { isGuarding: false, isAway: false }],
+  ["with the guard and Lifeboat running",    { isGuarding: true,  isAway: false }],
+  ["with the guard and Lifeboat down",       { isGuarding: true,  isAway: true  }],
+])("%s, a VM of a lost node starts elsewhere within minutes", { timeout: TIMEOUT_MS, tags: ["nightly"] }, async ([, lifeboat], context) => {
   const { deleted, started } = await loseNode(context, lifeboat);
   expect(deleted).toBeLessThanOrEqual(MOST_SECONDS + BUSY_SECONDS);
   expect(started - deleted).toBeLessThanOrEqual(BUSY_SECONDS);

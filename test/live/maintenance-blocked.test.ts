@@ -1,4 +1,4 @@
-/** NodeEvacuations as they are shipped: what cannot leave, and a pause. */
+/** NodeEvacuations as they are shipped: VMs that cannot leave, and a pause. */
 import { expect, test } from "vitest";
 import { nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { createNode, createVirtualMachine, kubevirt } from "../../infra/sandbox/index.ts";
@@ -8,7 +8,7 @@ import { evacuationsOf, getVmi } from "./vm.ts";
 
 const on = useMaintenance();
 
-/** The first look at what is blocked was a minute ago. */
+/** Moves the time since which the blockers block one minute into the past. */
 async function letAMinutePass(name: string): Promise<void> {
   const found = await on.stage.client.get(nodeEvacuations, { name });
   const since = new Date(Date.now() - 61_000).toISOString();
@@ -17,7 +17,7 @@ async function letAMinutePass(name: string): Promise<void> {
   await on.stage.client.patch(nodeEvacuations, { name }, { type: "merge", body }, { subresource: "status" });
 }
 
-test("what cannot migrate blocks, and is named; it is restarted or stopped where that is asked for", async () => {
+test("a VM that cannot migrate blocks and is named; with forceShutdowns it is restarted or stopped", async () => {
   const node = "blocked";
   await createNode(on.stage.client, node);
   await createVirtualMachine(on.stage.client, "Always", vm("moves", node));
@@ -37,7 +37,7 @@ test("what cannot migrate blocks, and is named; it is restarted or stopped where
   await on.until(node, "Evacuating", ({ status }) => status?.blockers?.length === 4);
   expect((await getVmi(on.stage.client, "ledger")).metadata.uid).toBe(uids.get("ledger"));
   await letAMinutePass(node);
-  // One of them has no VirtualMachine: for a drain that cannot succeed no guest ends.
+  // The VM without a VirtualMachine blocks the drain anyway, so no other guest is ended.
   await on.until(
     node,
     "Blocked",
@@ -66,7 +66,7 @@ test("what cannot migrate blocks, and is named; it is restarted or stopped where
   await on.stage.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name: "bare" });
   await on.until(node, "Evacuated");
   await on.setCordon(node, false);
-  // It is started again.
+  // The stopped VM starts again.
   await expect
     .poll(() =>
       getVmi(on.stage.client, "batch").then(
@@ -77,14 +77,14 @@ test("what cannot migrate blocks, and is named; it is restarted or stopped where
     .toBe("Running");
 });
 
-test("paused, nothing new starts; withdrawn, the rest stays and the node is schedulable again", async () => {
+test("a paused NodeEvacuation starts no migration; a withdrawn one leaves its VMs and uncordons the node", async () => {
   const node = "paused";
   await createNode(on.stage.client, node);
   on.stage.sandbox.migrations.configure({ seconds: 0.5 });
   const names = Array.from({ length: 8 }, (_, index) => `paused-${index}`);
   await Promise.all(names.map((name) => on.stage.createVm(vm(name, node))));
   await on.empty(node, { virtualMachines: { concurrency: 1 } });
-  // A status is written every two seconds at most: some counts are never seen.
+  // A status is written every two seconds at most, so some counts never appear.
   await on.until(
     node,
     "Evacuating",

@@ -1,4 +1,4 @@
-/** NodeEvacuations while KubeVirt is not well: virt-api is away, and migrations fail. */
+/** NodeEvacuations while KubeVirt has faults: virt-api is away, and migrations fail. */
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
@@ -12,7 +12,7 @@ const on = useMaintenance();
 
 const Configuration = z.object({ webhooks: z.array(z.object({ clientConfig: z.object({ url: z.string() }) })) });
 
-/** As when its process is killed. Returns what brings it back. */
+/** Kills the process of virt-api. Returns a function that revives it. */
 async function killVirtApi(): Promise<() => Promise<unknown>> {
   const { sandbox, client } = on.stage;
   if (isReal(sandbox)) {
@@ -52,7 +52,7 @@ const isThere = (name: string) =>
 
 const phaseOf = async (name: string) => (await evacuationsOf(on.stage.client, name)).at(-1)?.status?.phase;
 
-test("virt-api is away when a restart is asked for: the VM restarts when virt-api is back, once", async () => {
+test("when virt-api is away for a requested restart, the VM restarts once, after virt-api is back", async () => {
   const node = "restarts";
   await createNode(on.stage.client, node);
   await createVirtualMachine(on.stage.client, "Always", vm("ledger", node, PINNED));
@@ -74,7 +74,7 @@ test("virt-api is away when a restart is asked for: the VM restarts when virt-ap
   expect((await evacuationsOf(on.stage.client, "ledger")).map(({ status }) => status?.phase)).toEqual(["Restarted"]);
 });
 
-test("virt-api is away when a VM is to start again: it starts when virt-api is back, and Returned waits for it", async () => {
+test("when virt-api is away, a stopped VM starts after virt-api is back, and only then Returned is True", async () => {
   const node = "starts";
   await createNode(on.stage.client, node);
   await createVirtualMachine(on.stage.client, "Always", vm("batch", node, PINNED));
@@ -99,7 +99,7 @@ test("virt-api is away when a VM is to start again: it starts when virt-api is b
 });
 
 test(
-  "migrations fail: whenAttemptsFail restarts two VMs, one after the other, and the others stay",
+  "when migrations fail, whenAttemptsFail restarts two VMs one after the other, and the third stays",
   { tags: ["backoff"] },
   async () => {
     const node = "fails";
@@ -129,7 +129,7 @@ test(
       await letAMinutePass(node);
       return await restarted();
     };
-    // A blocker whose reason has just changed waits for its minute anew.
+    // A blocker whose reason changes waits for another minute.
     await expect.poll(restartedAMinuteLater).toBe(2);
     expect(await restartedAMinuteLater()).toBe(2);
     const { status } = await on.until(node, "Blocked");
@@ -139,7 +139,7 @@ test(
       .filter(({ spec, status: is }) => spec.by === "Restart" && is?.phase === "Restarted")
       .map(({ metadata, status: is }) => [metadata.creationTimestamp, is?.completionTime] as const)
       .toSorted(([, a = ""], [, b = ""]) => (a < b ? -1 : 1));
-    // Times of creation have whole seconds.
+    // Creation times have whole seconds.
     expect(Date.parse(second?.[0] ?? "")).toBeGreaterThanOrEqual(Date.parse(`${first?.[1]?.slice(0, 19)}Z`));
     on.stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
   },

@@ -43,7 +43,7 @@ export function useMaintenance(optional: readonly string[] = MAINTENANCE) {
     async change(name: string, spec: object): Promise<void> {
       await stage().client.patch(nodeEvacuations, { name }, { type: "merge", body: { spec } });
     },
-    /** As a person does. */
+    /** Cordons or uncordons the node as a person does. */
     async setCordon(name: string, unschedulable: boolean): Promise<void> {
       await stage().client.patch(core.nodes, { name }, { type: "merge", body: { spec: { unschedulable } } });
     },

@@ -14,13 +14,13 @@ import { evacuationsOf, migrationsOf } from "./vm.ts";
 
 const on = useMaintenance([]);
 
-/** As virt-operator does. */
+/** Changes KubeVirt's status as virt-operator does during a rollout. */
 async function rollOut(targetDeploymentID: string): Promise<void> {
   const body = { status: { targetDeploymentID } };
   await on.stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-test("without the component it says what is missing; once that is installed, the VM migrates, and the node is empty; uncordoned, the VM returns", async () => {
+test("a NodeEvacuation waits for its optional component, empties the node, and returns the VM when it is uncordoned", async () => {
   await createNode(on.stage.client, "full");
   await createVirtualMachine(on.stage.client, "Always", vm("returns", "full"));
   await createPod(on.stage.client, { name: "daemon", node: "full", tolerations: [{ operator: "Exists" }] });
@@ -41,10 +41,10 @@ test("without the component it says what is missing; once that is installed, the
     "DrainInProgress False",
     "Drained True",
   ]);
-  // The launcher that the guest has left is gone too.
+  // The launcher that the guest left is gone, too.
   const launchers = { fieldSelector: "spec.nodeName=full", labelSelector: "kubevirt.io=virt-launcher" };
   expect((await on.stage.client.list(core.pods, undefined, launchers)).items).toEqual([]);
-  // From now on the cordon is a person's.
+  // From here on the cordon belongs to a person.
   const node = await on.stage.client.get(core.nodes, { name: "full" });
   expect(node?.spec?.unschedulable).toBe(true);
   expect(node?.metadata.annotations).not.toHaveProperty("lifeboat.dev/cordoned-by");
@@ -63,7 +63,7 @@ test("without the component it says what is missing; once that is installed, the
   await on.setCordon("full", true);
 });
 
-test("another party uncordons the node: it pauses and says so, and continues when the node is cordoned", async () => {
+test("when another party uncordons the node, the NodeEvacuation pauses, and a new cordon resumes it", async () => {
   const node = "uncordoned";
   await createNode(on.stage.client, node);
   await on.stage.createVm(vm("stays", node, PINNED));
@@ -76,11 +76,11 @@ test("another party uncordons the node: it pauses and says so, and continues whe
   await on.until(node, "Blocked");
   await on.change(node, { intent: "Withdrawn" });
   await on.until(node, "Withdrawn");
-  // The cordon is that of the person.
+  // The remaining cordon is the person's.
   expect(await on.isCordoned(node)).toBe(true);
 });
 
-test("scheduled, it says what will happen; at its hour it waits for the end of a rollout, and starts if the verdict is good enough", async () => {
+test("a scheduled NodeEvacuation reports its forecast, waits for a rollout, and is refused by startIf", async () => {
   const node = "scheduled";
   await createNode(on.stage.client, node);
   await on.stage.createVm(vm("pinned", node, PINNED));
@@ -101,6 +101,6 @@ test("scheduled, it says what will happen; at its hour it waits for the end of a
   await rollOut(DEPLOYED.observedDeploymentID);
   const { status } = await on.until(node, "Refused");
   expect(status?.message).toContain("startIf is WillSucceed, and the verdict is WillBlock");
-  // Another function may be just about to cordon it.
+  // Another function may cordon the node at this moment.
   await expect.poll(() => on.isCordoned(node)).toBe(false);
 });

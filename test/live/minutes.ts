@@ -1,4 +1,7 @@
-/** Minutes that pass for a Worker, faster than the world's: each fires its cron trigger, every tenth brings a full scan. */
+/**
+ * Minutes that pass faster for a Worker than in the world: each fires its cron trigger, and every tenth starts a full
+ * scan.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 
 const TICK_MS = 300;
@@ -9,7 +12,7 @@ export interface Minutes {
   stop(): Promise<void>;
 }
 
-/** `passing`: by themselves, too. */
+/** Starts the minutes. `passing`: they also pass by themselves. */
 export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: boolean): Minutes {
   let minutes = 0;
   const stopped = new AbortController();
@@ -24,7 +27,7 @@ export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: 
       const started = performance.now();
       // A Worker that is down misses its minutes.
       if (!stopped.signal.aborted) await tick().catch(() => undefined);
-      // Half of the time is for what they are about.
+      // Half of the time is left for the work of the test.
       pauseMs = Math.max(TICK_MS, performance.now() - started);
     }
   };

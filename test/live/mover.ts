@@ -32,12 +32,12 @@ export interface Asked {
 export interface Mover {
   /** Evictions that were more than dry runs. */
   readonly asked: Asked[];
-  /** Begins to move the pod; nothing unless a test sets it. */
+  /** Starts to move the pod; does nothing unless a test sets it. */
   starts: (pod: string) => void;
   stop(): Promise<void>;
 }
 
-/** All evictions in this namespace, which it creates, are its own business. */
+/** Starts the mover, whose webhook handles all evictions in the namespace that it creates. */
 export async function startMover(client: KubeClient, namespace: string): Promise<Mover> {
   await client.create(namespaces, { metadata: { name: namespace } });
   const authority = await createAuthority("mover");

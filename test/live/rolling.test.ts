@@ -1,4 +1,7 @@
-/** RollingMaintenances as they are shipped: ten nodes with a window, a node that blocks, a pause, and Lifeboat killed again and again. */
+/**
+ * RollingMaintenances as they are shipped: ten nodes with a window, a node that blocks, a pause, and a Lifeboat that is
+ * killed repeatedly.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { nodeEvacuations, type RollingMaintenance, rollingMaintenances } from "../../infra/lab/stage/evacuations.ts";
@@ -12,7 +15,7 @@ const LONG = { timeout: 240_000 * PATIENCE };
 const over = new AbortController();
 afterAll(() => over.abort());
 
-/** People maintain what is empty, and uncordon it. */
+/** Uncordons each evacuated node, as people do after their maintenance. */
 async function takeBack(names: readonly string[]): Promise<void> {
   while (!over.signal.aborted) {
     const found = await on.stage.client.list(nodeEvacuations).catch(() => ({ items: [] }));
@@ -24,7 +27,7 @@ async function takeBack(names: readonly string[]): Promise<void> {
   }
 }
 
-/** Ends Lifeboat's process at any point of its work, and starts another. */
+/** Kills Lifeboat's process at any point of its work, and starts another. */
 async function killNow(): Promise<void> {
   await on.stage.stopWorker();
   await on.stage.restartWorker();
@@ -41,7 +44,7 @@ const until = (name: string, what: string, is: (one: RollingMaintenance) => bool
 
 const phasesOf = ({ status }: RollingMaintenance) => (status?.nodes ?? []).map(({ phase }) => phase);
 
-/** The node's time is over. */
+/** Ends the time that the node has. */
 async function expire(nodeName: string): Promise<void> {
   const { items } = await on.stage.client.list(nodeEvacuations);
   const body = { spec: { schedule: { notAfter: new Date().toISOString() } } };
@@ -67,7 +70,7 @@ async function guestsOf(names: readonly string[]): Promise<ReadonlyMap<string, s
 }
 
 test(
-  "ten nodes within a window: one after another, through a pause and kills; the one that blocks expires, and the next one starts",
+  "ten nodes are evacuated one after another despite kills; a pause starts none, and a blocked node expires",
   LONG,
   async () => {
     const names = await createNodes("r", 10, 5);
@@ -113,7 +116,7 @@ test(
     expect(status?.message).toContain("nodes evacuated: 9 of 10, failed: 1; r-5 is Expired");
     expect(most).toBe(1);
     expect(await on.isCordoned("r-5")).toBe(false);
-    // Every guest is the one that it was.
+    // Each guest is the same as before.
     expect(await guestsOf(names)).toEqual(guests);
     const { items } = await on.stage.client.list(nodeEvacuations);
     expect(items.filter(({ spec: { nodeName } }) => names.includes(nodeName))).toHaveLength(10);
@@ -122,7 +125,7 @@ test(
   },
 );
 
-test("Stop: after the node that blocks no other one starts, and it is given back", async () => {
+test("by default a RollingMaintenance stops after a node that expires, and that node is uncordoned", async () => {
   const names = await createNodes("s", 3, 1);
   const spec = { nodes: { names }, nextNode: "WhenEvacuated" };
   await on.stage.client.create(rollingMaintenances, { metadata: { name: "stop" }, spec });

@@ -1,4 +1,7 @@
-/** The shield where the guard lets a deletion go: with it a VM still moves after SIGTERM, without it the guest shuts down. */
+/**
+ * The shield after the guard allows a deletion: with it a VM still moves after SIGTERM, without it the guest shuts
+ * down.
+ */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { events, type Pod } from "../../infra/sandbox/index.ts";
@@ -34,11 +37,11 @@ async function preemptAtLast(pod: Pod): Promise<void> {
   await setDisrupted(stage.client, pod, "PreemptionByScheduler", longAgo);
   const scheduler = stage.client.as(SCHEDULER, ["system:authenticated"]);
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata.name}`;
-  // Lifeboat deletes the pod itself, and the scheduler asks again.
+  // If Lifeboat deletes the pod itself, the scheduler is refused and asks again.
   expect([200, 429]).toContain((await scheduler.raw({ method: "DELETE", path })).code);
 }
 
-/** A drain has asked for it; its migration may still wait for its turn. */
+/** Evicts the VM as a drain does; its migration may still wait for its turn. */
 async function beginToMove(vm: Vm): Promise<void> {
   await vm.evict();
   await expect.poll(vm.phases).toEqual(["Migrating"]);
@@ -48,12 +51,12 @@ const refusals = async ({ uid }: Vm) => {
   const fieldSelector = `involvedObject.uid=${uid},reason=SyncFailed`;
   return (await stage.client.list(events, NAMESPACE, { fieldSelector })).items.length;
 };
-/** Beside a drain's Evacuation that of the preemption is a Duplicate. */
+/** The preemption's Evacuation is a Duplicate of the drain's. */
 const ends = async (vm: Vm) => (await vm.phases()).filter((phase) => phase !== "Duplicate");
 const labelOf = async (vm: Vm) => (await vm.vmi()).metadata.labels?.["lifeboat.dev/shield"];
 const phaseOf = async (vm: Vm) => (await vm.vmi()).status?.phase;
 
-test("given a preempted VM whose migration waits in KubeVirt's queue past the guard's deadline, its guest waits for its turn, and moves", async () => {
+test("a preempted VM whose migration is still queued at the guard's deadline waits after SIGTERM and moves", async () => {
   const vm = await createVictim("queued");
   await closeQueue(stage.client);
   await beginToMove(vm);
@@ -61,12 +64,12 @@ test("given a preempted VM whose migration waits in KubeVirt's queue past the gu
   await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
   await openQueue(stage.client);
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
-  // A pass over stale facts may start another evacuation, which ends like the first.
+  // Reconciling stale facts may start another Evacuation, which ends like the first.
   await expect.poll(async () => new Set(await ends(vm))).toEqual(new Set(["Moved"]));
   await expect.poll(() => labelOf(vm)).toBeUndefined();
 });
 
-test("given a VM whose evacuation is abandoned after SIGTERM, the shield lets it go, and it shuts down in order", async () => {
+test("when an Evacuation is abandoned after SIGTERM, the shield is removed, and the VM shuts down gracefully", async () => {
   stage.sandbox.migrations.configure({ seconds: 1.5, outcome: () => "Failed" });
   const vm = await createVictim("abandoned");
   await beginToMove(vm);
@@ -75,6 +78,6 @@ test("given a VM whose evacuation is abandoned after SIGTERM, the shield lets it
   expect(await labelOf(vm)).toBeDefined();
   await expect.poll(() => ends(vm)).toEqual(["Abandoned"]);
   expect((await vm.phases()).length).toBeLessThanOrEqual(2);
-  // Failed: its launcher would have destroyed it.
+  // With the phase Failed, its launcher would have destroyed the guest.
   await expect.poll(() => phaseOf(vm)).toBe("Succeeded");
 });

@@ -1,4 +1,6 @@
-/** The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS. */
+/**
+ * The complete setup as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import {
@@ -30,7 +32,7 @@ const BEARER = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
 
 export interface StageOptions extends SandboxOptions, LifeboatOptions {}
 
-/** For tests with a tag of test/support/setup/simulated-only.ts. */
+/** Options of tests with a tag of test/support/setup/simulated-only.ts. */
 export interface SimulatedStageOptions extends Omit<SimulatedOptions, "controlPlane">, LifeboatOptions {}
 
 interface LifeboatOptions {
@@ -40,28 +42,28 @@ interface LifeboatOptions {
   readonly onLog?: (line: string) => void;
   /** Further files of infra/kubernetes. */
   readonly optional?: readonly string[];
-  /** Beside the Worker, the relay; in the cluster it is always there. */
+  /** Starts the relay beside the Worker; in the cluster the relay always runs. */
   readonly relay?: boolean;
-  /** Whether minutes pass by themselves; they do unless switched off. */
+  /** Whether minutes pass by themselves; true by default. */
   readonly ticking?: boolean;
 }
 
 export interface Stage<S extends Sandbox = Sandbox> {
   readonly sandbox: S;
   readonly client: KubeClient;
-  /** Lifeboat down, and back at the same address. */
+  /** Stops Lifeboat. */
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
-  /** One more, that knows nothing of the first; the test that asks for it stops it. */
+  /** Starts another Worker that knows nothing of the first; the test has to stop it. */
   anotherWorker(): Promise<RunningForm>;
-  /** A minute passes; every tenth one brings a full scan. */
+  /** Runs the work of one minute; every tenth minute is a full scan. */
   tick(): Promise<void>;
-  /** Applies Lifeboat's manifests once more, with further files of infra/kubernetes. */
+  /** Applies Lifeboat's manifests again, with further files of infra/kubernetes. */
   reinstall(optional?: readonly string[]): Promise<void>;
   createVm(
     vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
   ): Promise<kubevirt.VirtualMachineInstance>;
-  /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
+  /** Runs a full scan as a scheduler would request it: afterwards every VM has its budget. */
   reconcile(): Promise<Readonly<Record<string, number>>>;
   ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
   stop(): Promise<void>;
@@ -76,18 +78,18 @@ export const WEBHOOK_CONFIGURATIONS: Resource = {
   namespaced: false,
 };
 
-/** A cluster of short times: nothing in a test needs to wait for a default. */
+/** Short times: no test needs to wait for a default. */
 export const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
 
 export const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
 
-/** KubeVirt ignores evictions and marks: only Lifeboat acts on them. */
+/** Makes KubeVirt ignore evictions and marks: only Lifeboat acts on them. */
 export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
 
-/** On the control plane that the environment chooses. */
+/** Starts the stage on the control plane that the environment chooses. */
 export const startStage = (options: StageOptions = {}): Promise<Stage> => start(options, startSandboxAsChosen);
 
-/** For what only the simulated control plane has. */
+/** Starts a stage for features that only the simulated control plane has. */
 export const startSimulatedStage = (options: SimulatedStageOptions = {}): Promise<SimulatedStage> =>
   start(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
 
@@ -155,7 +157,7 @@ async function untilServed(client: KubeClient): Promise<void> {
   while ((await client.raw({ method: "GET", path, query: { resourceVersion: "0" } })).code !== 200) await delay(50);
 }
 
-/** KubeVirt lets no migration begin. */
+/** Makes KubeVirt start no migration. */
 export async function closeQueue(client: KubeClient): Promise<void> {
   await setQueue(client, 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Many deletions that bypass evictions, at the same time: every VM moves first, and nobody asks more often than the guard says. VMs are lost only to
- * the deadline or in the absence of Lifeboat.
+ * Many deletions that bypass evictions, at the same time: every VM moves first, and no requester retries more often
+ * than the guard asks. VMs are lost only to the deadline or in the absence of Lifeboat.
  */
 import { describe, expect, test } from "vitest";
 import { createNode, events, isFinal, pods } from "../../infra/sandbox/index.ts";
@@ -33,26 +33,26 @@ import {
 const NIGHT = { tags: ["nightly"] };
 const GROUPS = { tags: ["groups", "nightly"] };
 
-/** As the scheduler asks for one after another, four of them show all that twelve do. */
+/** The scheduler retries pods one after another, so four VMs show the same as twelve. */
 const COUNT = IS_REAL ? 12 : 4;
 
 const ended = (scene: Scene) => namesOf(scene, ({ status }) => isFinal(status));
 const settled = async (scene: Scene) => [...(await moved(scene)), ...(await ended(scene))].toSorted();
 
-/** Nothing is left of it: no mark on a VM that runs, and no Evacuation that has not ended. */
+/** Waits until no running VM is marked and every Evacuation has ended. */
 async function untilOver(scene: Scene): Promise<void> {
   await eventually(scene, () => namesOf(scene, (vmi) => isRunning(vmi) && isMarked(vmi))).toEqual([]);
   await eventually(scene, () => evacuationsBut(scene, END_PHASES)).toEqual([]);
 }
 
-/** VMs of which an Event says that they go: by the guard, or by Lifeboat itself where the requester has not come back yet. */
+/** Returns the VMs with an Event that their pod's deletion was allowed by the guard, or done by Lifeboat itself. */
 async function allowed({ stage }: Scene): Promise<ReadonlySet<string | undefined>> {
   const { items } = await stage.client.list(events, NAMESPACE);
   const reported = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
   return new Set(reported.map(({ involvedObject }) => involvedObject.name));
 }
 
-/** VMs that have no pod any more that stays on the node. */
+/** Returns the VMs without a pod that stays on the node. */
 async function doomed({ stage }: Scene, names: readonly string[]): Promise<readonly string[]> {
   const { items } = await stage.client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${NODE}` });
   const staying = items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status?.phase === "Running");
@@ -60,9 +60,9 @@ async function doomed({ stage }: Scene, names: readonly string[]): Promise<reado
   return names.filter((name) => !safe.has(name));
 }
 
-// Each waits for pauses of some seconds, and for nothing of another's.
-describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
-  test("victims of one preemption, with the API server gone for a moment: no deletion takes a seat while it waits", async (context) => {
+// Each test waits for its own pauses of some seconds.
+describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
+  test("victims of one preemption move although the API server is suspended, and held deletions take no seats", async (context) => {
     const scene = await start(context);
     const names = await createVms(scene, COUNT);
     migrate(scene, 5, 1);
@@ -81,21 +81,21 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
     expectFewRequests(scene);
   });
 
-  test("two preemptions for one node", NIGHT, async (context) => {
+  test("the victims of two preemptions for one node all stay running", NIGHT, async (context) => {
     const scene = await start(context);
     const names = await createVms(scene, COUNT, { memory: `${48 / COUNT}Gi` });
     migrate(scene, 5, 0.5);
     await preempt(scene, "first", "30Gi");
     await preempt(scene, "second", "30Gi");
     for (const name of ["first", "second"]) await untilPreempted(scene, name);
-    // A VM may have room beside them.
+    // VMs may have enough room beside the preemptors.
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     expectFewRequests(scene, 2);
   });
 
   test(
-    "victims of a group of pods, on two nodes: the last one's deletion comes after the others'",
+    "for victims of a PodGroup on two nodes, the last victim is deleted after the others have gone",
     GROUPS,
     async (context) => {
       const scene = await start(context);
@@ -115,8 +115,8 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
       const away = ["full-2", NODE].map(hasSettledAwayFrom);
       await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
       for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
-      // Each is refused once before any is asked for again, and the last one when the others are gone.
-      // A VM that finds room on the other of the two nodes is a victim of the next round.
+      // Each pod is refused once before any retry, and the last pod is retried when the others are gone. A VM that
+      // moves to the other one of the two nodes is a victim of the next round.
       const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
       const [last] = pods.slice(-1);
       expect(new Set(reviews.slice(0, 3).map(({ pod }) => pod)).size).toBe(3);
@@ -127,24 +127,28 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
     },
   );
 
-  test("VMs that never move: past the deadline they go, the last one after the others", NIGHT, async (context) => {
-    // The deadline is looked at by Lifeboat's clock.
-    const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { Preemption: 4 } } });
-    await createVms(scene, 3);
-    scene.stage.sandbox.migrations.configure({ seconds: 600 });
-    await preempt(scene, "preemptor", "64Gi");
-    await untilPreempted(scene, "preemptor");
-    const released = scene.reviews.filter(({ verdict }) => verdict === "Allow");
-    expect(new Set(released.map(({ pod }) => pod)).size).toBe(3);
-    await eventually(scene, async () => (await allowed(scene)).size).toBeGreaterThan(0);
-    expectFewRequests(scene);
-  });
+  test(
+    "VMs that never move are deleted after the deadline, the last victim after the others",
+    NIGHT,
+    async (context) => {
+      // The deadline is measured by Lifeboat's clock.
+      const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { Preemption: 4 } } });
+      await createVms(scene, 3);
+      scene.stage.sandbox.migrations.configure({ seconds: 600 });
+      await preempt(scene, "preemptor", "64Gi");
+      await untilPreempted(scene, "preemptor");
+      const released = scene.reviews.filter(({ verdict }) => verdict === "Allow");
+      expect(new Set(released.map(({ pod }) => pod)).size).toBe(3);
+      await eventually(scene, async () => (await allowed(scene)).size).toBeGreaterThan(0);
+      expectFewRequests(scene);
+    },
+  );
 
-  test("victims, and Lifeboat is away: those that are asked about meanwhile go, and no other", async (context) => {
+  test("while Lifeboat is down, only victims whose deletion is requested meanwhile are lost", async (context) => {
     const scene = await start(context);
     const names = await createVms(scene, COUNT);
     migrate(scene, 5, 1);
-    // None moves before Lifeboat is back.
+    // No VM moves before Lifeboat is back.
     await closeQueue(scene.stage.client);
     await preempt(scene, "preemptor", "64Gi");
     const asked = () => Promise.resolve(new Set(scene.reviews.map(({ pod }) => pod)).size);
@@ -164,27 +168,31 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
 
 const NIGHTLY = { tags: ["nightly"], timeout: TIMEOUT_MS };
 
-test("forty VMs of a node whose taint goes when sixteen have moved: the others stay", NIGHTLY, async (context) => {
-  const scene = await start(context);
-  const names = await createVms(scene, 40);
-  migrate(scene, 5, 0.2);
-  await taint(scene, MAINTENANCE);
-  await eventually(scene, async () => (await moved(scene)).length).toBeGreaterThanOrEqual(16);
-  const gone = scene.clock.now().getTime();
-  await taint(scene, []);
-  await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
-  await eventually(scene, () => stillAsked(scene, gone)).toEqual([]);
-  expect(await namesOf(scene, isRunning)).toEqual(names);
-  await eventually(scene, () => evacuationsBut(scene, ["Moved", "Withdrawn", "Duplicate"])).toEqual([]);
-});
+test(
+  "when a taint is removed from forty VMs' node after sixteen have moved, the others stay",
+  NIGHTLY,
+  async (context) => {
+    const scene = await start(context);
+    const names = await createVms(scene, 40);
+    migrate(scene, 5, 0.2);
+    await taint(scene, MAINTENANCE);
+    await eventually(scene, async () => (await moved(scene)).length).toBeGreaterThanOrEqual(16);
+    const gone = scene.clock.now().getTime();
+    await taint(scene, []);
+    await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
+    await eventually(scene, () => stillAsked(scene, gone)).toEqual([]);
+    expect(await namesOf(scene, isRunning)).toEqual(names);
+    await eventually(scene, () => evacuationsBut(scene, ["Moved", "Withdrawn", "Duplicate"])).toEqual([]);
+  },
+);
 
-test("forty VMs of one tainted node: past the deadline those go that have not moved", NIGHTLY, async (context) => {
+test("forty VMs of a tainted node move, or are deleted after the deadline", NIGHTLY, async (context) => {
   const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { NoExecuteTaint: 30 } } });
   const names = await createVms(scene, 40, { external: 20 });
   migrate(scene, 5, 0.2);
   await taint(scene, MAINTENANCE);
   await eventually(scene, () => settled(scene)).toEqual(names);
-  // A VM that migrates may still arrive.
+  // A VM that is migrating may still arrive.
   const endedUnsaid = async () => {
     const names = await allowed(scene);
     return (await ended(scene)).filter((name) => !names.has(name));

@@ -1,4 +1,6 @@
-/** A full node whose VMs a scheduler or a taint manager removes, all at a time, and what the guard says about their pods. */
+/**
+ * A full node whose VMs a scheduler or a taint manager removes at the same time, and the guard's reviews of their pods.
+ */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { expect, type TestContext } from "vitest";
 import * as z from "zod/mini";
@@ -32,37 +34,42 @@ export const NODE = "full";
 const FASTER = 10;
 const STEP_MS = 20;
 const CLASS = "urgent";
-/** One request at most every five seconds, the two of a round's end, and the last one once more. */
+/** Most requests per minute: one every five seconds, two at the end of a round, and the last one once more. */
 const MOST_A_MINUTE = 14;
-/** The log comes a little later than its request, not always by the same time. */
+/** The log entry comes a little later than its request, with a delay that varies. */
 const MOMENT_MS = 20 + 30;
 const MOST_AT_ONCE = 3;
 export const TIMEOUT_MS = IS_REAL ? 300_000 : 120_000;
-/** The requesters', and of the controllers of kube-system. */
+/** The seats of the requesters' priority level, which the controllers of kube-system use, too. */
 const SEATS = /^apiserver_flowcontrol_current_executing_seats\{[^}]*priority_level="workload-high"[^}]*\} (\d+)$/gm;
 
-/** A full node, and what the guard has said about its pods. */
+/** A full node, and the guard's reviews of its pods. */
 export interface Scene {
   readonly stage: Stage;
-  /** The cluster's, also that of `Review.at`. */
+  /** The cluster's clock, also used by `Review.at`. */
   readonly clock: Clock;
-  /** From the first disruption on. Lifeboat takes an Evacuation whose age by its own clock is far off for one that no review still marks. */
+  /**
+   * Speeds up the clock, from the first disruption on. Lifeboat takes an Evacuation whose age is far off by its own
+   * clock for a leftover without reviews.
+   */
   readonly hurry: () => void;
   readonly reviews: readonly Review[];
-  /** The test's own: others may run at the same time. */
+  /** The test's own `expect`: tests run concurrently. */
   readonly expect: TestContext["expect"];
 }
 
 interface SceneOptions {
   /** The `guard` of the LifeboatConfiguration. */
   readonly guard?: object;
-  /** How much faster than the world's the clock of a simulated cluster is: requesters then wait for as much less. Lifeboat has its own. */
+  /**
+   * How much faster than real time a simulated cluster's clock runs: requesters wait less. Lifeboat has its own clock.
+   */
   readonly faster?: number;
 }
 
 /**
- * At the world's pace at first, so that a cluster is not ahead of Lifeboat by the time that its start took; then as much faster. It stands still
- * while this process, and so the cluster in it, does not get to run.
+ * A clock that runs in real time until `hurry`, so that a cluster is not ahead of Lifeboat by its start-up time; then
+ * faster. It stops while this process, and so the cluster in it, cannot run.
  */
 export function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
   const clock = createSteppedClock(new Date());
@@ -95,11 +102,11 @@ export async function start(
   return { stage, clock, hurry: () => hurried?.hurry(), reviews, expect: ofTest };
 }
 
-/** Migrations take so long where the control plane is real, by its clock. */
+/** On a real control plane migrations take this long by its own clock. */
 export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
   stage.sandbox.migrations.configure({ seconds: IS_REAL ? seconds : simulated });
 
-/** The last ones are External, and have no controller that moves them. */
+/** The last VMs are External, and no controller moves them. */
 export async function createVms(
   { stage, hurry }: Scene,
   count: number,
@@ -114,7 +121,7 @@ export async function createVms(
   return names.toSorted();
 }
 
-/** By a pod that needs so much of the node. */
+/** Creates a pod that needs this much of the node. */
 export async function preempt(
   { stage }: Scene,
   name: string,
@@ -127,8 +134,8 @@ export async function preempt(
 }
 
 /**
- * Waits for a preemption. If its last victim's pod is gone before its turn, the scheduler retries a pod only when another pod ends. A cluster in use
- * always has such a pod.
+ * Waits for a preemption. If its last victim's pod is gone before its turn, the scheduler retries a pod only when
+ * another pod ends. A cluster in use always has such a pod.
  */
 export async function untilPreempted(scene: Scene, name: string): Promise<void> {
   const { client } = scene.stage;
@@ -147,7 +154,9 @@ export const taint = ({ stage }: Scene, taints: readonly object[]) =>
   stage.client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints } } });
 export const MAINTENANCE = [{ key: "maintenance", effect: "NoExecute" }];
 
-/** Returns pods of the node that the taint manager still asks about, because it has not seen yet that they stay. */
+/**
+ * Returns pods of the node that the taint manager still tries to delete, because it has not yet noticed that they stay.
+ */
 export async function stillAsked({ stage, reviews }: Scene, since: number): Promise<readonly string[]> {
   const isTold = (pod: string) =>
     reviews.some((one) => one.pod === pod && one.at > since && one.retryAfterSeconds === undefined);
@@ -176,16 +185,16 @@ export async function evacuationsBut({ stage }: Scene, phases: readonly string[]
   return items.filter(({ status }) => !phases.includes(status?.phase ?? ""));
 }
 
-/** Polls what may take as long as the test. */
+/** Polls with the timeout of the test. */
 export const eventually = <T>({ expect: ofTest }: Scene, of: () => Promise<T>) =>
   ofTest.poll(of, { timeout: TIMEOUT_MS, interval: 200 });
 
-/** Returns the largest number of reviews of one pod within so many milliseconds. */
+/** Returns the largest number of reviews of one pod within this many milliseconds. */
 function most(all: readonly Review[], ms: number): number {
   return Math.max(...all.map(({ at }) => all.filter((other) => other.at >= at && other.at < at + ms).length));
 }
 
-/** Each of the requesters asks for itself. */
+/** Each requester sends its own requests. */
 export function expectFewRequests({ reviews }: Scene, requesters = 1): void {
   for (const [pod, all] of Map.groupBy(reviews, (one) => one.pod)) {
     expect([pod, Math.max(MOST_A_MINUTE * requesters, most(all, 60_000))]).toEqual([pod, MOST_A_MINUTE * requesters]);
@@ -193,7 +202,7 @@ export function expectFewRequests({ reviews }: Scene, requesters = 1): void {
   }
 }
 
-/** How many seats requests of the requesters' level have at the API server; a simulated one has none. */
+/** Returns how many seats the requesters' priority level uses at the API server; a simulated API server has none. */
 export async function seats({ stage }: Scene): Promise<number> {
   const { body } = await stage.client.raw({ method: "GET", path: "/metrics" });
   return [...messageOf(body).matchAll(SEATS)].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -1,6 +1,7 @@
 /**
- * The disruptions of infra/sandbox/test/disruptions/naive.test.ts with Lifeboat, virt-handlers being pods of KubeVirt's own DaemonSet: a taint that
- * it tolerates, a preemption as the scheduler does it, and a taint that ends virt-handler, too.
+ * The disruptions of infra/sandbox/test/disruptions/naive.test.ts with Lifeboat, while virt-handlers are pods of
+ * KubeVirt's own DaemonSet: a taint that virt-handler tolerates, a preemption by the scheduler, and a taint that ends
+ * virt-handler.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -50,14 +51,14 @@ async function createVmOn(node: string) {
 
 const CRITICAL_ADDONS = [{ key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" }];
 
-test("a taint that KubeVirt's own virt-handler tolerates: the VM moves, and virt-handler stays", async () => {
+test("given a taint that KubeVirt's own virt-handler tolerates, the VM moves, and virt-handler stays", async () => {
   const vm = await createVmOn("critical");
   await taint("critical", CRITICAL_ADDONS);
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
   expect(await handlersOn("critical")).toBe(1);
 });
 
-test("a pod of a higher PriorityClass takes the place of the VM's launcher: the VM moves, and the pod runs", async () => {
+test("when a pod of a higher PriorityClass preempts a VM, the VM moves, and the pod runs", async () => {
   const { client } = stage;
   await createPriorityClass(client, "urgent", 100_000);
   const vm = await createVmOn("wanted");
@@ -71,7 +72,7 @@ test("a pod of a higher PriorityClass takes the place of the VM's launcher: the 
 });
 
 test(
-  "without virt-handler the VM cannot leave, and stays past the deadline; it moves when virt-handler is back",
+  "without virt-handler a VM cannot migrate, and its pod is kept past the deadline",
   { tags: ["nightly"], timeout: TIMEOUT_MS },
   async () => {
     const vm = await createVmOn("tainted");
@@ -87,7 +88,7 @@ test(
   },
 );
 
-test("virt-handler tolerates the taint: the VM moves", async () => {
+test("given a virt-handler configured to tolerate a taint, the VM moves", async () => {
   const tolerations = [{ operator: "Exists", effect: "NoExecute" }];
   const body = { spec: { workloads: { nodePlacement: { tolerations } } } };
   await stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });

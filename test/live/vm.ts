@@ -1,4 +1,4 @@
-/** A VM on the stage: evicting it, and what becomes of it. */
+/** A VM on the stage: its eviction and its outcome. */
 import { expect } from "vitest";
 import * as z from "zod/mini";
 import { events, type KubeClient, kubevirt, type Pod, pods, waitFor } from "../../infra/sandbox/index.ts";
@@ -9,14 +9,14 @@ import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 export type Vmi = kubevirt.VirtualMachineInstance;
 export type Vm = ReturnType<typeof vmOf>;
 
-/** As it is from now on: each question is a function, to be polled. */
+/** The VM from now on: each question is a function, to be polled. */
 export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi) {
   const node = status?.nodeName ?? "";
   const until = (what: string, is: (vmi: Vmi) => boolean) => untilVmi(client, name, what, is);
   return {
     name,
     uid,
-    /** The node where it runs at first. */
+    /** The node where the VM runs at first. */
     node,
     vmi: () => getVmi(client, name),
     pod: () => launcherOf(client, name),
@@ -38,7 +38,7 @@ export async function createVm(stage: Stage, name: string, tweak: Partial<Parame
   return vmOf(stage, vmi);
 }
 
-/** The running launcher pods of a VMI, the one on its node first. */
+/** Returns the running launcher pods of a VMI, the one on its node first. */
 export async function launchersOf(client: KubeClient, vmi: Vmi): Promise<readonly Pod[]> {
   const labelSelector = `kubevirt.io/created-by=${vmi.metadata.uid}`;
   const { items } = await client.list(pods, vmi.metadata.namespace, { labelSelector });
@@ -46,14 +46,14 @@ export async function launchersOf(client: KubeClient, vmi: Vmi): Promise<readonl
   return running.toSorted((a) => (a.spec?.nodeName === vmi.status?.nodeName ? -1 : 1));
 }
 
-/** The pod that a VM runs in. */
+/** Returns the pod that a VM runs in. */
 export async function launcherOf(client: KubeClient, name: string, namespace = NAMESPACE): Promise<Pod> {
   const [launcher] = await launchersOf(client, await getVmi(client, name, namespace));
   if (launcher === undefined) throw new Error(`${name} has no running launcher`);
   return launcher;
 }
 
-/** As who is going to delete it says of a pod. */
+/** Sets the pod's condition as the party that is going to delete it does. */
 export async function setDisrupted(client: KubeClient, pod: Pod, reason: string, since = new Date()): Promise<void> {
   const lastTransitionTime = since.toISOString().replace(/\.\d+Z$/, "Z");
   const body = { status: { conditions: [{ type: "DisruptionTarget", status: "True", reason, lastTransitionTime }] } };
@@ -124,7 +124,7 @@ export async function untilVmi(
   return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until, timeoutMs });
 }
 
-/** It runs on another node, and nothing of the evacuation is left on it. */
+/** Waits until the VM runs on another node without a trace of the evacuation. */
 export function hasSettledAwayFrom(node: string) {
   return ({ metadata, status }: Vmi): boolean =>
     status?.phase === "Running" &&
@@ -146,8 +146,8 @@ export async function migrationsOf(
 }
 
 /**
- * A drain or an eviction whose VMs wait in KubeVirt's queue until Lifeboat has an Evacuation of each. A simulated migration may otherwise end
- * before a busy machine has reviewed the first eviction, and a VM that has left needs no Evacuation.
+ * Starts a drain or an eviction whose VMs wait in KubeVirt's queue until each has an Evacuation. A simulated migration
+ * may otherwise end before a busy machine has reviewed the first eviction, and a VM that has left needs no Evacuation.
  */
 export async function startQueued<T extends object>(
   client: KubeClient,
@@ -167,7 +167,7 @@ export async function startQueued<T extends object>(
   return started;
 }
 
-/** Watches migrations from now on; tells the most that had left KubeVirt's queue at the same time. */
+/** Watches migrations from now on. Reports the largest number that ran at the same time. */
 export function watchMigrations(client: KubeClient): { most: () => number; stop: () => void } {
   const started = new Set<string>();
   let most = 0;
@@ -185,7 +185,7 @@ export function watchMigrations(client: KubeClient): { most: () => number; stop:
   return { most: () => most, stop: () => stopped.abort() };
 }
 
-/** Lifeboat's sentences about a VMI, oldest first; of all of that name, or of one. */
+/** Returns Lifeboat's Events about a VMI, oldest first: of all VMIs with that name, or of one. */
 async function eventsOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);
   return items

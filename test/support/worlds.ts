@@ -106,12 +106,12 @@ export function statusAfter(subject: EvacuationFacts, tweak: Partial<Around> = {
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }
 
-/** In order: the status as phase and reason, or that it is Released, `tell` for an Event, every other action by its verb. */
+/** In order: the status as phase and reason, or that it is Released, `Event` for an Event, every other action by its verb. */
 export function inShort(actions: readonly Action[]): string {
   const words = actions.map((action) => {
     if (action.verb === "WriteStatus" && isToBeReleased(action.evacuation)) return "Released";
     if (action.verb === "WriteStatus") return `${action.status.phase} ${action.status.reason}`;
-    return action.verb === "Event" ? "tell" : action.verb;
+    return action.verb === "Event" ? "Event" : action.verb;
   });
   return words.join(", ") || "-";
 }

@@ -1,4 +1,4 @@
-/** Disruption budgets: where Lifeboat makes them, which VM has one, and what is done to those that are there. */
+/** Disruption budgets: when Lifeboat creates them, which VM has one, and how existing budgets change. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
 import {
@@ -33,29 +33,32 @@ const NEEDED: Cells<readonly [boolean, boolean]> = {
   External:              { migratable: [true, true],   pinned: [true, true]   },
 };
 
-describe("whether a VM needs a budget", () => {
-  test.each(cellsOf(NEEDED))("%s, %s: %j", (evictionStrategy, mobility, needed) => {
+describe("needs a budget at rest, and during a migration:", () => {
+  test.each(cellsOf(NEEDED))("strategy %s, %s VM: %j", (evictionStrategy, mobility, needed) => {
     const subject = vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] });
     expect([false, true].map((is) => needsBudget(subject, is, settings()))).toEqual(needed);
     const silent = without(subject, "evictionStrategy");
     expect(needsBudget(silent, false, settings({ clusterStrategy: evictionStrategy }))).toBe(needed[0]);
   });
 
-  test("a VM whose strategy KubeVirt does not know: its owner meant something by it", () => {
+  test("a VM with an unknown strategy needs a budget, because its owner wants some protection", () => {
     expect(needsBudget(vmi({ evictionStrategy: "Odd" }), false, settings())).toBe(true);
   });
 
-  test.each([{ deleting: true }, { phase: "Succeeded" }])("a VM with %j needs none, even while it migrates", (of) => {
-    expect(needsBudget(vmi(of), true, settings())).toBe(false);
-  });
+  test.each([{ deleting: true }, { phase: "Succeeded" }])(
+    "a VM with %j needs no budget, even while it migrates",
+    (of) => {
+      expect(needsBudget(vmi(of), true, settings())).toBe(false);
+    },
+  );
 
-  test("its name depends on the VMI's UID, so that one made anew has another", () => {
+  test("the budget's name depends on the VMI's UID, so a recreated VMI gets another budget", () => {
     expect(budgetName(vmi())).toMatch(/^lifeboat-web-[0-9a-f]{8}$/);
     expect(budgetName(vmi({ uid: "made-anew" }))).not.toBe(budgetName(vmi()));
   });
 });
 
-/** `create`, `repair <uid>`, `delete <uid>`. */
+/** Returns `create`, `repair <uid>` or `delete <uid>`. */
 function inShort(action: Action): string {
   const verb = action.verb.replace("Budget", "").toLowerCase();
   return "budget" in action ? `${verb} ${action.budget.uid}` : verb;
@@ -74,35 +77,35 @@ const blocked = evacuation({ status: { phase: "Blocked" } });
 
 // prettier-ignore
 const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expected: readonly string[]])[] = [
-  ["a VM without a budget",                    { vmis: [vmi()] },                                                  ["create"]],
-  ["a VM with its budget",                     own,                                                                []],
-  ["a pinned one that is sent elsewhere",      { vmis: [pinned], migrations: [migration({ phase: "" })] },         ["create"]],
-  ["… another of that name, elsewhere",        { vmis: [pinned], migrations: [migration({ namespace: "other" })] }, []],
-  ["a pinned one under evacuation",            { ...own, vmis: [pinned], evacuations: [evacuation()] },            []],
-  ["… another of that name, elsewhere",        { ...own, vmis: [pinned], evacuations: [evacuation({ namespace: "other" })] }, done],
-  ["… which cannot continue",                  { ...own, vmis: [pinned], evacuations: [blocked] },                 done],
-  ["… which has ended",                        { ...own, vmis: [pinned], evacuations: [endedEvacuation("Withdrawn")] }, done],
-  // It is there all the time
-  ["of an earlier version",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
-  ["ours without its owner",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
-  ["ours is being deleted",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
-  // It goes
-  ["of a VMI that is gone, whose name it has lost", { budgets: [budget({ owners: [] })] },                         done],
-  ["… as far as is known",                     { budgets: [budget({ owners: [] })], complete: false },             []],
-  ["of an earlier VMI of that name, likewise", { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create"]],
-  ["switched off",                             { ...own, settings: off },                                          done],
-  ["… as far as is known",                     { ...own, settings: off, complete: false },                         []],
-  ["KubeVirt's webhook makes it noise",        { ...own, settings: covered },                                      done],
-  // Others'
-  ["another's",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
-  ["… switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
-  ["that of Lifeboat's own Deployment",        { ...own, budgets: [budget(), deployment] },                         []],
+  ["a VM without a budget gets one",                    { vmis: [vmi()] },                                                  ["create"]],
+  ["a VM with its budget keeps it",                     own,                                                                []],
+  ["a pinned VM that migrates to another cluster gets a budget",      { vmis: [pinned], migrations: [migration({ phase: "" })] },         ["create"]],
+  ["a pinned VM gets none if a VM of the same name elsewhere migrates",        { vmis: [pinned], migrations: [migration({ namespace: "other" })] }, []],
+  ["a pinned VM under evacuation keeps its budget",            { ...own, vmis: [pinned], evacuations: [evacuation()] },            []],
+  ["a pinned VM loses its budget if only a VM of the same name elsewhere is evacuated",        { ...own, vmis: [pinned], evacuations: [evacuation({ namespace: "other" })] }, done],
+  ["a pinned VM whose evacuation is blocked loses its budget",                  { ...own, vmis: [pinned], evacuations: [blocked] },                 done],
+  ["a pinned VM whose evacuation has ended loses its budget",                        { ...own, vmis: [pinned], evacuations: [endedEvacuation("Withdrawn")] }, done],
+  // The budget exists all the time.
+  ["a budget of an earlier version is repaired",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
+  ["a budget without its owner is repaired",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
+  ["a budget that is being deleted is created again",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
+  // The budget is deleted.
+  ["a budget without its owner whose VMI is gone is deleted", { budgets: [budget({ owners: [] })] },                         done],
+  ["a budget is kept if not all VMIs were read",                     { budgets: [budget({ owners: [] })], complete: false },             []],
+  ["a recreated VMI gets a new budget; the old one is garbage-collected", { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create"]],
+  ["a budget is deleted if budgets are switched off",                             { ...own, settings: off },                                          done],
+  ["a budget is kept if budgets are switched off and not all VMIs were read",                     { ...own, settings: off, complete: false },                         []],
+  ["a budget is deleted if KubeVirt's webhook covers evictions",        { ...own, settings: covered },                                      done],
+  // Budgets of other owners.
+  ["a VM with another owner's budget gets one",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
+  ["other owners' budgets stay if budgets are switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
+  ["the budget of Lifeboat's own Deployment stays",        { ...own, budgets: [budget(), deployment] },                         []],
 ];
 
-describe("budgets", () => {
+describe("a plan for disruption budgets", () => {
   test.each(rows)("%s", (_, tweak, expected) => expect(plannedBudgets(tweak).map(inShort)).toEqual(expected));
 
-  test("VMs do not wait for each other", () => {
+  test("a failed write for one VM does not delay another VM", () => {
     const db = vmi({ name: "db", uid: "db" });
     const { chains } = planBudgets(budgetWorld({ vmis: [vmi(), db], budgets: [budget({ owners: [] })] }));
     expect(chains.map((chain) => chain.map(inShort))).toEqual([repaired, ["create"]]);
@@ -123,24 +126,24 @@ function kubevirt(tweak: object): Partial<WebhooksSeen> {
   return { kubevirt: [{ ...UPSTREAM, ...tweak }] };
 }
 
-describe("evictions are covered", () => {
+describe("evictions are covered by webhooks", () => {
   // prettier-ignore
   test.each<[string, Partial<WebhooksSeen>, boolean]>([
-    ["upstream's webhook, beside others",     { kubevirt: [OTHER, UPSTREAM] },                                              true],
-    ["… for every operation",                 kubevirt({ rules: [{ operations: ["*"], resources: ["pods/eviction"] }] }),   true],
-    ["… without a condition, as it once was", kubevirt({ matchConditions: [] }),                                            true],
-    ["it fails open",                         kubevirt({ failurePolicy: "Ignore" }),                                        false],
-    ["it is not asked about evictions",       { kubevirt: [OTHER] },                                                        false],
-    ["… about their creation",                kubevirt({ rules: [{ operations: ["UPDATE"], resources: ["pods/eviction"] }] }), false],
-    ["a condition leaves out some",           kubevirt({ matchConditions: [{ name: "x", expression: 'request.userInfo.username != "admin"' }] }), false],
-    ["a selector leaves out some",            kubevirt({ selectors: ["objectSelector"] }),                                         false],
-    ["there is none, or it may not be read",  { kubevirt: undefined },                                                      false],
-    ["the guard is not installed",            { guard: undefined },                                                         false],
+    ["if KubeVirt's webhook is one of several",                      { kubevirt: [OTHER, UPSTREAM] },                                              true],
+    ["if KubeVirt's webhook has every operation",                    kubevirt({ rules: [{ operations: ["*"], resources: ["pods/eviction"] }] }),   true],
+    ["if KubeVirt's webhook has no condition, as in older versions", kubevirt({ matchConditions: [] }),                                            true],
+    ["unless KubeVirt's webhook fails open",                         kubevirt({ failurePolicy: "Ignore" }),                                        false],
+    ["unless KubeVirt's webhook omits evictions",                    { kubevirt: [OTHER] },                                                        false],
+    ["unless KubeVirt's webhook omits the creation of evictions",    kubevirt({ rules: [{ operations: ["UPDATE"], resources: ["pods/eviction"] }] }), false],
+    ["unless a condition excludes some evictions",                   kubevirt({ matchConditions: [{ name: "x", expression: 'request.userInfo.username != "admin"' }] }), false],
+    ["unless a selector excludes some evictions",                    kubevirt({ selectors: ["objectSelector"] }),                                         false],
+    ["unless KubeVirt's webhook is missing or cannot be read",       { kubevirt: undefined },                                                      false],
+    ["unless the guard is missing",                                  { guard: undefined },                                                         false],
   ])("%s: %s", (_, tweak, expected) => {
     expect(areEvictionsCovered({ kubevirt: [UPSTREAM], guard: GUARD, ...tweak }, GATED)).toBe(expected);
   });
 
-  test("not where the guard's gate is off", () => {
+  test("unless the guard's feature gate is off", () => {
     const seen = { kubevirt: [UPSTREAM], guard: GUARD };
     expect(areEvictionsCovered(seen, settings())).toBe(false);
   });
@@ -153,6 +156,6 @@ test.each([
   ["Auto",      true,    false],
   ["Always",    true,    true],
   ["Never",     false,   false],
-] as const)("disruptionBudgets %s, evictions covered %s: made %s", (disruptionBudgets, evictionsCovered, expected) => {
+] as const)("disruptionBudgets %s, evictions covered %s: budgets are created: %s", (disruptionBudgets, evictionsCovered, expected) => {
   expect(areBudgetsWanted(settings({ disruptionBudgets, evictionsCovered }))).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** When a person has to renew the certificate that Lifeboat serves in the cluster. */
+/** The time by which a person has to renew the certificate that Lifeboat serves in the cluster. */
 import { expect, test } from "vitest";
 import { judgeCertificate, renewalTime } from "../../../shared/settings/certificate.ts";
 
@@ -23,7 +23,7 @@ test.each([
   // The authority ends before the certificate.
   [90,     80,      lived(3650, 89),       "ExpiresSoon"],
   [90,     80,      lived(3650, 0),        "Expired"],
-])("of %i days %i are left", (days, left, authority, expected) => {
+])("a certificate for %i days with %i days left and the authority %j is %s", (days, left, authority, expected) => {
   const chain = [lived(days, left), ...(authority ? [authority] : [])];
   const { reason, ok } = judgeCertificate(chain, NOW);
   expect({ reason, ok, isDue: renewalTime(chain) <= NOW }).toEqual({

@@ -1,4 +1,7 @@
-/** `CLUSTERS` and the registry's entries: which field is wrong, what was expected, and that the others are unhurt. */
+/**
+ * `CLUSTERS` and the registry's entries: a problem names the field and the expected value, and other entries stay
+ * valid.
+ */
 import { describe, expect, test } from "vitest";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../../shared/settings/clusters.ts";
 
@@ -8,7 +11,7 @@ const NON_DOOR_TOKEN = "expected a token of at least 16 characters, without spac
 const NO_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
 const NO_SERVER = "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service";
 
-/** Returns a secret of so many bytes, with a slash among its digits. */
+/** Returns a secret of this many bytes, with a slash among its base64 digits. */
 function secretOf(bytes: number): string {
   return `whsec_${Buffer.alloc(bytes, 0xff).toString("base64")}`;
 }
@@ -17,13 +20,13 @@ function problems(clusters: unknown) {
   return problemsOf(parseClusters(JSON.stringify(clusters)));
 }
 
-describe("the minimal entry", () => {
-  test("gets no headers and no other tokens", () => {
+describe("a cluster's entry", () => {
+  test("needs only a server and two tokens, and gets no headers", () => {
     const parsed = parseClusters(JSON.stringify({ prod: VALID }));
     expect(parsed.ok && parsed.value.get("prod")).toEqual({ ok: true, value: { ...VALID, headers: {} } });
   });
 
-  test("may have everything else", () => {
+  test("may have more tokens, relay secrets and headers", () => {
     const full = {
       ...VALID,
       webhookToken: ["secret-2-of-16-c", "secret-5-of-16-c"],
@@ -36,7 +39,7 @@ describe("the minimal entry", () => {
   });
 });
 
-describe("server", () => {
+describe("a cluster's server", () => {
   test.each(["https://api.example.com:6443/", "http://localhost:8001", "http://127.0.0.1:8001", "binding:PROD_API"])(
     "may be %s",
     (server) => {
@@ -62,24 +65,24 @@ describe("a malformed entry", () => {
   // prettier-ignore
   test.each([
     ["a missing key",                 withoutToken,                                ".token",             "expected a token"],
-    ["a server that is no text",      { ...VALID, server: 6443 },                  ".server",            "expected a text"],
-    ["a webhookToken of 15",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
-    ["no webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one"],
-    ["a short one of several",        { ...VALID, webhookToken: [VALID.webhookToken, "secret-5"] }, ".webhookToken.1", NON_DOOR_TOKEN],
+    ["a server that is a number",      { ...VALID, server: 6443 },                  ".server",            "expected a text"],
+    ["a webhookToken of 15 characters",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
+    ["an empty list of webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one"],
+    ["a list with a short webhookToken",        { ...VALID, webhookToken: [VALID.webhookToken, "secret-5"] }, ".webhookToken.1", NON_DOOR_TOKEN],
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
     ["a relay secret of 65 bytes",    { ...VALID, relaySecret: secretOf(65) },     ".relaySecret",       NO_SECRET],
-    ["base64 cut off",                { ...VALID, relaySecret: secretOf(32).slice(0, -1) },    ".relaySecret", NO_SECRET],
+    ["a relay secret of truncated base64",                { ...VALID, relaySecret: secretOf(32).slice(0, -1) },    ".relaySecret", NO_SECRET],
     ["a header of two lines",         { ...VALID, headers: { "x-a": "secret-5\r\nx" } }, ".headers.x-a", "expected a text without line breaks"],
-    ["a header that we set",          { ...VALID, headers: { Authorization: "secret-5" } }, ".headers.Authorization", "expected a header that Lifeboat does not set itself"],
-    ["a header that changes who we are", { ...VALID, headers: { "Impersonate-User": "admin" } }, ".headers.Impersonate-User", "expected a header that Lifeboat does not set itself"],
+    ["a header that Lifeboat sets",          { ...VALID, headers: { Authorization: "secret-5" } }, ".headers.Authorization", "expected a header that Lifeboat does not set itself"],
+    ["a header that impersonates a user", { ...VALID, headers: { "Impersonate-User": "admin" } }, ".headers.Impersonate-User", "expected a header that Lifeboat does not set itself"],
     ["an unknown key",                { ...VALID, webHookToken: "secret-5" },      ".webHookToken",      "unknown key"],
-  ])("%s: says which field, and what was expected", (_, entry, field, message) => {
+  ])("with %s is refused, and the problem names the field and the expected value", (_, entry, field, message) => {
     const found = problems({ prod: entry });
     expect(found).toEqual([{ field: `CLUSTERS.prod${field}`, message: expect.stringContaining(message) }]);
     expect(JSON.stringify(found)).not.toContain("secret-5");
   });
 
-  test("does not hurt the others", () => {
+  test("does not affect other entries", () => {
     const parsed = parseClusters(JSON.stringify({ bad: {}, good: VALID, worse: 1 }));
     expect(parsed.ok && parsed.value.get("good")).toMatchObject({ ok: true });
     expect(problemsOf(parsed).map(({ field }) => field)).toEqual([
@@ -91,22 +94,22 @@ describe("a malformed entry", () => {
   });
 });
 
-describe("the whole of it", () => {
+describe("the variable CLUSTERS", () => {
   // prettier-ignore
   test.each([
-    ["not JSON",          '{"prod": secret-5}',       "expected JSON"],
-    ["a list",            '["secret-5"]',             "expected record"],
-  ])("%s", (_, text, message) => {
+    ["that is not JSON",          '{"prod": secret-5}',       "expected JSON"],
+    ["that is a list",            '["secret-5"]',             "expected record"],
+  ])("%s is refused without repeating its content", (_, text, message) => {
     const found = problemsOf(parseClusters(text));
     expect(found).toEqual([{ field: "CLUSTERS", message: expect.stringContaining(message) }]);
     expect(JSON.stringify(found)).not.toContain("secret-5");
   });
 
-  test("absent is no clusters, and no mistake", () => {
+  test("may be absent: there are no clusters", () => {
     expect(parseClusters(undefined)).toEqual({ ok: true, value: new Map() });
   });
 
-  test.each(["__proto__", "constructor", "toString"])("a cluster called %s is like any other", (name) => {
+  test.each(["__proto__", "constructor", "toString"])("may name a cluster %s", (name) => {
     const parsed = parseClusters(`{${JSON.stringify(name)}: ${JSON.stringify(VALID)}}`);
     expect(parsed.ok && [...parsed.value.keys()]).toEqual(name === "__proto__" ? [] : [name]);
   });
@@ -115,9 +118,9 @@ describe("the whole of it", () => {
 describe("an entry of the registry", () => {
   // prettier-ignore
   test.each([
-    ["not JSON",        "secret-5",                                     "CLUSTER_REGISTRY.far",       "expected JSON"],
-    ["a bad field",     JSON.stringify({ ...VALID, token: "secret 5" }), "CLUSTER_REGISTRY.far.token", NON_TOKEN],
-  ])("%s: names the registry", (_, text, field, message) => {
+    ["that is not JSON",           "secret-5",                                     "CLUSTER_REGISTRY.far",       "expected JSON"],
+    ["with a malformed field",     JSON.stringify({ ...VALID, token: "secret 5" }), "CLUSTER_REGISTRY.far.token", NON_TOKEN],
+  ])("%s is refused, and the problem names the registry", (_, text, field, message) => {
     expect(parseRegistryEntry(text, "far")).toEqual({ ok: false, problems: [{ field, message }] });
   });
 });

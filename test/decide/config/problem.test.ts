@@ -1,4 +1,4 @@
-/** A schema without its own message names the expected value, and never the given value. */
+/** The problem of a schema without its own message names the expected value, and never the given value. */
 import * as z from "zod/mini";
 import { expect, test } from "vitest";
 import { parseConfig } from "../../../shared/settings/problem.ts";
@@ -10,17 +10,17 @@ const Variants = z.discriminatedUnion("type", [
 
 // prettier-ignore
 test.each<[string, z.ZodMiniType, unknown, string, string]>([
-  ["a missing key",          z.object({ a: z.number() }),                   {},              "root.a",     "expected number"],
-  ["a constant",             z.literal("CREATE"),                           "secret",        "root",       "expected CREATE"],
-  ["one of several",         z.enum(["Hold", "Deny"]),                      "secret",        "root",       "expected Hold or Deny"],
-  ["a smaller number",       z.number().check(z.maximum(5)),                9,               "root",       "expected 5 or less"],
-  ["a whole number",         z.int(),                                       1.5,             "root",       "expected int"],
-  ["a longer list",          z.array(z.string()).check(z.minLength(1)),     [],              "root",       "expected a length of 1 or more"],
-  ["a pattern",              z.string().check(z.regex(/^a$/)),              "secret",        "root",       "expected another regex"],
-  ["a known variant",        Variants,                                      { type: "c" },   "root.type",  "expected a or b"],
-  ["a condition",            z.string().check(z.refine(() => false)),       "secret",        "root",       "expected something else"],
-  ["no other key",           z.strictObject({}),                            { b: "secret" }, "root.b",     "unknown key"],
-])("%s", (_, schema, input, ...expected) => {
+  ["a missing key",                                z.object({ a: z.number() }),                   {},              "root.a",     "expected number"],
+  ["another constant",                             z.literal("CREATE"),                           "secret",        "root",       "expected CREATE"],
+  ["an unknown word",                              z.enum(["Hold", "Deny"]),                      "secret",        "root",       "expected Hold or Deny"],
+  ["a number below the minimum",                   z.number().check(z.maximum(5)),                9,               "root",       "expected 5 or less"],
+  ["a fraction for an integer",                    z.int(),                                       1.5,             "root",       "expected int"],
+  ["a list below the minimum length",              z.array(z.string()).check(z.minLength(1)),     [],              "root",       "expected a length of 1 or more"],
+  ["a text that does not match the pattern",       z.string().check(z.regex(/^a$/)),              "secret",        "root",       "expected another regex"],
+  ["an unknown variant",                           Variants,                                      { type: "c" },   "root.type",  "expected a or b"],
+  ["a text that fails a condition",                z.string().check(z.refine(() => false)),       "secret",        "root",       "expected something else"],
+  ["an unknown key",                               z.strictObject({}),                            { b: "secret" }, "root.b",     "unknown key"],
+])("the problem of %s names the expected value", (_, schema, input, ...expected) => {
   const [field, message] = expected;
   expect(parseConfig(schema, input, "root")).toEqual({ ok: false, problems: [{ field, message }] });
 });

@@ -1,4 +1,4 @@
-/** The LifeboatConfiguration and the KubeVirt CR: every key, what is said about a wrong one, and the settings that both make. */
+/** The LifeboatConfiguration and the KubeVirt CR: every key, the problem of a wrong value, and the merged settings. */
 import { describe, expect, test } from "vitest";
 import { notesOn } from "../../../shared/features.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
@@ -14,15 +14,15 @@ import { resolveStrategy } from "../../../shared/settings/strategy.ts";
 const SECONDS = "expected seconds, from 0 to 604800";
 const MODE = "expected one of Auto, Always, Never";
 
-test("absent keys take the defaults of the settings", () => {
+test("absent keys have the defaults of the settings", () => {
   const { featureGates: _, ...defaults } = defaultConfiguration();
   expect(DEFAULT_SETTINGS).toMatchObject(defaults);
 });
 
 // prettier-ignore
 test.each([
-  ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
-])("%s: the rest keeps its defaults", (_, tweak) => {
+  ["durations may have fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
+])("%s, and other keys keep their defaults", (_, tweak) => {
   const parsed = parseConfiguration(tweak);
   expect(parsed).toMatchObject({ value: tweak, problems: [] });
   expect(Object.keys(parsed.value)).toEqual(Object.keys(defaultConfiguration()));
@@ -30,7 +30,7 @@ test.each([
 
 const GATES = { DeschedulerSupport: true, PreemptionEvictionLiveMigration: true };
 
-describe("a wrong value: which key, and what was expected; it has its default, and all else is in force", () => {
+describe("a wrong value is reported with its key and the expected value, and gets its default", () => {
   // prettier-ignore
   test.each([
     ["featureGates",                              { featureGates: ["DeschedulerSupport"] },               "expected record"],
@@ -46,14 +46,14 @@ describe("a wrong value: which key, and what was expected; it has its default, a
     ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],
     ["maintenance.historySeconds",                { maintenance: { historySeconds: 7_776_001 } },         "expected seconds, from 0 to 7776000"],
     ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
-  ])("%s", (field, tweak, message) => {
+  ])("for the key %s: %j", (field, tweak, message) => {
     expect(parseConfiguration(tweak)).toEqual({
       value: defaultConfiguration(),
       problems: [{ field: `spec.${field}`, message: expect.stringContaining(message) }],
     });
   });
 
-  test("an object that a newer version wrote: its gates, values and sections are named, and the rest is in force", () => {
+  test("for the unknown gates, values and sections of a newer version; all other keys apply", () => {
     const newer = {
       featureGates: { ...GATES, GateOfANewerVersion: true },
       disruptionBudgets: "Sometimes",
@@ -75,12 +75,12 @@ describe("a wrong value: which key, and what was expected; it has its default, a
     });
   });
 
-  test("what is no object at all: the defaults", () => {
+  test("for a spec that is not an object", () => {
     for (const spec of ["text", 7, [], null])
       expect(parseConfiguration(spec)).toMatchObject({ value: defaultConfiguration(), problems: [{ field: "spec" }] });
   });
 
-  test("all of them at once", () => {
+  test("for several wrong values at once", () => {
     const parsed = parseConfiguration({ guard: 1, evacuation: { maxAttempts: -1 } });
     expect(parsed.problems.map(({ field }) => field)).toEqual(["spec.evacuation.maxAttempts", "spec.guard"]);
   });
@@ -92,23 +92,23 @@ function merged(kubevirt: Partial<KubeVirtFacts>, own: Partial<ConfigurationSpec
   return mergeSettings({ ...KUBEVIRT, ...kubevirt }, { ...defaultConfiguration(), ...own });
 }
 
-test("without a KubeVirt CR and without a configuration, the defaults", () => {
+test("without a KubeVirt CR and a configuration, the settings are the defaults", () => {
   expect(mergeSettings(undefined, defaultConfiguration())).toMatchObject(DEFAULT_SETTINGS);
   expect(merged({})).toMatchObject(DEFAULT_SETTINGS);
 });
 
 // prettier-ignore
 test.each([
-  ["cluster strategy",           { evictionStrategy: "External" },            { clusterStrategy: "External" }],
-  ["drain taint",                { drainTaintKey: "drain" },                  { drainTaintKey: "drain" }],
-  ["one limit",                  { parallelMigrationsPerCluster: 1 },         { limits: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 2 } }],
-  ["the other limit",            { parallelOutboundMigrationsPerNode: 9 },    { limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 9 } }],
-  ["bandwidth",                  { bandwidthPerMigration: 9 },                { limits: { ...DEFAULT_SETTINGS.limits, bandwidthPerMigration: 9 } }],
-])("of the KubeVirt CR: %s", (_, kubevirt, settings) => {
+  ["the eviction strategy",                 { evictionStrategy: "External" },            { clusterStrategy: "External" }],
+  ["the key of the drain taint",            { drainTaintKey: "drain" },                  { drainTaintKey: "drain" }],
+  ["one migration limit",                   { parallelMigrationsPerCluster: 1 },         { limits: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 2 } }],
+  ["the other migration limit",             { parallelOutboundMigrationsPerNode: 9 },    { limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 9 } }],
+  ["the bandwidth per migration",           { bandwidthPerMigration: 9 },                { limits: { ...DEFAULT_SETTINGS.limits, bandwidthPerMigration: 9 } }],
+])("the settings take %s from the KubeVirt CR", (_, kubevirt, settings) => {
   expect(merged(kubevirt)).toMatchObject({ ...DEFAULT_SETTINGS, ...settings });
 });
 
-describe("feature gates are the union of both lists", () => {
+describe("a feature gate is on if the KubeVirt CR or the LifeboatConfiguration names it", () => {
   const gate = "DeschedulerSupport";
   // prettier-ignore
   test.each([
@@ -117,12 +117,12 @@ describe("feature gates are the union of both lists", () => {
     [[gate],                   { [gate]: false }, [gate]],
     [[],                       { [gate]: false }, []],
     [["LiveMigration", "Root"], {},              []],
-  ])("KubeVirt %j, ours %j: %j", (featureGates, own, expected) => {
+  ])("KubeVirt CR %j, LifeboatConfiguration %j: %j", (featureGates, own, expected) => {
     expect(merged({ featureGates }, { featureGates: own }).featureGates).toEqual(expected);
   });
 });
 
-describe("remarks", () => {
+describe("a setting without effect is noted", () => {
   const IDLE = "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground";
 
   // prettier-ignore
@@ -130,7 +130,7 @@ describe("remarks", () => {
     [0,  [],                        []],
     [60, ["EvictionsInBackground"], []],
     [60, [],                        [IDLE]],
-  ])("interval %s s, gates %j: %j", (intervalSeconds, featureGates, notes) => {
+  ])("intervalSeconds %s, feature gates %j: %j", (intervalSeconds, featureGates, notes) => {
     expect(notesOn(merged({ featureGates }, { descheduling: { intervalSeconds } }))).toEqual(notes);
   });
 });
@@ -144,13 +144,13 @@ function resolved(evictionStrategy?: string, clusterStrategy?: string) {
 
 // prettier-ignore
 test.each([
-  // VMI                   KubeVirt CR    in force
+  // VMI                   KubeVirt CR    resolved
   [undefined,              undefined,     "None"],
   [undefined,              "LiveMigrate", "LiveMigrate"],
   ["",                     "External",    "External"],
   ["None",                 "LiveMigrate", "None"],
   ["LiveMigrate",          "None",        "LiveMigrate"],
-])("VMI %j, KubeVirt CR %j: %s", (own, ofCluster, strategy) => {
+])("eviction strategy %j of the VMI and %j of the KubeVirt CR resolve to %s", (own, ofCluster, strategy) => {
   expect(resolved(own, ofCluster)).toEqual({ known: true, strategy });
 });
 
@@ -159,6 +159,6 @@ test.each([
   ["Odd",       undefined, "spec.evictionStrategy",                                         "Odd"],
   [undefined,   "Odd",     "spec.configuration.evictionStrategy of the KubeVirt CR",        "Odd"],
   ["none",      undefined, "spec.evictionStrategy",                                         "none"],
-])("VMI %j, KubeVirt CR %j: unknown, in %s", (own, ofCluster, field, value) => {
+])("eviction strategy %j of the VMI and %j of the KubeVirt CR is unknown, because of %s", (own, ofCluster, field, value) => {
   expect(resolved(own, ofCluster)).toEqual({ known: false, field, value });
 });

@@ -1,11 +1,11 @@
-/** The descheduler's policy file: every key and its default, and what is said about a wrong one. */
+/** The descheduler's policy file: every key with its default, and the problem of a wrong value. */
 import { dump } from "js-yaml";
 import { expect, test } from "vitest";
 import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file.ts";
 
 const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
 
-/** A file with these keys besides. */
+/** A file with these additional keys. */
 async function parse(tweak: Readonly<Record<string, unknown>>) {
   const parsed = await parseDeschedulerPolicy(dump({ ...HEAD, ...tweak }));
   if (!parsed.ok) return parsed;
@@ -13,7 +13,7 @@ async function parse(tweak: Readonly<Record<string, unknown>>) {
   return problems.length === 0 ? { ok: true, value } : { ok: true, value, problems };
 }
 
-/** Every plugin, with the fewest arguments that it takes. */
+/** Every plugin, with the fewest arguments that it accepts. */
 const LEAST = {
   LowNodeUtilization: { thresholds: { cpu: 20 }, targetThresholds: { cpu: 50 } },
   RemovePodsViolatingNodeTaints: {},
@@ -52,7 +52,7 @@ const DEFAULTS = {
   profiles: [],
 };
 
-test("absent keys take their defaults", async () => {
+test("absent keys have their defaults", async () => {
   expect(await parse({})).toEqual({ ok: true, value: DEFAULTS });
 });
 
@@ -72,7 +72,7 @@ test.each([
   [{ gracePeriodSeconds: 0 },                        { gracePeriodSeconds: 0 }],
   [{ profiles: [{ name: "p" }] },                    { profiles: [profile("p")] }],
   [{ profiles: [{ name: "p", pluginConfig: null, plugins: null }, { name: "q", plugins: {} }] }, { profiles: [profile("p"), profile("q")] }],
-])("%j", async (tweak, expected) => {
+])("the policy with %j is parsed", async (tweak, expected) => {
   expect(await parse(tweak)).toEqual({ ok: true, value: { ...DEFAULTS, ...expected } });
 });
 
@@ -86,7 +86,7 @@ test.each([
   [{ deschedule: { enabled: ["PodLifeTime", "RemovePodsViolatingNodeTaints"] } },                [LIFE_TIME, TAINTS]],
   [{ balance: { enabled: ["LowNodeUtilization"] }, deschedule: { enabled: ["PodLifeTime"] } },   [LIFE_TIME, LNU]],
   [{ filter: { enabled: ["DefaultEvictor"] }, preevictionfilter: { enabled: ["DefaultEvictor"] } }, []],
-] as const)("enabled: %j", async (plugins, expected) => {
+] as const)("plugins enabled by %j", async (plugins, expected) => {
   expect(await parse(withPlugins(plugins))).toEqual({ ok: true, value: { ...DEFAULTS, profiles: [profile("p", ...expected)] } });
 });
 
@@ -111,7 +111,7 @@ test.each([
   ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "0s" },                            "expected more than 0"],
   ["evictionMessagePrefixes.0",     { evictionMessagePrefixes: [""] },                            "expected the start of a message"],
   ["maxNoOfPodsToEvictPerNod",      { maxNoOfPodsToEvictPerNod: 1 },                              "unknown key"],
-])("given a wrong %s, when the policy is parsed, then the problem names it", async (field, tweak, message) => {
+])("the problem of a wrong key %s names it, and the whole policy is refused", async (field, tweak, message) => {
   expect(await parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.${field}`, message }] });
 });
 
@@ -139,7 +139,7 @@ test.each([
   ["0.plugins.balance.enabled.0",   plugins("balance", "DefaultEvictor"),                         "DefaultEvictor is expected under filter or preevictionfilter"],
   ["0.plugins.balance.enabled.0",   plugins("balance", "RemoveDuplicates"),                       UNKNOWN],
   ["0.plugins.deschedule.enabled.0", withPlugins({ deschedule: { enabled: ["PodLifeTime"] } }, configured("LowNodeUtilization")), "expected PodLifeTime in pluginConfig, too"],
-])("given a wrong profiles.%s, when the policy is parsed, then the problem names it, and only that plugin is left out", async (field, tweak, message) => {
+])("the problem of a wrong profiles.%s names it, and only that plugin is ignored", async (field, tweak, message) => {
   const [profile] = tweak.profiles;
   const pluginConfig = configured("RemovePodsViolatingNodeTaints");
   const other = { name: "other", pluginConfig, plugins: { deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } } };
@@ -160,16 +160,16 @@ test.each([
   ["0.plugins.filter.enabled.0",    plugins("filter", "PodLifeTime"),                             "PodLifeTime is expected under deschedule"],
   ["0.plugins.filter.enabled.0",    plugins("filter", "RemoveDuplicates"),                        UNKNOWN],
   ["0.pluginConfig.1.name",         config(...configured("PodLifeTime", "PodLifeTime")),          "expected each name once"],
-])("given a wrong profiles.%s, when the policy is parsed, then the problem names it", async (field, tweak, message) => {
+])("the problem of a wrong profiles.%s names it, and the whole policy is refused", async (field, tweak, message) => {
   expect(await parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.profiles.${field}`, message }] });
 });
 
 // prettier-ignore
 test.each([
-  ["nothing",               "",                                       "expected YAML, found an error"],
-  ["a list",                "- a",                                    "expected a mapping"],
-  ["a key twice",           "kind: a\nprofiles: []\nkind: c\n",       "expected YAML, found an error in line 3: duplicated mapping key"],
-])("given %s instead of a policy, when it is parsed, then the problem says what was expected", async (_, text, message) => {
+  ["nothing",                   "",                                       "expected YAML, found an error"],
+  ["a list",                    "- a",                                    "expected a mapping"],
+  ["a duplicate key",           "kind: a\nprofiles: []\nkind: c\n",       "expected YAML, found an error in line 3: duplicated mapping key"],
+])("the problem of %s as a policy names what was expected", async (_, text, message) => {
   expect(await parseDeschedulerPolicy(text)).toEqual({
     ok: false,
     problems: [{ field: "policy.yaml", message: expect.stringContaining(message) }],

@@ -1,4 +1,4 @@
-/** Attempts: how long they back off, which migrations have failed, and which cannot begin. */
+/** Attempts: the length of their back-off, failed migrations, and migrations that cannot start. */
 import { describe, expect, test } from "vitest";
 import {
   backoffSeconds,
@@ -34,7 +34,7 @@ test.each([
   [6,          20,   320,  320],
   [1e9,        20,   320,  320],
   [1e9,        0,    320,  0],
-])("after %d failures of %d s at first and %d s at most: %d s", (attempts, backoff, most, seconds) => {
+])("after %d failures, with a back-off from %d s to %d s: %d s", (attempts, backoff, most, seconds) => {
   const given = settings({ evacuation: { backoffSeconds: backoff, maxBackoffSeconds: most } });
   expect(backoffSeconds(attempts, given)).toBe(seconds);
 });
@@ -50,29 +50,34 @@ function counted(uid: string, underWay = uid) {
 
 const [a, b, c] = [failed("a", -50), failed("b", -40), failed("c", -40)];
 
-describe("failures that are not counted yet, oldest first", () => {
+describe("failures not counted yet, oldest first", () => {
   // prettier-ignore
   test.each([
-    ["of the same second: counted with it",   counted("b"),  [a, b, c],                                 []],
-    ["… but begun since",                     counted("c", "b"), [a, b, c],                             ["b"]],
-    ["… and the next one is under way",       counted("b", "d"), [a, b, c],                             []],
-    ["the counted one is history",            counted("x"),  [b],                                       ["b"]],
-    ["… and a person has deleted it",         counted("x"),  [a, b],                                    ["b"]],
-    ["as old as the Evacuation",              evacuation(),  [failed("d", -60)],                        ["d"]],
-    ["older than the Evacuation",             evacuation(),  [failed("d", -61)],                        []],
-    ["… but joined by it",                    evacuation({ status: { migration: { name: "d", uid: "d" } } }), [failed("d", -61)], ["d"]],
-    ["while one of the same second goes on",  evacuation(),  [a, b, { ...c, phase: "Running" }],        ["a"]],
-    ["being deleted",                         evacuation(),  [failed("d", -30, { deleting: true })],    []],
+    ["a failure of the same second was counted with its neighbour",                          counted("b"),  [a, b, c],                                 []],
+    ["a failure of the same second is not counted if the recorded migration started since",  counted("c", "b"), [a, b, c],                             ["b"]],
+    ["a failure of the same second was counted if the next migration is in progress",        counted("b", "d"), [a, b, c],                             []],
+    ["a failure counts if the last counted one is no longer listed",                         counted("x"),  [b],                                       ["b"]],
+    ["an older failure does not count if the last counted one was deleted",                  counted("x"),  [a, b],                                    ["b"]],
+    ["a failure as old as the Evacuation counts",                                            evacuation(),  [failed("d", -60)],                        ["d"]],
+    ["a failure older than the Evacuation does not count",                                   evacuation(),  [failed("d", -61)],                        []],
+    ["an older failure counts if the Evacuation recorded its migration",                     evacuation({ status: { migration: { name: "d", uid: "d" } } }), [failed("d", -61)], ["d"]],
+    ["a failure waits while a migration of the same second runs",                            evacuation(),  [a, b, { ...c, phase: "Running" }],        ["a"]],
+    ["a failure that is being deleted does not count",                                       evacuation(),  [failed("d", -30, { deleting: true })],    []],
   ] as const)("%s", (_, subject, migrations, expected) => {
     expect(uncountedFailures(subject, migrations).map(({ uid }) => uid)).toEqual(expected);
   });
 });
 
-describe("why it failed", () => {
+describe("the reason of a failed migration", () => {
   const lastMigration = { uid: migration().uid, failureReason: "no room" };
   test.each([
-    ["the VMI's, which tells first", migration(), marked({ lastMigration }), "no room"],
-    ["the VMI's about another one", migration({ uid: "x" }), marked({ lastMigration }), "KubeVirt gives no reason"],
+    ["is the VMI's, which KubeVirt sets first", migration(), marked({ lastMigration }), "no room"],
+    [
+      "is unknown if the VMI's reason is about another migration",
+      migration({ uid: "x" }),
+      marked({ lastMigration }),
+      "KubeVirt gives no reason",
+    ],
   ])("%s", (_, of, vmi, expected) => expect(whyFailed(of, vmi)).toBe(expected));
 });
 
@@ -117,13 +122,13 @@ const said = (about: string, reason: string, message: string): SeenEvent => {
   return { about, reason, message, last: NOW.getTime() };
 };
 
-/** Its target pod, without a node for so many seconds. */
+/** Returns the migration's target pod without a node for this many seconds. */
 function unplaced(seconds: number, tweak: Partial<PodFacts> = {}) {
   const unschedulable = { message: "0/3 nodes are available", since: time(-seconds) };
   return { launchers: [pod(), { ...target, unschedulable, ...tweak }] };
 }
 
-describe("why an unfinished migration cannot begin", () => {
+describe("an unfinished migration", () => {
   const quota = { type: OVER_QUOTA, message: "exceeded quota" };
   const backup = { type: "Backup", reason: "BackupRunning", message: "a backup runs" };
   const QUOTA = `a resource quota refuses the target pod of migration migration (${OVER_QUOTA}): exceeded quota`;
@@ -134,41 +139,41 @@ describe("why an unfinished migration cannot begin", () => {
 
   // prettier-ignore
   test.each<[string, MigrationFacts, Tweak, string | undefined]>([
-    ["a quota, for stuckSeconds",            { ...old, blockedBy: quota },               {},                    QUOTA],
-    ["… for less: its controller may raise it", { ...old, blockedBy: quota, createdAt: at(-179).getTime() }, {}, undefined],
-    ["a backup, for stuckSeconds",           { ...old, blockedBy: backup },              {},                    "a backup runs"],
-    ["… without a message",                  { ...old, blockedBy: { type: "Backup", reason: "BackupRunning" } }, {}, "BackupRunning"],
-    ["… without a reason",                   { ...old, blockedBy: { type: "Backup" } },  {},                    "Backup"],
-    ["… for less",                           { ...old, blockedBy: backup, createdAt: at(-179).getTime() }, {}, undefined],
-    ["… but it runs",                        { ...old, blockedBy: quota, phase: "Running" }, {},                undefined],
-    ["no node for its target pod, at first sight", scheduling,                           unplaced(0),           undefined],
-    ["… for less than stuckSeconds",         scheduling,                                 unplaced(179),         undefined],
-    ["… for stuckSeconds",                   scheduling,                                 unplaced(180),         UNSCHEDULABLE],
-    ["… since nobody knows when: as old as the migration", scheduling,                   { launchers: [{ ...target, unschedulable: { message: "0/3 nodes are available", since: "" } }] }, UNSCHEDULABLE],
-    ["… which is on its way out",            scheduling,                                 unplaced(999, { deleting: true }), undefined],
-    ["… which KubeVirt does not list",       scheduling,                                 unplaced(999, { uid: "forged" }), undefined],
-    ["a scheduling gate, for stuckSeconds",  scheduling,                                 { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, "target pod target waits for its scheduling gate example.com/wait to be removed"],
-    ["… for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, undefined],
-    ["a target pod that has a node and does not start", scheduling,                      { launchers: [pod(), bound] },                                    "target pod target of migration migration is starting: it has not started within 180 s"],
-    ["… because of a volume",                scheduling,                                 { launchers: [pod(), bound], events: [said("target", "FailedAttachVolume", "in use")] }, "target pod target has not started: FailedAttachVolume: in use"],
-    ["… for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), bound] },                       undefined],
-    ["a policy refuses its target pod",      old,                                        { ...stalled, events: [said("vmi-uid", "FailedCreate", "denied by policy")] }, "KubeVirt cannot create the target pod of migration migration: denied by policy"],
-    ["… that of an earlier migration",       old,                                        { ...stalled, events: [{ ...said("vmi-uid", "FailedCreate", "denied by policy"), last: at(-999).getTime() }] }, STALLED],
-    ["a second launcher pod of the VM",      old,                                        { ...stalled, launchers: [pod(), { ...other, ready: true }] },    "KubeVirt does not start migration migration while the VM has a second launcher pod, target on node node02"],
-    ["KubeVirt's limit is 0",                old,                                        { ...stalled, queue: FREE, off: true },                           undefined],
-    ["it waits, its node's limit is full",   old,                                        { ...stalled, queue: FULL_NODE }, undefined],
-    ["it could begin, as seen just now",     old,                                        { queue: FREE },       undefined],
-    ["… for a while",                        old,                                        { queue: FREE, stalledSince: time(-179) }, undefined],
-    ["… for stuckSeconds",                   old,                                        stalled,               STALLED],
-    ["… but it has its target pod",          { ...old, targetPod: "target" },            stalled,               undefined],
-    ["… but KubeVirt backs off: 40 s more",  old,                                        { ...stalled, attempts: 2 }, undefined],
-    ["… and that is over",                   { ...old, createdAt: at(-220).getTime() },  { ...stalled, attempts: 2 }, STALLED],
-    ["… 320 s more at most",                 { ...old, createdAt: at(-500).getTime() },  { ...stalled, attempts: 99 }, STALLED],
+    ["is blocked by a quota for stuckSeconds",            { ...old, blockedBy: quota },               {},                    QUOTA],
+    ["is not blocked by a quota for less: its controller may raise it", { ...old, blockedBy: quota, createdAt: at(-179).getTime() }, {}, undefined],
+    ["is blocked by a backup for stuckSeconds",           { ...old, blockedBy: backup },              {},                    "a backup runs"],
+    ["is blocked by a backup without a message",                  { ...old, blockedBy: { type: "Backup", reason: "BackupRunning" } }, {}, "BackupRunning"],
+    ["is blocked by a backup without a reason",                   { ...old, blockedBy: { type: "Backup" } },  {},                    "Backup"],
+    ["is not blocked by a backup for less",                           { ...old, blockedBy: backup, createdAt: at(-179).getTime() }, {}, undefined],
+    ["is not blocked by a quota once it runs",                        { ...old, blockedBy: quota, phase: "Running" }, {},                undefined],
+    ["is not blocked by a target pod that has just become unschedulable", scheduling,                           unplaced(0),           undefined],
+    ["is not blocked by an unschedulable target pod for less than stuckSeconds",         scheduling,                                 unplaced(179),         undefined],
+    ["is blocked by an unschedulable target pod for stuckSeconds",                   scheduling,                                 unplaced(180),         UNSCHEDULABLE],
+    ["is blocked by an unschedulable target pod without a time if the migration is that old", scheduling,                   { launchers: [{ ...target, unschedulable: { message: "0/3 nodes are available", since: "" } }] }, UNSCHEDULABLE],
+    ["is not blocked by a target pod that is being deleted",            scheduling,                                 unplaced(999, { deleting: true }), undefined],
+    ["is not blocked by a target pod that KubeVirt does not list",       scheduling,                                 unplaced(999, { uid: "forged" }), undefined],
+    ["is blocked by a scheduling gate for stuckSeconds",  scheduling,                                 { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, "target pod target waits for its scheduling gate example.com/wait to be removed"],
+    ["is not blocked by a scheduling gate for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, undefined],
+    ["is blocked by a scheduled target pod that does not start", scheduling,                      { launchers: [pod(), bound] },                                    "target pod target of migration migration is starting: it has not started within 180 s"],
+    ["is blocked by a volume of its target pod",                scheduling,                                 { launchers: [pod(), bound], events: [said("target", "FailedAttachVolume", "in use")] }, "target pod target has not started: FailedAttachVolume: in use"],
+    ["is not blocked by a target pod that has been starting for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), bound] },                       undefined],
+    ["is blocked by a policy that refuses its target pod",      old,                                        { ...stalled, events: [said("vmi-uid", "FailedCreate", "denied by policy")] }, "KubeVirt cannot create the target pod of migration migration: denied by policy"],
+    ["is not blocked by the refusal of an earlier migration's target pod",       old,                                        { ...stalled, events: [{ ...said("vmi-uid", "FailedCreate", "denied by policy"), last: at(-999).getTime() }] }, STALLED],
+    ["is blocked by a second launcher pod of the VM",      old,                                        { ...stalled, launchers: [pod(), { ...other, ready: true }] },    "KubeVirt does not start migration migration while the VM has a second launcher pod, target on node node02"],
+    ["is not blocked by a KubeVirt limit of 0",                old,                                        { ...stalled, queue: FREE, off: true },                           undefined],
+    ["is not blocked while its node's limit is reached",   old,                                        { ...stalled, queue: FULL_NODE }, undefined],
+    ["is not blocked when it is first seen stalled",     old,                                        { queue: FREE },       undefined],
+    ["is not blocked while stalled for less than stuckSeconds",                        old,                                        { queue: FREE, stalledSince: time(-179) }, undefined],
+    ["is blocked when stalled for stuckSeconds",                   old,                                        stalled,               STALLED],
+    ["is not blocked when stalled if it has its target pod",          { ...old, targetPod: "target" },            stalled,               undefined],
+    ["is not blocked during KubeVirt's back-off of 40 s more",  old,                                        { ...stalled, attempts: 2 }, undefined],
+    ["is blocked after KubeVirt's back-off",                   { ...old, createdAt: at(-220).getTime() },  { ...stalled, attempts: 2 }, STALLED],
+    ["is blocked after KubeVirt's longest back-off of 320 s",                 { ...old, createdAt: at(-500).getTime() },  { ...stalled, attempts: 99 }, STALLED],
   ])("%s", (_, given, tweak, expected) => expect(blockedBecause(given, facts(given, tweak))).toBe(expected));
 
   // prettier-ignore
   test.each<[string, MigrationFacts, Tweak, boolean]>([
-    ["old, limits reached", old,                                 { queue: FULL_NODE }, false],
-    ["old, limits free",    old,                                 { queue: FREE },      true],
-  ])("stalled: %s", (_, given, tweak, expected) => expect(isStalled(given, facts(given, tweak))).toBe(expected));
+    ["with its limits reached is not stalled", old,                                 { queue: FULL_NODE }, false],
+    ["with its limits free is stalled",        old,                                 { queue: FREE },      true],
+  ])("an old migration %s", (_, given, tweak, expected) => expect(isStalled(given, facts(given, tweak))).toBe(expected));
 });

@@ -1,4 +1,4 @@
-/** Back-offs: KubeVirt's own, until when and what is said of it; and how a person's retry ends one. */
+/** Back-offs: KubeVirt's own, its end and its message; and a person's retry, which ends a back-off. */
 import { describe, expect, test } from "vitest";
 import { kubevirtBackoff } from "../../../shared/evacuation/attempts.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
@@ -17,7 +17,7 @@ import { inShort, planned, statusAfter } from "../../support/worlds.ts";
 import { retryOf } from "../../../shared/evacuation/identity.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 
-/** KubeVirt's for the mark; the one that waits was created when the last one failed. */
+/** KubeVirt's migrations for the mark; the waiting one was created when the last one failed. */
 const OWN = { automatic: true, evacuates: NODE } as const;
 const next = migration({ ...OWN, name: "next", uid: "next", phase: "Pending", createdAt: at(-10).getTime() });
 const ended = (phase: string, seconds: number, tweak: Partial<MigrationFacts> = {}): MigrationFacts =>
@@ -31,23 +31,23 @@ const ended = (phase: string, seconds: number, tweak: Partial<MigrationFacts> = 
   });
 const failed = (seconds: number, tweak: Partial<MigrationFacts> = {}) => ended("Failed", seconds, tweak);
 
-describe("it lasts", () => {
+describe("KubeVirt's own back-off", () => {
   // prettier-ignore
   test.each<readonly [what: string, MigrationFacts, before: readonly MigrationFacts[], seconds: number | undefined]>([
-    ["40 s after the second",                            next, [failed(-10), failed(-60)],                                 30],
-    ["160 s after the fourth",                           next, [failed(-10), failed(-60), failed(-120), failed(-240)],     150],
-    ["whatever the order in which they are listed",      next, [failed(-60), failed(-10)],                                 30],
-    ["not when it is over",                              next, [failed(-20)],                                              undefined],
-    ["… counted from the last success",                  next, [failed(-10), ended("Succeeded", -60), failed(-120)],       10],
-    ["not when the last one succeeded",                  next, [ended("Succeeded", -5), failed(-10)],                      undefined],
-    ["… without failures that are being deleted",        next, [failed(-10), failed(-60, { deleting: true })],             10],
-    ["… without those that a person created",            next, [failed(-10), without(failed(-60), "automatic")], 10],
-    ["not for one that a person created",                without(next, "automatic"), [failed(-10)],        undefined],
-    ["not for one that skips it",                        { ...next, skipsBackoff: true }, [failed(-10)],                   undefined],
-    ["not for one that has its target pod",              { ...next, targetPod: "target" }, [failed(-10)],                  undefined],
-    ["not for one that has begun",                       { ...next, phase: "Scheduling" }, [failed(-10)],                  undefined],
-    ["not for one that is being deleted",                { ...next, deleting: true }, [failed(-10)],                       undefined],
-    ["also for one that virt-controller is yet to see",  { ...next, phase: "" }, [failed(-10)],                            10],
+    ["lasts 40 s after the second failure",                          next, [failed(-10), failed(-60)],                                 30],
+    ["lasts 160 s after the fourth failure",                         next, [failed(-10), failed(-60), failed(-120), failed(-240)],     150],
+    ["does not depend on the order of the list",                     next, [failed(-60), failed(-10)],                                 30],
+    ["has ended",                                                    next, [failed(-20)],                                              undefined],
+    ["counts failures since the last success",                       next, [failed(-10), ended("Succeeded", -60), failed(-120)],       10],
+    ["does not follow a success",                                    next, [ended("Succeeded", -5), failed(-10)],                      undefined],
+    ["ignores failures that are being deleted",                      next, [failed(-10), failed(-60, { deleting: true })],             10],
+    ["ignores failures of migrations that a person created",         next, [failed(-10), without(failed(-60), "automatic")], 10],
+    ["does not delay a migration that a person created",             without(next, "automatic"), [failed(-10)],        undefined],
+    ["does not delay a migration that skips it",                     { ...next, skipsBackoff: true }, [failed(-10)],                   undefined],
+    ["does not delay a migration that has its target pod",           { ...next, targetPod: "target" }, [failed(-10)],                  undefined],
+    ["does not delay a migration that has started",                  { ...next, phase: "Scheduling" }, [failed(-10)],                  undefined],
+    ["does not delay a migration that is being deleted",             { ...next, deleting: true }, [failed(-10)],                       undefined],
+    ["delays a migration that virt-controller has not handled yet",  { ...next, phase: "" }, [failed(-10)],                            10],
   ])("%s", (_, waiting, before, seconds) => {
     const until = kubevirtBackoff(waiting, [waiting, ...before], NOW)?.until;
     expect(until && new Date(until).toISOString()).toBe(seconds === undefined ? undefined : time(seconds));
@@ -57,14 +57,14 @@ describe("it lasts", () => {
 describe("an evacuation whose next migration KubeVirt delays", () => {
   const last = failed(-10, { name: "first", failureReason: "no room" });
   const counted = { attempts: 1, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
-  /** Shorter or longer: no setting of Lifeboat's changes what KubeVirt does. */
+  /** Lifeboat's back-off, shorter or longer: no setting of Lifeboat's changes KubeVirt's. */
   const backingOff = (rest: number) =>
     evacuation({
       status: { ...counted, lastFailedMigration: { name: "first", uid: last.uid }, nextAttemptTime: time(rest) },
     });
   const migrations = [next, last];
 
-  test.each([1, 300])("says so, and until when; Lifeboat's own would end in %d s", (rest) => {
+  test.each([1, 300])("reports KubeVirt's back-off and its end, while Lifeboat's ends in %d s", (rest) => {
     expect(statusAfter(backingOff(rest), { migrations })).toMatchObject({
       phase: "BackingOff",
       reason: "KubeVirtBackoff",
@@ -83,9 +83,9 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
 
   // prettier-ignore
   test.each<readonly [string, retryAt: string | undefined, MigrationFacts, expected: string]>([
-    ["nobody asks",                                 undefined, next,   "BackingOff KubeVirtBackoff"],
-    ["a person asks: KubeVirt begins it now",       time(-5),  next,   "SkipBackoff, Migrating Queued"],
-    ["… and it is a workload update, not ours",     time(-5),  UPDATE, "BackingOff KubeVirtBackoff"],
+    ["waits without a retry",                                                  undefined, next,   "BackingOff KubeVirtBackoff"],
+    ["continues with a person's retry, and KubeVirt starts the migration",     time(-5),  next,   "SkipBackoff, Migrating Queued"],
+    ["waits despite a retry if the migration is a workload update's",          time(-5),  UPDATE, "BackingOff KubeVirtBackoff"],
   ])("%s", (_, retryAt, waiting, expected) => {
     const { spec, ...rest } = backingOff(5);
     const subject = { ...rest, spec: { ...spec, retryAt } };
@@ -93,41 +93,41 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
   });
 });
 
-/** Two attempts have failed, 10 s ago the second: its back-off of 40 s ends in 30 s. */
+/** Two attempts have failed, the second 10 s ago: its back-off of 40 s ends in 30 s. */
 const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
 const waiting = evacuation({ status: { ...resting, nextAttemptTime: time(30) } });
 const another = { uid: "asked", name: "asked" };
 
-describe("what can be tried again", () => {
+describe("a retry is possible or not for", () => {
   const abandoned = endedEvacuation("Abandoned", { createdAt: at(-70).getTime() });
   // prettier-ignore
   test.each<readonly [string, readonly EvacuationFacts[], string | undefined]>([
-    ["one that backs off",                [waiting],                                             "TryNow"],
-    ["one that migrates: nothing failed", [evacuation({ status: { phase: "Migrating" } })],         undefined],
-    ["one that was abandoned",            [abandoned],                                              "StartNew"],
-    ["… and one since was cancelled",     [abandoned, endedEvacuation("Withdrawn", another)],       "StartNew"],
-    ["one that was cancelled only",       [endedEvacuation("Withdrawn", another)],                  undefined],
-    ["… and another one goes on",         [abandoned, evacuation(another)],                         undefined],
-    ["… of another pod",                  [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }], undefined],
+    ["an Evacuation in back-off",                              [waiting],                                             "TryNow"],
+    ["a migrating Evacuation without failures: not",           [evacuation({ status: { phase: "Migrating" } })],         undefined],
+    ["an abandoned Evacuation",                                [abandoned],                                              "StartNew"],
+    ["an abandoned Evacuation followed by a cancelled one",    [abandoned, endedEvacuation("Withdrawn", another)],       "StartNew"],
+    ["a cancelled Evacuation: not",                            [endedEvacuation("Withdrawn", another)],                  undefined],
+    ["an abandoned Evacuation followed by an active one: not", [abandoned, evacuation(another)],                         undefined],
+    ["an abandoned Evacuation of another pod: not",            [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }], undefined],
   ])("%s", (_, evacuations, expected) => expect(retryOf(marked(), evacuations)?.retry).toBe(expected));
 });
 
-describe("given a back-off of 40 s, of which 10 have passed", () => {
+describe("given a back-off of 40 s, 10 s of which have passed", () => {
   const spec = { ...evacuation().spec, retryAt: time(-1) };
   const retried: EvacuationFacts = { ...waiting, spec };
   const status = { ...waiting.status, observedRetryAt: time(-1) };
   // prettier-ignore
   test.each<readonly [string, EvacuationFacts, string]>([
-    ["a person's retry ends it",                         retried,                                                 "CreateMigration, Pending Pending, tell"],
-    ["it continues where an attempt followed the retry", { ...retried, status },                                  "-"],
+    ["a person's retry ends the back-off",                         retried,                                                 "CreateMigration, Pending Pending, Event"],
+    ["a retry that an attempt followed does not end the back-off", { ...retried, status },                                  "-"],
   ])("%s", (_, e, expected) => expect(inShort(planned(e))).toBe(expected));
 
-  test("the retry is observed once, and what was counted stays", () => {
+  test("the retry is recorded once, and the count of attempts stays", () => {
     const observed = { observedRetryAt: time(-1), nextAttemptTime: time(0), attempts: 2, phase: "Pending" };
     expect(statusAfter(retried)).toMatchObject(observed);
   });
 
-  test("a back-off that it inherited ends as well", () => {
+  test("a retry ends an inherited back-off", () => {
     const inherited = { attempts: 2, notBefore: time(30) };
     const e: EvacuationFacts = { ...evacuation(), createdAt: at(-1).getTime(), spec: { ...spec, inherited } };
     expect(statusAfter(e)).toMatchObject({ phase: "Pending", attempts: 2, nextAttemptTime: time(0) });

@@ -1,4 +1,7 @@
-/** An Evacuation names its pod and has a name. If a pod has two Evacuations, one continues. The next Evacuation inherits facts. */
+/**
+ * An Evacuation's name and pod. If a pod has two Evacuations, one continues. The next Evacuation inherits attempts and
+ * back-off.
+ */
 import { describe, expect, test } from "vitest";
 import {
   activeEvacuation,
@@ -30,30 +33,30 @@ const elsewhere = vmi({ nodeName: "node02", activePods: { [POD_UID]: "node01", o
 describe("the pod that the guest runs in", () => {
   // prettier-ignore
   test.each([
-    ["beside the target of a migration",   vmi({ activePods: { [POD_UID]: "node01", other: "node02" } }), POD_UID],
-    ["two on its node",                    vmi({ activePods: { [POD_UID]: "node01", other: "node01" } }),     undefined],
+    ["is known beside the target of a migration",   vmi({ activePods: { [POD_UID]: "node01", other: "node02" } }), POD_UID],
+    ["is unknown with two pods on the VM's node",   vmi({ activePods: { [POD_UID]: "node01", other: "node01" } }),     undefined],
   ])("%s", (_, subject, expected) => expect(guestPodUID(subject)).toBe(expected));
 });
 
-describe("an Evacuation is about the VMI's pod", () => {
+describe("an Evacuation and a VMI belong together", () => {
   const noPod = { ...evacuation(), spec: byHand.spec, status: without(evacuation().status, "podUID") };
   // prettier-ignore
   test.each<[string, EvacuationFacts, VmiFacts, boolean]>([
-    ["… of an earlier VMI of that name",             evacuation(), vmi({ uid: "made-anew" }),              false],
-    ["… which the guest has left",                   newborn(),    elsewhere,                              false],
-    ["… which the guest left, and came back",        evacuation(), vmi({ activePods: { other: "node01" } }),   false],
-    ["… and KubeVirt lists none: by its node",       evacuation(), vmi({ activePods: {} }),                true],
-    ["none, not looked at yet: whichever it is",     byHand,       elsewhere,                              true],
-    ["none, looked at, on another node",             noPod,        elsewhere,                              false],
+    ["unless the VMI is a recreated one of the same name",                          evacuation(), vmi({ uid: "made-anew" }),              false],
+    ["unless the guest has left the Evacuation's pod",                              newborn(),    elsewhere,                              false],
+    ["unless the guest has left the Evacuation's pod and returned to its node",     evacuation(), vmi({ activePods: { other: "node01" } }),   false],
+    ["by their node if KubeVirt lists no pods",                                     evacuation(), vmi({ activePods: {} }),                true],
+    ["if the Evacuation names no pod and has no status yet",                        byHand,       elsewhere,                              true],
+    ["unless the Evacuation names no pod and the VM is on another node",            noPod,        elsewhere,                              false],
   ])("%s", (_, subject, of, expected) => expect(isAbout(subject, of)).toBe(expected));
 });
 
-describe("of several about one pod", () => {
+describe("among several Evacuations of one pod", () => {
   const first = newborn({ name: "b", uid: "1", createdAt: 1 });
   const second = newborn({ name: "a", uid: "2", createdAt: 2 });
   // prettier-ignore
   test.each([
-    ["of the same second: by name",           [{ ...first, createdAt: 2 }, second],                                "a"],
+    ["created in the same second, the first by name is active",           [{ ...first, createdAt: 2 }, second],                                "a"],
   ])("%s", (_, evacuations, expected) => expect(activeEvacuation(vmi(), evacuations)?.name).toBe(expected));
 });
 
@@ -61,14 +64,14 @@ function rested(seconds: number, tweak: Partial<EvacuationFacts> = {}): Evacuati
   return endedEvacuation("Abandoned", { status: { nextAttemptTime: time(seconds) }, ...tweak });
 }
 
-describe("the rest of an evacuation that ended without a move", () => {
+describe("the back-off after an evacuation that ended without a move", () => {
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], name: string | undefined]>([
-    ["lasts",                                 [rested(1, { name: "it" })],                        "it"],
-    ["is over",                               [rested(0)],                                        undefined],
-    ["is one of its own while it goes on",    [evacuation({ status: { nextAttemptTime: time(9) } })], undefined],
-    ["of several: the newest one's",          [rested(9, { name: "new" }), rested(99, { name: "old", createdAt: 0 })], "new"],
-  ])("%s", (_, evacuations, expected) => {
+    ["lasts",                                     [rested(1, { name: "it" })],                        "it"],
+    ["continues",                                 [rested(0)],                                        undefined],
+    ["has ended",                                 [evacuation({ status: { nextAttemptTime: time(9) } })], undefined],
+    ["belongs to an active Evacuation itself",    [rested(9, { name: "new" }), rested(99, { name: "old", createdAt: 0 })], "new"],
+  ])("is the newest ended Evacuation's", (_, evacuations, expected) => {
     expect(backingOffEvacuation(vmi(), evacuations, { now: NOW })?.name).toBe(expected);
   });
 
@@ -76,7 +79,7 @@ describe("the rest of an evacuation that ended without a move", () => {
     [time(9), 9],
     [time(-9), 0],
     ["soon", 0],
-  ])("until %s: %d s", (until, expected) => expect(secondsUntil(until, NOW)).toBe(expected));
+  ])("until %s lasts %d s", (until, expected) => expect(secondsUntil(until, NOW)).toBe(expected));
 });
 
 const beginning = { cause: "ApiEviction", requestedBy: "admin" } as const;
@@ -93,10 +96,10 @@ function givenUpAfter(attempts: number): EvacuationFacts {
   return endedEvacuation("Abandoned", { status: { attempts, nextAttemptTime: time(99) } });
 }
 
-describe("a new one", () => {
+describe("a new Evacuation", () => {
   const hash = hash8(POD_UID);
 
-  test("says who asks, why, and which pod", () => {
+  test("names its requester, cause and pod", () => {
     expect(started(vmi())).toEqual({
       namespace: "apps",
       name: `web-${hash}-1`,
@@ -110,17 +113,17 @@ describe("a new one", () => {
 
   // prettier-ignore
   test.each([
-    ["… whatever is removed in between",     [called(`web-${hash}-9`)],                           `web-${hash}-10`],
-    ["names of people do not count",         [called("web-7"), called(`x-web-${hash}-7`), called(`web-${hash}-x`), called(`web-${hash}-07`)], `web-${hash}-1`],
-  ])("its name counts up: %s", (_, before, expected) => expect(started(vmi(), before).name).toBe(expected));
+    ["by the highest number, even if others were deleted",     [called(`web-${hash}-9`)],                           `web-${hash}-10`],
+    ["ignoring names that a person chose",                     [called("web-7"), called(`x-web-${hash}-7`), called(`web-${hash}-x`), called(`web-${hash}-07`)], `web-${hash}-1`],
+  ])("is numbered: %s", (_, before, expected) => expect(started(vmi(), before).name).toBe(expected));
 
-  test("… where KubeVirt lists no pod, by VMI and node", () => {
+  test("is named by VMI and node if KubeVirt lists no pods", () => {
     const { name, spec } = started(vmi({ activePods: {} }));
     expect(name).toBe(`web-${hash8("vmi-uid/node01")}-1`);
     expect(spec.pod).toBeUndefined();
   });
 
-  test("… of 63 characters at most, cut not behind a dot or dash, and still counting", () => {
+  test("has a name of at most 63 characters that does not end in a dot or dash, and is still numbered", () => {
     const long = vmi({ name: `${"a".repeat(50)}.-${"b".repeat(200)}` });
     const ninth = endedEvacuation("Moved", { name: `${"a".repeat(50)}-${hash}-9`, spec: { vmiName: long.name } });
     expect(started(long).name).toBe(`${"a".repeat(50)}-${hash}-1`);
@@ -128,14 +131,14 @@ describe("a new one", () => {
     expect(started(vmi({ name: "b".repeat(200) })).name).toHaveLength(63);
   });
 
-  test("inherits attempts and back-off of one that rests, and nothing of one that does not", () => {
+  test("inherits attempts and back-off of an ended one in back-off, and nothing otherwise", () => {
     expect(started(vmi(), [givenUpAfter(5)]).spec.inherited).toEqual({ attempts: 5, notBefore: time(99) });
-    // No more attempts than an Evacuation can say.
+    // The number of attempts stays within the API's limit.
     expect(started(vmi(), [givenUpAfter(1003)]).spec.inherited?.attempts).toBe(1000);
     const over = { evacuations: [givenUpAfter(5)], now: at(99) };
     expect(newEvacuation(vmi(), beginning, over).spec.inherited).toBeUndefined();
     expect(started(elsewhere, [givenUpAfter(5)]).spec.inherited).toBeUndefined();
-    // A person wants it tried now.
+    // A person wants an attempt now.
     const before = { evacuations: [givenUpAfter(5)], now: NOW };
     expect(newEvacuation(vmi(), { cause: "Operator", requestedBy: "jane" }, before).spec.inherited).toBeUndefined();
   });

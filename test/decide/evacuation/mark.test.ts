@@ -1,4 +1,4 @@
-/** Marking: what comes before the mark, who is asked to set it, which attempt is urgent; and the cooldown after a move. */
+/** Marking a VM: actions before the mark, its author, urgent attempts, and the cooldown after a move. */
 import { expect, test, describe } from "vitest";
 import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";
 import { markActions, urgencyOf } from "../../../shared/evacuation/mark.ts";
@@ -12,12 +12,12 @@ const STALE = { evacuationNodeName: "node09" };
 
 // prettier-ignore
 test.each([
-  ["budgets off",                           "Operator",    vmi(),                                               settings({ disruptionBudgets: "Never" }), ["Mark"]],
-  ["an eviction: KubeVirt reviews it, too", "ApiEviction", vmi(),                                               settings(),                                        ["CreateBudget"]],
-  ["… unless the VM is to move gently",     "Preemption",  vmi(GENTLE),                                         settings(),                                        ["CreateBudget", "Mark"]],
-  ["… and now it is urgent",                "Preemption",  marked(),                                            settings(),                                        ["Label"]],
-  ["for a node that it has left",           "Operator",    vmi(STALE),                                          settings(),                                        ["CreateBudget", "Unmark", "Mark"]],
-  ["… with the label, which goes with it",  "Preemption",  vmi({ ...STALE, evacuationLabel: "urgent" }),        settings(),                                        ["CreateBudget", "Unmark", "Label", "Mark"]],
+  ["without budgets, the VM is only marked",                       "Operator",    vmi(),                                               settings({ disruptionBudgets: "Never" }), ["Mark"]],
+  ["on an eviction, KubeVirt's webhook marks the VM",              "ApiEviction", vmi(),                                               settings(),                                        ["CreateBudget"]],
+  ["a gently moved VM gets no urgent label",                       "Preemption",  vmi(GENTLE),                                         settings(),                                        ["CreateBudget", "Mark"]],
+  ["a marked VM gets the label when its cause is urgent",          "Preemption",  marked(),                                            settings(),                                        ["Label"]],
+  ["a mark for a former node is replaced",                         "Operator",    vmi(STALE),                                          settings(),                                        ["CreateBudget", "Unmark", "Mark"]],
+  ["a mark for a former node is replaced together with its label", "Preemption",  vmi({ ...STALE, evacuationLabel: "urgent" }),        settings(),                                        ["CreateBudget", "Unmark", "Label", "Mark"]],
 ] as const)("%s (%s)", (...[, cause, subject, given, expected]) => {
   expect(verbs(markActions(subject, cause, given))).toEqual(expected);
 });
@@ -35,16 +35,19 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
   NodeTermination: [false, "urgent", true],
 };
 
-test.each(CAUSES)("%s: whether the mark waits for the budget, its urgency, and whether KubeVirt is asked", (cause) => {
-  const actions = markActions(vmi(), cause, settings());
-  const [required, urgency, asks] = rows[cause];
-  expect(only("CreateBudget", actions)).toEqual([
-    { verb: "CreateBudget", vmi: vmi(), ...(!required && { optional: true }) },
-  ]);
-  expect(only("Label", actions)).toEqual(urgency === undefined ? [] : [{ verb: "Label", vmi: vmi(), urgency }]);
-  const source = cause === "Descheduler" ? { forDescheduler: true } : {};
-  expect(only("Mark", actions)).toEqual(asks ? [{ verb: "Mark", vmi: vmi(), ...source }] : []);
-});
+test.each(CAUSES)(
+  "%s: the mark waits for the budget or not, is urgent or not, and is set by Lifeboat or KubeVirt",
+  (cause) => {
+    const actions = markActions(vmi(), cause, settings());
+    const [required, urgency, asks] = rows[cause];
+    expect(only("CreateBudget", actions)).toEqual([
+      { verb: "CreateBudget", vmi: vmi(), ...(!required && { optional: true }) },
+    ]);
+    expect(only("Label", actions)).toEqual(urgency === undefined ? [] : [{ verb: "Label", vmi: vmi(), urgency }]);
+    const source = cause === "Descheduler" ? { forDescheduler: true } : {};
+    expect(only("Mark", actions)).toEqual(asks ? [{ verb: "Mark", vmi: vmi(), ...source }] : []);
+  },
+);
 
 function label(e: EvacuationFacts, tweak: Partial<Around>): string {
   const failed = [migration({ phase: "Failed" })];
@@ -60,29 +63,31 @@ const two = [migration({ phase: "Failed" }), migration({ phase: "Failed", uid: "
 
 // prettier-ignore
 test.each<readonly [what: string, EvacuationFacts, Partial<Around>, expected: string]>([
-  ["the fourth: one is left",                 after(3), {},                                                   "urgent"],
-  ["two at once: one is left",                after(2), { migrations: two },                                  "urgent"],
-  ["the fifth: nothing follows",              after(4), {},                                                   "-"],
-  ["urgent from the beginning",               after(3), labelled("urgent"),                                   "-"],
-  ["the VM is to be moved gently",            after(3), { vmis: [marked({ isGentle: true })] },               "-"],
-  ["no mark: the drain taint",                byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [] }] }, "-"],
-])("%s", (_, e, tweak, expected) => expect(label(e, tweak)).toBe(expected));
+  ["after the fourth failure, one attempt is left",              after(3), {},                                                   "urgent"],
+  ["after two failures at once, one attempt is left",            after(2), { migrations: two },                                  "urgent"],
+  ["after the fifth failure, no attempt is left",                after(4), {},                                                   "-"],
+  ["the attempt has been urgent from the start",                 after(3), labelled("urgent"),                                   "-"],
+  ["the VM is moved gently",                                     after(3), { vmis: [marked({ isGentle: true })] },               "-"],
+  ["the drain taint evacuates without a mark",                   byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [] }] }, "-"],
+])("when %s, the last attempt is urgent or unchanged: $3", (_, e, tweak, expected) => expect(label(e, tweak)).toBe(expected));
 
-describe("an evacuation begins", () => {
+describe("a new evacuation's urgency", () => {
   test.each<readonly [Cause, gently: boolean, expected: string]>([
     ["ApiEviction", false, "normal"],
     ["Preemption", true, "normal"],
-  ])("%s, gently: %s", (cause, isGentle, expected) => expect(urgencyOf(vmi({ isGentle }), cause)).toBe(expected));
+  ])("for %s, gently %s, is %s", (cause, isGentle, expected) =>
+    expect(urgencyOf(vmi({ isGentle }), cause)).toBe(expected),
+  );
 });
 
 // prettier-ignore
 test.each<[string, age: number | undefined, cooldownSeconds: number, left: number]>([
   ["never moved",                        undefined,  900,  0],
   ["just moved",                         0,          900,  900],
-  // By a clock that is ahead, and by one that is no clock.
-  ["moved in a moment",                  -30,        900,  870],
+  // A clock that is ahead, and a wrong clock.
+  ["moves in a moment",                  -30,        900,  870],
   ["moves next year",                    -3e7,       900,  0],
-])("%s: %s s ago, of %s s: %s", (_, age, cooldownSeconds, left) => {
+])("a VM that %s (%s s ago), with a cooldown of %s s, waits %s s", (_, age, cooldownSeconds, left) => {
   const moved = vmi(age === undefined ? {} : { movedAt: at(-age).getTime() });
   const moment = { settings: settings({ evacuation: { cooldownSeconds } }), now: NOW };
   expect(cooldownLeft(moved, moment)).toBe(left);

@@ -1,4 +1,4 @@
-/** An Evacuation's messages about a migration that continues after it, and about a migration that KubeVirt leaves alone. */
+/** An Evacuation's messages about a migration that continues after it, and about a migration that KubeVirt ignores. */
 import { describe, expect, test } from "vitest";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
@@ -18,15 +18,15 @@ const BY_INTENT = "spec.intent is Withdrawn";
 const FINISHES = "; migration kubevirts already moves the VM, and Lifeboat lets it finish";
 const HERS = "; migration hers is not Lifeboat's to delete, and may still move the VM";
 
-describe("the end of one whose migration goes on", () => {
+describe("the message of an Evacuation that ends", () => {
   // prettier-ignore
   test.each<readonly [string, EvacuationFacts, Partial<Around>, says: readonly [message: string, migration?: string]]>([
-    ["cancelled: what waits is deleted",       withdrawn, { migrations: [pending] }, [BY_INTENT]],
-    ["cancelled: it runs",                     withdrawn, { migrations: [running] }, [`${BY_INTENT}${FINISHES}`, "kubevirts"]],
-    ["cancelled: it runs, and is aborted",     withdrawn, { migrations: [{ ...running, deleting: true }] }, [BY_INTENT]],
-    ["cancelled: a person's waits",            withdrawn, { migrations: [persons] }, [`${BY_INTENT}${HERS}`, "hers"]],
-    ["the taint is gone: it runs",             byTaint,   { ...untainted, migrations: [running] }, [`the NoExecute taint of node ${NODE} is gone${FINISHES}`, "kubevirts"]],
-    ["given up: a person's waits",             exhausted, { migrations: [persons] }, [`5 attempts have failed; the last one: no room${HERS}`, "hers"]],
+    ["when cancelled with a waiting migration names no migration",                          withdrawn, { migrations: [pending] }, [BY_INTENT]],
+    ["when cancelled with a running migration says that the migration finishes",            withdrawn, { migrations: [running] }, [`${BY_INTENT}${FINISHES}`, "kubevirts"]],
+    ["when cancelled with an aborted migration names no migration",                         withdrawn, { migrations: [{ ...running, deleting: true }] }, [BY_INTENT]],
+    ["when cancelled with a person's waiting migration names it",                           withdrawn, { migrations: [persons] }, [`${BY_INTENT}${HERS}`, "hers"]],
+    ["when its taint is removed and a migration runs says that the migration finishes",     byTaint,   { ...untainted, migrations: [running] }, [`the NoExecute taint of node ${NODE} is gone${FINISHES}`, "kubevirts"]],
+    ["when abandoned with a person's waiting migration names it",                           exhausted, { migrations: [persons] }, [`5 attempts have failed; the last one: no room${HERS}`, "hers"]],
   ])("%s", (_, subject, tweak, [message, name]) => {
     const status = statusAfter(subject, tweak);
     expect([status.message, status.migration?.name]).toEqual([message, name]);
@@ -38,12 +38,12 @@ describe("the end of one whose migration goes on", () => {
 test.each([
   [9, "Pending", "Pending"],
   [10, "Migrating", "KubeVirtNotAnswering"],
-])("a migration that KubeVirt has given no phase for %d s: %s %s", (seconds, phase, reason) => {
+])("an Evacuation whose migration has had no phase for %d s is %s with the reason %s", (seconds, phase, reason) => {
   const unanswered = { ...pending, phase: "", createdAt: at(-seconds).getTime() };
   expect(statusAfter(evacuation(), { migrations: [unanswered] })).toMatchObject({ phase, reason });
 });
 
-describe("a migration whose target pod has no node yet", () => {
+describe("a migration whose target pod is unschedulable", () => {
   const scheduling = migration({ name: "kubevirts", phase: "Scheduling", targetPod: "target", evacuates: NODE });
   const waitsFor = (seconds: number) => {
     const unschedulable = { message: "0/3 nodes are available", since: time(-seconds) };
@@ -53,11 +53,11 @@ describe("a migration whose target pod has no node yet", () => {
   };
   const message = "target pod target cannot be scheduled: 0/3 nodes are available";
 
-  test("says so while an autoscaler may still make room, and counts nothing", () => {
+  test("is reported while an autoscaler may still add a node, and is no failed attempt", () => {
     expect(waitsFor(179)).toMatchObject({ phase: "Migrating", reason: "NoRoom", message, attempts: 0 });
   });
 
-  test("has failed after stuckSeconds", () => {
+  test("is a failed attempt after stuckSeconds", () => {
     expect(waitsFor(180)).toMatchObject({ phase: "BackingOff", reason: "MigrationStuck", message, attempts: 1 });
   });
 });

@@ -1,4 +1,4 @@
-/** Evacuations that begin without a request, what one that has ended takes back, and how long it stays. */
+/** Evacuations that start without a request, the release of ended ones, and their history. */
 import { describe, expect, test } from "vitest";
 import { planNewEvacuations, planHistory, planEvacuations } from "../../../shared/evacuation/plan.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
@@ -35,27 +35,27 @@ const TAINT = "DrainTaint by taint kubevirt.io/drain";
 // prettier-ignore
 const rows: readonly (readonly [what: string, Partial<Around>, expected: string])[] = [
   ["a mark",                               { vmis: [marked()] },                                          MARK],
-  ["… for the descheduler",                { vmis: [marked({ evictionSource: "descheduler" })] },         "Descheduler by KubeVirt"],
-  ["… set again after it was given up",    { vmis: [marked()], evacuations: [resting] },                  "ApiEviction by jane"],
-  ["… known already",                      { vmis: [marked()], evacuations: [newborn()] },                "-"],
-  ["… the one that is known is of a pod that it has left", { vmis: [marked({ activePods: { other: "node01" } })], evacuations: [evacuation()] }, MARK],
-  ["… a strategy that KubeVirt does not know", { vmis: [marked({ evictionStrategy: "Odd" })] },           "-"],
-  ["… final",                              { vmis: [marked({ phase: "Failed" })] },                       "-"],
+  ["a mark set for the descheduler",                { vmis: [marked({ evictionSource: "descheduler" })] },         "Descheduler by KubeVirt"],
+  ["a mark set again after an abandoned evacuation",    { vmis: [marked()], evacuations: [resting] },                  "ApiEviction by jane"],
+  ["a mark with an active Evacuation",                      { vmis: [marked()], evacuations: [newborn()] },                "-"],
+  ["a mark whose Evacuation is about a pod that the VM has left", { vmis: [marked({ activePods: { other: "node01" } })], evacuations: [evacuation()] }, MARK],
+  ["a mark on a VM with an unknown strategy", { vmis: [marked({ evictionStrategy: "Odd" })] },           "-"],
+  ["a mark on a final VMI",                              { vmis: [marked({ phase: "Failed" })] },                       "-"],
   ["the drain taint",                      { vmis: [vmi()], ...drained },                                 TAINT],
-  ["… with another effect",                { vmis: [vmi()], nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoExecute" }] })] }, "-"],
-  ["… on another node",                    { vmis: [vmi({ nodeName: "node02" })], ...drained },           "-"],
-  ["… pinned",                             { vmis: [vmi(PINNED)], ...drained },                           "-"],
-  ["… the last one rests",                 { vmis: [vmi()], evacuations: [resting], ...drained },         "-"],
-  ["… after a taint that was gone",        { vmis: [vmi()], evacuations: [endedEvacuation("Withdrawn")], ...drained }, TAINT],
+  ["the drain taint's key with another effect",                { vmis: [vmi()], nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoExecute" }] })] }, "-"],
+  ["the drain taint on another node",                    { vmis: [vmi({ nodeName: "node02" })], ...drained },           "-"],
+  ["the drain taint with a pinned VM",                             { vmis: [vmi(PINNED)], ...drained },                           "-"],
+  ["the drain taint during a back-off",                 { vmis: [vmi()], evacuations: [resting], ...drained },         "-"],
+  ["the drain taint set again",        { vmis: [vmi()], evacuations: [endedEvacuation("Withdrawn")], ...drained }, TAINT],
 ];
 
-describe("begun without a request", () => {
-  test.each(rows)("%s: %s", (_, tweak, expected) => {
+describe("an Evacuation without a request is created or not", () => {
+  test.each(rows)("for %s: $2", (_, tweak, expected) => {
     const spec = started(tweak);
     expect(spec === undefined ? "-" : `${spec.cause} by ${spec.requestedBy}`).toBe(expected);
   });
 
-  test("it is told, and one that follows inherits attempts and back-off", () => {
+  test("with an Event, and with the attempts and back-off of the ended Evacuation of the VM", () => {
     const [chain = []] = planNewEvacuations(world({ evacuations: [resting] })).chains;
     const inherited = { attempts: 5, notBefore: time(9) };
     expect(only("CreateEvacuation", chain)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
@@ -68,9 +68,9 @@ const late = marked({ evacuationNodeName: "node00" });
 // prettier-ignore
 describe("a mark for a node that the VM has left", () => {
   test.each<[string, Partial<Around>, readonly string[]]>([
-    ["is cleared",                               { vmis: [late] },                                                   ["Unmark"]],
-    ["… at the end of one that goes on",         { vmis: [late], evacuations: [newborn()] },                         []],
-    ["… is left on a VM that is being deleted",  { vmis: [{ ...late, deleting: true }] },                            []],
+    ["is removed",                              { vmis: [late] },                                                   ["Unmark"]],
+    ["stays until the active Evacuation ends",  { vmis: [late], evacuations: [newborn()] },                         []],
+    ["stays on a VM that is being deleted",     { vmis: [{ ...late, deleting: true }] },                            []],
   ])("%s", (_, tweak, expected) => {
     expect(planNewEvacuations(world(tweak)).chains.flat().map(({ verb }) => verb)).toEqual(expected);
   });
@@ -81,16 +81,16 @@ function old(name: string, tweak: Partial<EvacuationFacts> = {}): EvacuationFact
   return endedEvacuation("Moved", { name, uid: name, status, ...tweak });
 }
 
-describe("an Evacuation that has ended is removed after historySeconds", () => {
+describe("after historySeconds", () => {
   const own = { status: old("x").status, spec: newborn().spec };
   const living = { ...own, status: { ...own.status, podUID: "pod-uid" } };
 
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], readonly string[]]>([
-    ["that is over",                     [old("a")],                                                        ["a"]],
-    ["not before",                       [old("a", { status: { ...old("a").status, completionTime: time(-3600) } })], []],
-    ["none that goes on, however old",   [evacuation({ createdAt: 0 })],                                    []],
-    ["nor the newest one of a pod that lives: the next one's name counts on from it", [old("a", { ...living, createdAt: 1 }), old("b", { ...living, createdAt: 2 })], ["a"]],
+    ["an ended Evacuation is deleted",                     [old("a")],                                                        ["a"]],
+    ["an Evacuation that ended later is kept",                       [old("a", { status: { ...old("a").status, completionTime: time(-3600) } })], []],
+    ["an active Evacuation is kept, however old",   [evacuation({ createdAt: 0 })],                                    []],
+    ["the newest Evacuation of an existing pod is kept, because its name has the last number", [old("a", { ...living, createdAt: 1 }), old("b", { ...living, createdAt: 2 })], ["a"]],
   ])("%s", (_, evacuations, expected) => {
     const removed = only("DeleteEvacuation", planHistory(world({ vmis: [vmi()], evacuations })).chains.flat());
     expect(removed.map((action) => action.evacuation.name)).toEqual(expected);
@@ -120,38 +120,38 @@ const ofAnother = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db" } });
 
 // prettier-ignore
 test.each<[string, EvacuationFacts, Partial<Around>, expected: string]>([
-  ["cancelled: its mark",                       cancelled,          {},                                                   "Unmark, Released"],
-  ["… and KubeVirt's migration for it",         cancelled,          { migrations: [kubevirts] },                          "Unmark, DeleteMigration, Released"],
-  ["… never a person's",                        cancelled,          { migrations: [persons] },                            "Unmark, Released"],
-  ["… nor one that runs by now",                cancelled,          { migrations: [{ ...kubevirts, phase: "Running" }] }, "Unmark, Released"],
-  ["… and is marked where it is now: not its own", cancelled,       { vmis: [{ ...moved, evacuationNodeName: "node02" }], migrations: [kubevirts] }, "CreateEvacuation, tell, Released"],
-  ["… the VM has ended since",                  cancelled,          { vmis: [marked({ phase: "Failed" })] },              "Released"],
-  ["… is being deleted",                        cancelled,          { vmis: [marked({ deleting: true })] },               "Released"],
-  ["… there is no such VM any more",            cancelled,          { vmis: [] },                                         "Released"],
-  ["the mark was removed: its migration",       unmarked,           { vmis: [vmi()], migrations: [kubevirts] },           "DeleteMigration, Released"],
-  ["… and has been set anew: nothing is its own", unmarked,         { migrations: [kubevirts] },                                                   "Released"],
-  ["moved: its label",                          ended("Moved"),     { vmis: [{ ...moved, evacuationLabel: "urgent" }] },  "Unmark, Released"],
-  ["… and KubeVirt's mark that came too late",  ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: NODE }] },   "Unmark, Released"],
-  ["… nor a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
-  ["another one of the pod goes on: it waits",  cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "Unmark, DeleteMigration, Released"],
-  ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
-])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
+  ["cancelled: removes its mark",                       cancelled,          {},                                                   "Unmark, Released"],
+  ["cancelled: deletes KubeVirt's waiting migration",         cancelled,          { migrations: [kubevirts] },                          "Unmark, DeleteMigration, Released"],
+  ["cancelled: keeps a person's migration",                        cancelled,          { migrations: [persons] },                            "Unmark, Released"],
+  ["cancelled: keeps a migration that runs by now",                cancelled,          { migrations: [{ ...kubevirts, phase: "Running" }] }, "Unmark, Released"],
+  ["cancelled: keeps the mark for another node, and its migration", cancelled,       { vmis: [{ ...moved, evacuationNodeName: "node02" }], migrations: [kubevirts] }, "CreateEvacuation, Event, Released"],
+  ["cancelled: changes nothing if the VM has ended",                  cancelled,          { vmis: [marked({ phase: "Failed" })] },              "Released"],
+  ["cancelled: changes nothing if the VM is being deleted",                        cancelled,          { vmis: [marked({ deleting: true })] },               "Released"],
+  ["cancelled: changes nothing if the VM is gone",            cancelled,          { vmis: [] },                                         "Released"],
+  ["its mark was removed: deletes KubeVirt's waiting migration",       unmarked,           { vmis: [vmi()], migrations: [kubevirts] },           "DeleteMigration, Released"],
+  ["its mark was removed and set again: changes nothing", unmarked,         { migrations: [kubevirts] },                                                   "Released"],
+  ["moved: removes its label",                          ended("Moved"),     { vmis: [{ ...moved, evacuationLabel: "urgent" }] },  "Unmark, Released"],
+  ["moved: removes KubeVirt's late mark",  ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: NODE }] },   "Unmark, Released"],
+  ["moved: keeps a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
+  ["cancelled: is released before the next Evacuation of the pod acts",  cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "Unmark, DeleteMigration, Released"],
+  ["cancelled: is released beside an Evacuation of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
+])("an ended Evacuation, %s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
 
 function released(e: EvacuationFacts, tweak: Partial<Around> = {}) {
   return statusAfter(e, tweak).conditions.find(({ type }) => type === "Released");
 }
 
-describe("one that follows another of the same pod", () => {
+describe("an Evacuation that follows another of the same pod", () => {
   const evacuations = [
     { ...cancelled, status: { ...cancelled.status, conditions: [{ ...left, status: "True" as const }] } },
     next,
   ];
 
-  test("is looked at once more when that one is released", () => {
+  test("is reconciled again when the other is released", () => {
     expect(planEvacuations(world({ evacuations: [cancelled, next] })).again).toBe(true);
   });
 
-  test("sees no mark as its own before, and the one that is there afterwards", () => {
+  test("ignores the mark before the other is released, and adopts it afterwards", () => {
     const after = statusAfter(next, { evacuations });
     expect(after.conditions).toMatchObject([{ type: "Marked", status: "True" }]);
   });
@@ -160,20 +160,20 @@ describe("one that follows another of the same pod", () => {
 describe("the condition Released", () => {
   const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
 
-  test("is False with the end, as long as something is left, and True at once if nothing is", () => {
+  test("is False at the end while something must be released, and otherwise True at once", () => {
     expect(released(evacuation())).toBeUndefined();
     expect(released(withdrawn)).toMatchObject({ status: "False", reason: "ToBeReleased" });
     expect(released(withdrawn, { vmis: [vmi()] })).toMatchObject({ status: "True", reason: "Released" });
   });
 
-  test("names the Evacuation that keeps the mark; the rest of the status stays", () => {
+  test("names the Evacuation that keeps the mark, and the rest of the status is unchanged", () => {
     const status = statusAfter(cancelled, { evacuations: [cancelled, ofTarget], vmis: [moved] });
     expect(status).toMatchObject({ ...without(cancelled.status, "conditions") });
     expect(status.conditions).toMatchObject([{ status: "True", message: "Evacuation next continues" }]);
   });
 });
 
-test("as long as it is False the Evacuation stays, however old it is", () => {
+test("an Evacuation whose Released is False is kept, however old", () => {
   const old = { ...ended("Withdrawn").status, completionTime: time(-9999), podUID: "gone" };
   const evacuations = [{ ...cancelled, status: old }];
   expect(only("DeleteEvacuation", planHistory(world({ evacuations })).chains.flat())).toEqual([]);

@@ -71,142 +71,142 @@ const tainted = { nodes: [node({ taints: [DRAIN] })], vmis: [vmi()] };
 const untainted = { nodes: [node()], pods: [pod()] };
 
 const GONE = "Gone VirtualMachineInstanceGone";
-const MOVED = "Moved Moved, tell";
+const MOVED = "Moved Moved, Event";
 const MARKED = "CreateBudget, Mark, Pending Pending";
-const CREATED = "CreateMigration, Pending Pending, tell";
-const BY_TAINT = "Withdrawn TaintWithdrawn, tell";
-const BY_PREEMPTION = "Withdrawn PreemptionWithdrawn, tell";
-const BY_MARK = "Withdrawn MarkWithdrawn, tell";
-const BY_INTENT = "Withdrawn IntentWithdrawn, tell";
-const FAILED = "BackingOff MigrationFailed, tell";
+const CREATED = "CreateMigration, Pending Pending, Event";
+const BY_TAINT = "Withdrawn TaintWithdrawn, Event";
+const BY_PREEMPTION = "Withdrawn PreemptionWithdrawn, Event";
+const BY_MARK = "Withdrawn MarkWithdrawn, Event";
+const BY_INTENT = "Withdrawn IntentWithdrawn, Event";
+const FAILED = "BackingOff MigrationFailed, Event";
 
 type Row = readonly [what: string, EvacuationFacts, Partial<Around>, expected: string];
 
 // prettier-ignore
 const rows: readonly Row[] = [
   // The VM has ended
-  ["there is no such VM",                      newborn(),    { vmis: [] },                                              GONE],
-  ["made anew under its name",                 evacuation(), { vmis: [vmi({ uid: "made-anew" })] },                     GONE],
-  ["being deleted",                            evacuation(), { vmis: [marked({ deleting: true })] },                    GONE],
-  ["… though it has moved",                    evacuation(), { vmis: [{ ...moved, phase: "Succeeded" }] },              GONE],
-  // It has left its pod
-  ["back on its node, in another pod",         evacuation(), { vmis: [vmi({ activePods: { other: NODE } })] },          MOVED],
-  ["… and KubeVirt lists the old one as well", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
-  ["a migration succeeded, the VMI lags",      evacuation(), { migrations: [succeeded] },                               "Migrating Succeeded"],
-  ["… asked for when the VMI showed the new pod already", evacuation({ status: { podUID: "other" } }), { vmis: [moved], migrations: [succeeded] }, MOVED],
-  ["an earlier migration succeeded",           evacuation(), { migrations: [{ ...succeeded, createdAt: at(-61).getTime() }] }, CREATED],
-  ["… the one that brought it to its node",    evacuation(), { migrations: [{ ...succeeded, sourceNode: "node00", targetNode: NODE }] }, CREATED],
-  ["KubeVirt lists no pods",                   evacuation(), { vmis: [marked({ activePods: {} })] },                    CREATED],
-  // The request was taken back
-  ["spec.intent",                              withdrawn,    {},                                                        `${BY_INTENT}; Unmark, Released`],
-  ["… is being deleted",                       withdrawn,    { migrations: [{ ...kubevirts, deleting: true }] },        `${BY_INTENT}; Unmark, Released`],
-  ["… runs",                                   withdrawn,    { migrations: [migration({ evacuates: NODE })] },          `${BY_INTENT}; Unmark, Released`],
-  ["… ours waits",                             withdrawn,    { migrations: [{ ...pending, name: "lifeboat-web-1" }] },  `${BY_INTENT}; Unmark, DeleteMigration, Released`],
-  ["the drain taint is there",                 byDrainTaint, tainted,                                                   CREATED],
-  ["… is gone",                                byDrainTaint, { ...tainted, ...untainted },                              BY_TAINT],
-  ["… and the label is left",                  byDrainTaint, { ...untainted, vmis: [vmi({ evacuationLabel: "normal" })] }, `${BY_TAINT}; Unmark, Released`],
-  ["… is gone, but the VM was marked since: a drain joined", byDrainTaint, untainted,                                   CREATED],
-  ["… only another node was read",             byDrainTaint, { ...tainted, nodes: [node({ name: "node02" })] },         CREATED],
-  ["the NoExecute taint is gone",              byTaint,      untainted,                                                 `${BY_TAINT}; Unmark, Released`],
-  ["… 1 s after it began, and the mark is still to come", startedBefore(1), { ...untainted, vmis: [vmi()] }, "-"],
-  ["… 14 s after, and still no mark",          startedBefore(14), { ...untainted, vmis: [vmi()] }, "-"],
-  ["… 15 s after: none comes",                 startedBefore(15), { ...untainted, vmis: [vmi()] },                        BY_TAINT],
-  ["… 1 s after, and the mark has come",       startedBefore(1), untainted,                                               `${BY_TAINT}; Unmark, Released`],
-  ["… is there",                               byTaint,      { ...untainted, nodes: [node({ taints: [MAINTENANCE] })] }, CREATED],
-  ["… is gone, and the node down",             byTaint,      { ...untainted, nodes: [node({ ready: false })] },         CREATED],
-  ["… is gone, and the node not reachable",    byTaint,      { ...untainted, nodes: [node({ taints: [UNREACHABLE] })] }, CREATED],
-  ["a preemption, 29 s past its deadline",     disrupted("Preemption", -29), { pods: [pod()] },                         CREATED],
-  ["… 30 s: the scheduler has other victims",  disrupted("Preemption", -30), { pods: [pod()] },                         `${BY_PREEMPTION}; Unmark, Released`],
-  ["… its migration waits",                    disrupted("Preemption", -30), { pods: [pod()], migrations: [kubevirts] }, `${BY_PREEMPTION}; Unmark, DeleteMigration, Released`],
-  ["… its migration runs",                     disrupted("Preemption", -30), { pods: [pod()], migrations: [migration({ evacuates: NODE })] }, "Migrating Running"],
-  ["… its pod is being deleted",               disrupted("Preemption", -30), { pods: [pod({ deleting: true })] },       CREATED],
-  ["… its pod was not read",                   disrupted("Preemption", -30), {},                                        CREATED],
-  ["… of a taint: Lifeboat finishes that",     disrupted("NoExecuteTaint", -30), { pods: [pod()] },                     CREATED],
-  ["… the pod was not read",                   byTaint,      { nodes: [node()] },                                       CREATED],
-  ["the mark was removed",                     evacuation(), { vmis: [vmi()] },                                         BY_MARK],
-  ["… a migration waits",                      evacuation(), { vmis: [vmi()], migrations: [kubevirts] },                `${BY_MARK}; DeleteMigration, Released`],
-  ["… a migration runs",                       evacuation(), { vmis: [vmi()], migrations: [running] },                  "Migrating Running"],
-  ["… and one for a former node is left",      evacuation(), { vmis: [vmi({ evacuationNodeName: "node00" })] },         `${BY_MARK}; Unmark, Released`],
-  ["no mark was seen yet",                     unseen,       { vmis: [vmi()] },                                         MARKED],
-  ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
-  ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
-  ["… of an eviction: KubeVirt reviews it",    young,        { vmis: [vmi()] },                                         "CreateBudget, Pending Pending"],
-  ["… and KubeVirt is asked once more",        byHand,       { vmis: [vmi()] },                                         `CreateBudget, Mark, ${CREATED}`],
-  // It is hopeless
-  ["five attempts",                            exhausted,    {},                                                        "Abandoned MigrationFailed, tell; Unmark, Released"],
-  ["five attempts, inherited",                 evacuation({ ...inherited, status: { attempts: 5 } }), {},               "BackingOff MigrationFailed"],
-  ["… and one of its own",                     evacuation({ ...inherited, status: { ...resting, attempts: 6 } }), {},   "Abandoned MigrationFailed, tell; Unmark, Released"],
-  ["strategy None",                            evacuation(), { vmis: [marked({ evictionStrategy: "None" })] },          "Abandoned StrategyNone, tell; Unmark, Released"],
-  ["a strategy that KubeVirt does not know",   evacuation(), { vmis: [marked({ evictionStrategy: "Odd" })] },           "Abandoned UnknownStrategy, tell; Unmark, Released"],
-  ["by hand, pinned",                          byHand,       { vmis: [vmi(PINNED)] },                                   "Abandoned DisksNotLiveMigratable, tell"],
-  ["… without a reason",                       byHand,       { vmis: [vmi({ liveMigratable: { migratable: false, reason: "" } })] }, "Abandoned NotLiveMigratable, tell"],
-  ["… External: its owner may move it",        unseen,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Pending Pending"],
-  ["… and KubeVirt does not mark it",          byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Blocked NotMarked, tell"],
-  ["… a migration runs: pinned by that",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
-  // An attempt
-  ["a migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
-  ["… External: its owner's to try again",     evacuation(), { ...external, migrations: [failed] },                     "WaitingForExternalController External"],
-  ["KubeVirt's waits",                         evacuation(), { migrations: [kubevirts] },                               "Migrating Queued"],
-  ["… and has just appeared: annotated, and no status is written", evacuation(), { migrations: [fresh] },              "AnnotateMigration"],
-  ["… but a quota keeps it",                   evacuation(), { migrations: [{ ...fresh, blockedBy: stuck.blockedBy }] }, "Migrating QuotaExceeded"],
-  ["… and has just begun",                     evacuation(), { migrations: [{ ...fresh, phase: "Scheduled" }] },        "Migrating Preparing"],
-  ["… where watches show each change",         evacuation(), { migrations: [kubevirts], isWatched: true },              "AnnotateMigration, Migrating Queued"],
-  ["… for which we wait",                      retriedIn(9), { migrations: [{ ...kubevirts, deleting: true }] },        "BackingOff MigrationFailed"],
-  ["it runs, and KubeVirt's waits behind it",   evacuation(), { migrations: [kubevirts, migration()] },                  "Migrating Running"],
-  ["it exceeds a quota",                       evacuation(), { migrations: [stuck] },                                   "DeleteMigration, BackingOff MigrationStuck, tell"],
-  ["… a person's: not ours to delete",         evacuation(), { migrations: [without(stuck, "evacuates")] },             "Blocked PersonsMigration, tell"],
-  ["… a workload update's",                    evacuation(), { migrations: [{ ...without(stuck, "evacuates"), automatic: true }] }, "DeleteMigration, BackingOff MigrationStuck, tell"],
-  ["… but runs",                               evacuation(), { migrations: [{ ...stuck, phase: "Running" }] },          "Migrating Running"],
-  ["… is being deleted",                       evacuation(), { migrations: [{ ...stuck, deleting: true }] },            "Migrating QuotaExceeded"],
-  // Nothing runs
-  ["on no node",                               newborn(),    { vmis: [scheduling] },                                    "Blocked NotScheduled, tell"],
-  ["no virt-handler on its node",              evacuation(), { nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, tell"],
-  ["… a migration that waits for it",          evacuation(), { migrations: [running], nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, tell"],
-  ["… silent for long, though it said no end", evacuation(), { nodes: [node({ virtHandler: { isSchedulable: true, saidAt: time(-180) } })] },  "Blocked NoVirtHandler, tell"],
-  ["pinned",                                   evacuation(), { vmis: [marked(PINNED)] },                                "Blocked DisksNotLiveMigratable, tell"],
-  ["pinned, not marked",                       unseenLong,     { vmis: [vmi(PINNED)] },                                   "Blocked DisksNotLiveMigratable, tell"],
-  ["External",                                 evacuation(), external,                                                  "WaitingForExternalController External"],
-  ["between two attempts",                     evacuation({ status: { ...resting, nextAttemptTime: time(1) } }), {},    "-"],
-  ["… over, and KubeVirt's turn again",        { ...retriedIn(-4), createdAt: at(-99).getTime() }, {},                  "-"],
-  ["… over, and KubeVirt has had its time",    retriedIn(-5), {},                                                       CREATED],
-  ["KubeVirt has time left",                   young,        {},                                                        "Pending Pending"],
-  ["a VM without a budget",                    evacuation(),      { budgets: [] },                                     `CreateBudget, ${CREATED}`],
-  ["… with one of another size",               evacuation(),      { budgets: [budget({ minAvailable: 1 })] },          `RepairBudget, ${CREATED}`],
-  ["… with another's of that name",            evacuation(),      { budgets: [budget({ managedByUs: false })] },       `CreateBudget, ${CREATED}`],
-  ["no budgets are made",                      evacuation(), { budgets: [], settings: settings({ evictionsCovered: true }) }, CREATED],
-  // It comes from another namespace or cluster, or goes there
-  ["sent: the other end is waited for",        evacuation(), { migrations: [sent] },                                    "Migrating Synchronizing"],
-  ["… the other end cannot be reached",        evacuation(), { migrations: [unreachable] },                             "Blocked DecentralizedMigration, tell"],
-  ["… given up: no attempt of ours",           evacuation(), { migrations: [{ ...sent, phase: "Failed" }] },            CREATED],
-  ["… there, and its pod is not listed any more", evacuation(), { vmis: [marked({ activePods: {} })], migrations: [arrived] }, "Migrating Succeeded"],
-  ["… there",                                  evacuation(), { vmis: [marked({ phase: "Succeeded" })], migrations: [arrived] }, MOVED],
-  ["… and withdrawn",                          withdrawn,    { migrations: [sent] },                                    "Withdrawn IntentWithdrawn, tell; Unmark, Released"],
-  ["received: not there yet",                  byHand,       { vmis: [vmi({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
-  ["… marked by KubeVirt: no Evacuation yet",  byHand,       { vmis: [marked({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
-  ["… just come, and that migration goes on",  evacuation(), { migrations: [received] },                                "Blocked BeingReceived, tell"],
-  ["… has ended: that was no way out",         evacuation(), { migrations: [{ ...received, phase: "Succeeded" }] },     CREATED],
+  ["VM gone",                      newborn(),    { vmis: [] },                                              GONE],
+  ["VM recreated under its name",                 evacuation(), { vmis: [vmi({ uid: "made-anew" })] },                     GONE],
+  ["VM being deleted",                            evacuation(), { vmis: [marked({ deleting: true })] },                    GONE],
+  ["VM ended after it had moved",                    evacuation(), { vmis: [{ ...moved, phase: "Succeeded" }] },              GONE],
+  // The VM has left its pod.
+  ["VM back on its node in another pod",         evacuation(), { vmis: [vmi({ activePods: { other: NODE } })] },          MOVED],
+  ["VM back on its node in another pod, while KubeVirt lists the former pod, too", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
+  ["migration succeeded, VMI not updated yet",      evacuation(), { migrations: [succeeded] },                               "Migrating Succeeded"],
+  ["migration succeeded, requested when the VMI already had the new pod", evacuation({ status: { podUID: "other" } }), { vmis: [moved], migrations: [succeeded] }, MOVED],
+  ["only an earlier migration succeeded",           evacuation(), { migrations: [{ ...succeeded, createdAt: at(-61).getTime() }] }, CREATED],
+  ["only the migration to this node succeeded",    evacuation(), { migrations: [{ ...succeeded, sourceNode: "node00", targetNode: NODE }] }, CREATED],
+  ["no pods listed by KubeVirt",                   evacuation(), { vmis: [marked({ activePods: {} })] },                    CREATED],
+  // The request was withdrawn.
+  ["spec.intent is Withdrawn",                              withdrawn,    {},                                                        `${BY_INTENT}; Unmark, Released`],
+  ["spec.intent is Withdrawn, KubeVirt's migration is being deleted",                       withdrawn,    { migrations: [{ ...kubevirts, deleting: true }] },        `${BY_INTENT}; Unmark, Released`],
+  ["spec.intent is Withdrawn, KubeVirt's migration runs",                                   withdrawn,    { migrations: [migration({ evacuates: NODE })] },          `${BY_INTENT}; Unmark, Released`],
+  ["spec.intent is Withdrawn, Lifeboat's migration waits",                             withdrawn,    { migrations: [{ ...pending, name: "lifeboat-web-1" }] },  `${BY_INTENT}; Unmark, DeleteMigration, Released`],
+  ["drain taint present",                 byDrainTaint, tainted,                                                   CREATED],
+  ["drain taint removed",                                byDrainTaint, { ...tainted, ...untainted },                              BY_TAINT],
+  ["drain taint removed, label left",                  byDrainTaint, { ...untainted, vmis: [vmi({ evacuationLabel: "normal" })] }, `${BY_TAINT}; Unmark, Released`],
+  ["drain taint removed, VM marked since by a drain", byDrainTaint, untainted,                                   CREATED],
+  ["drain taint unknown, because only another node was read",             byDrainTaint, { ...tainted, nodes: [node({ name: "node02" })] },         CREATED],
+  ["NoExecute taint removed",              byTaint,      untainted,                                                 `${BY_TAINT}; Unmark, Released`],
+  ["NoExecute taint removed 1 s after the start, no mark yet", startedBefore(1), { ...untainted, vmis: [vmi()] }, "-"],
+  ["NoExecute taint removed 14 s after the start, no mark yet",          startedBefore(14), { ...untainted, vmis: [vmi()] }, "-"],
+  ["NoExecute taint removed 15 s after the start, no mark",                 startedBefore(15), { ...untainted, vmis: [vmi()] },                        BY_TAINT],
+  ["NoExecute taint removed 1 s after the start, VM marked",       startedBefore(1), untainted,                                               `${BY_TAINT}; Unmark, Released`],
+  ["NoExecute taint present",                               byTaint,      { ...untainted, nodes: [node({ taints: [MAINTENANCE] })] }, CREATED],
+  ["NoExecute taint removed, node not ready",             byTaint,      { ...untainted, nodes: [node({ ready: false })] },         CREATED],
+  ["NoExecute taint removed, node unreachable",    byTaint,      { ...untainted, nodes: [node({ taints: [UNREACHABLE] })] }, CREATED],
+  ["preemption 29 s past its deadline",     disrupted("Preemption", -29), { pods: [pod()] },                         CREATED],
+  ["preemption 30 s past its deadline: the scheduler has chosen other victims",  disrupted("Preemption", -30), { pods: [pod()] },                         `${BY_PREEMPTION}; Unmark, Released`],
+  ["preemption 30 s past its deadline, migration waits",                    disrupted("Preemption", -30), { pods: [pod()], migrations: [kubevirts] }, `${BY_PREEMPTION}; Unmark, DeleteMigration, Released`],
+  ["preemption 30 s past its deadline, migration runs",                     disrupted("Preemption", -30), { pods: [pod()], migrations: [migration({ evacuates: NODE })] }, "Migrating Running"],
+  ["preemption 30 s past its deadline, pod being deleted",               disrupted("Preemption", -30), { pods: [pod({ deleting: true })] },       CREATED],
+  ["preemption 30 s past its deadline, pod not read",                   disrupted("Preemption", -30), {},                                        CREATED],
+  ["NoExecute taint 30 s past its deadline: Lifeboat deletes the pod itself",     disrupted("NoExecuteTaint", -30), { pods: [pod()] },                     CREATED],
+  ["NoExecute taint, pod not read",                   byTaint,      { nodes: [node()] },                                       CREATED],
+  ["mark removed",                     evacuation(), { vmis: [vmi()] },                                         BY_MARK],
+  ["mark removed, migration waits",                      evacuation(), { vmis: [vmi()], migrations: [kubevirts] },                `${BY_MARK}; DeleteMigration, Released`],
+  ["mark removed, migration runs",                       evacuation(), { vmis: [vmi()], migrations: [running] },                  "Migrating Running"],
+  ["mark removed, another mark left for a former node",      evacuation(), { vmis: [vmi({ evacuationNodeName: "node00" })] },         `${BY_MARK}; Unmark, Released`],
+  ["no mark seen yet",                     unseen,       { vmis: [vmi()] },                                         MARKED],
+  ["no mark seen yet, Marked is False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
+  ["no mark seen yet, only another condition",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
+  ["no mark seen yet after an eviction, which KubeVirt reviews",    young,        { vmis: [vmi()] },                                         "CreateBudget, Pending Pending"],
+  ["no mark seen yet: KubeVirt is asked again",        byHand,       { vmis: [vmi()] },                                         `CreateBudget, Mark, ${CREATED}`],
+  // No further attempt can succeed.
+  ["five failed attempts",                            exhausted,    {},                                                        "Abandoned MigrationFailed, Event; Unmark, Released"],
+  ["five inherited failed attempts",                 evacuation({ ...inherited, status: { attempts: 5 } }), {},               "BackingOff MigrationFailed"],
+  ["five inherited failed attempts and one more",                     evacuation({ ...inherited, status: { ...resting, attempts: 6 } }), {},   "Abandoned MigrationFailed, Event; Unmark, Released"],
+  ["strategy None",                            evacuation(), { vmis: [marked({ evictionStrategy: "None" })] },          "Abandoned StrategyNone, Event; Unmark, Released"],
+  ["unknown strategy",   evacuation(), { vmis: [marked({ evictionStrategy: "Odd" })] },           "Abandoned UnknownStrategy, Event; Unmark, Released"],
+  ["by an operator, pinned VM",                          byHand,       { vmis: [vmi(PINNED)] },                                   "Abandoned DisksNotLiveMigratable, Event"],
+  ["by an operator, pinned VM without a reason",                       byHand,       { vmis: [vmi({ liveMigratable: { migratable: false, reason: "" } })] }, "Abandoned NotLiveMigratable, Event"],
+  ["pinned External VM: its owner may move it",        unseen,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Pending Pending"],
+  ["pinned External VM that KubeVirt does not mark",          byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Blocked NotMarked, Event"],
+  ["by an operator, VM pinned by its running migration",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
+  // An attempt.
+  ["migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
+  ["migration of an External VM failed: its owner has to try again",     evacuation(), { ...external, migrations: [failed] },                     "WaitingForExternalController External"],
+  ["KubeVirt's migration waits",                         evacuation(), { migrations: [kubevirts] },                               "Migrating Queued"],
+  ["KubeVirt's migration is new: only its annotation is written", evacuation(), { migrations: [fresh] },              "AnnotateMigration"],
+  ["KubeVirt's migration is new and blocked by a quota",                   evacuation(), { migrations: [{ ...fresh, blockedBy: stuck.blockedBy }] }, "Migrating QuotaExceeded"],
+  ["KubeVirt's migration has just started",                     evacuation(), { migrations: [{ ...fresh, phase: "Scheduled" }] },        "Migrating Preparing"],
+  ["KubeVirt's migration waits, with watches",         evacuation(), { migrations: [kubevirts], isWatched: true },              "AnnotateMigration, Migrating Queued"],
+  ["KubeVirt's migration is being deleted",                      retriedIn(9), { migrations: [{ ...kubevirts, deleting: true }] },        "BackingOff MigrationFailed"],
+  ["one migration runs, KubeVirt's next waits",   evacuation(), { migrations: [kubevirts, migration()] },                  "Migrating Running"],
+  ["migration blocked by a quota",                       evacuation(), { migrations: [stuck] },                                   "DeleteMigration, BackingOff MigrationStuck, Event"],
+  ["person's migration blocked by a quota: Lifeboat does not delete it",         evacuation(), { migrations: [without(stuck, "evacuates")] },             "Blocked PersonsMigration, Event"],
+  ["workload update's migration blocked by a quota",                    evacuation(), { migrations: [{ ...without(stuck, "evacuates"), automatic: true }] }, "DeleteMigration, BackingOff MigrationStuck, Event"],
+  ["migration blocked by a quota, but running",                               evacuation(), { migrations: [{ ...stuck, phase: "Running" }] },          "Migrating Running"],
+  ["migration blocked by a quota and being deleted",                       evacuation(), { migrations: [{ ...stuck, deleting: true }] },            "Migrating QuotaExceeded"],
+  // No migration runs.
+  ["VM on no node",                               newborn(),    { vmis: [scheduling] },                                    "Blocked NotScheduled, Event"],
+  ["no virt-handler on the VM's node",              evacuation(), { nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, Event"],
+  ["no virt-handler on the VM's node, migration waits",          evacuation(), { migrations: [running], nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, Event"],
+  ["virt-handler silent for long", evacuation(), { nodes: [node({ virtHandler: { isSchedulable: true, saidAt: time(-180) } })] },  "Blocked NoVirtHandler, Event"],
+  ["pinned",                                   evacuation(), { vmis: [marked(PINNED)] },                                "Blocked DisksNotLiveMigratable, Event"],
+  ["pinned VM",                       unseenLong,     { vmis: [vmi(PINNED)] },                                   "Blocked DisksNotLiveMigratable, Event"],
+  ["External VM",                                 evacuation(), external,                                                  "WaitingForExternalController External"],
+  ["during the back-off",                     evacuation({ status: { ...resting, nextAttemptTime: time(1) } }), {},    "-"],
+  ["after the back-off, while KubeVirt may create the migration",        { ...retriedIn(-4), createdAt: at(-99).getTime() }, {},                  "-"],
+  ["after the back-off, when KubeVirt has not created a migration",    retriedIn(-5), {},                                                       CREATED],
+  ["marked VM, while KubeVirt may create the migration",                   young,        {},                                                        "Pending Pending"],
+  ["VM without a budget",                    evacuation(),      { budgets: [] },                                     `CreateBudget, ${CREATED}`],
+  ["VM with a budget of another size",               evacuation(),      { budgets: [budget({ minAvailable: 1 })] },          `RepairBudget, ${CREATED}`],
+  ["VM with another owner's budget of the same name",            evacuation(),      { budgets: [budget({ managedByUs: false })] },       `CreateBudget, ${CREATED}`],
+  ["budgets switched off",                      evacuation(), { budgets: [], settings: settings({ evictionsCovered: true }) }, CREATED],
+  // Migrations from or to another namespace or cluster.
+  ["migration to another cluster that waits for the other end",        evacuation(), { migrations: [sent] },                                    "Migrating Synchronizing"],
+  ["migration to another cluster that cannot reach the other end",        evacuation(), { migrations: [unreachable] },                             "Blocked DecentralizedMigration, Event"],
+  ["failed migration to another cluster: no attempt of Lifeboat's",           evacuation(), { migrations: [{ ...sent, phase: "Failed" }] },            CREATED],
+  ["succeeded migration to another cluster, VMI not updated yet", evacuation(), { vmis: [marked({ activePods: {} })], migrations: [arrived] }, "Migrating Succeeded"],
+  ["succeeded migration to another cluster",                                  evacuation(), { vmis: [marked({ phase: "Succeeded" })], migrations: [arrived] }, MOVED],
+  ["migration to another cluster, spec.intent is Withdrawn",                          withdrawn,    { migrations: [sent] },                                    "Withdrawn IntentWithdrawn, Event; Unmark, Released"],
+  ["VM that is still being received from another cluster",                  byHand,       { vmis: [vmi({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, Event"],
+  ["VM that is still being received, marked by KubeVirt",  byHand,       { vmis: [marked({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, Event"],
+  ["received VM whose migration has not ended yet",  evacuation(), { migrations: [received] },                                "Blocked BeingReceived, Event"],
+  ["received VM whose migration has ended: it did not move off this node",         evacuation(), { migrations: [{ ...received, phase: "Succeeded" }] },     CREATED],
 ];
 
-/** While its attempts are counted and its mark is on the way there is more to come. */
+/** While attempts are counted or a mark is being set, the status changes again. */
 function isSettled({ phase, message = "" }: EvacuationStatus): boolean {
   return phase !== "BackingOff" && !message.includes("is being marked") && !message.includes("has been created");
 }
 
 describe("an Evacuation", () => {
-  test.each(rows)("%s", (_, subject, tweak, expected) => expect(course(subject, tweak)).toBe(expected));
+  test.each(rows)("%s: $3", (_, subject, tweak, expected) => expect(course(subject, tweak)).toBe(expected));
 
-  test.each(rows)("%s: nothing is written about it a second time", (_, subject, tweak) => {
+  test.each(rows)("%s: its status is written once", (_, subject, tweak) => {
     const ended = statusAfter(subject, tweak);
     const status = isToBeReleased({ status: ended }) ? statusAfter({ ...subject, status: ended }, tweak) : ended;
     const again = planned({ ...subject, status }, tweak).filter((a) => a.verb === "WriteStatus");
     if (isSettled(status)) expect(again).toEqual([]);
   });
 
-  test("one that has ended is left alone", () => {
+  test("that has ended does not change", () => {
     expect(planned(endedEvacuation("Moved"), { vmis: [vmi()] })).toEqual([]);
   });
 
-  test("VMs do not wait for each other: a chain each", () => {
+  test("of one VM has a chain of its own", () => {
     const db = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db", pod: { uid: "db-pod" } } });
     const vmis = [marked(), marked({ name: "db", uid: "db", activePods: { "db-pod": NODE } })];
     const { chains } = planEvacuations(world({ vmis, evacuations: [newborn(), db] }));
@@ -214,22 +214,22 @@ describe("an Evacuation", () => {
   });
 });
 
-describe("beside another Evacuation", () => {
+describe("an Evacuation beside another one of the pod", () => {
   const older = newborn({ name: "by-hand", uid: "older", createdAt: at(-90).getTime() });
   const former = { virtualMachineInstanceUID: "old" };
 
   // prettier-ignore
   test.each<[string, EvacuationFacts, other: EvacuationFacts, Partial<Around>, phase: string]>([
-    ["an older one",                    evacuation(), older,                                                {},                "Duplicate"],
-    ["… is withdrawn itself",           withdrawn,    older,                                                {},                "Duplicate"],
-    ["… when it has moved",             evacuation(), older,                                                { vmis: [moved] }, "Moved"],
-    ["a younger one",                   evacuation(), { ...older, createdAt: at(0).getTime() },               {},                "Pending"],
-    ["an older one of an earlier VMI",  evacuation(), { ...older, status: { ...older.status, ...former } }, {},                "Pending"],
+    ["is a Duplicate of an older one",                     evacuation(), older,                                                {},                "Duplicate"],
+    ["is a Duplicate of an older one if it is withdrawn",  withdrawn,    older,                                                {},                "Duplicate"],
+    ["has Moved when the VM has moved",                    evacuation(), older,                                                { vmis: [moved] }, "Moved"],
+    ["continues beside a younger one",                     evacuation(), { ...older, createdAt: at(0).getTime() },               {},                "Pending"],
+    ["continues beside an older one of an earlier VMI",    evacuation(), { ...older, status: { ...older.status, ...former } }, {},                "Pending"],
   ])("%s", (...[, subject, other, tweak, expected]) => {
     expect(statusAfter(subject, { ...tweak, evacuations: [other, subject] }).phase).toBe(expected);
   });
 
-  test("a Duplicate names the one that goes on", () => {
+  test("names the active one as Duplicate", () => {
     const { message } = statusAfter(evacuation(), { evacuations: [older, evacuation()] });
     expect(message).toBe("Evacuation by-hand of the same pod continues");
   });

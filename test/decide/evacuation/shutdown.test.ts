@@ -1,4 +1,4 @@
-/** Evacuations by a restart or a stop: what is written before KubeVirt is asked, and what becomes of it. */
+/** Evacuations by a restart or a stop: the status before the request to KubeVirt, and the outcome. */
 import { describe, expect, test } from "vitest";
 import type { BudgetFacts, NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import { textOf } from "../../../shared/facts/facts.ts";
@@ -16,14 +16,14 @@ const another = { ...web, uid: "another", nodeName: "node02", activePods: { othe
 const ended = { ...web, phase: "Succeeded" };
 
 interface Asking {
-  /** Undefined: there is no such object. */
+  /** Undefined: the VirtualMachine does not exist. */
   readonly vm: object | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
   readonly node: NodeFacts;
   readonly budgets: readonly BudgetFacts[];
 }
 
-/** `asking`: what it depends on and has changed; undefined: a rule may not ask for it. */
+/** `asking`: changed facts that the rule reads; undefined: the rule may read none. */
 type Row = readonly [
   what: string,
   status: object,
@@ -34,7 +34,7 @@ type Row = readonly [
 
 const VM = { namespace: "apps", name: "web", uid: "vm-web", runStrategy: "Always", isChanging: false };
 const SAME: Asking = { vm: VM, ne: started(), node: node(CORDONED), budgets: [] };
-/** A budget of another owner, which allows no eviction. */
+/** A budget of another owner that allows no eviction. */
 const KEEPING = budget({
   managedByUs: false,
   owners: [],
@@ -67,38 +67,38 @@ const RESTARTING = { phase: "Restarting", reason: "Asked", message: "m", startTi
 const IN_VAIN = { ...RESTARTING, startTime: time(-60) };
 const STOPPING = { ...RESTARTING, phase: "Stopping" };
 
-describe("a restart", () => {
+describe("an Evacuation by a restart", () => {
   // prettier-ignore
   rowsOf("Restart", [
-    ["is written down, and then asked for",     {},                                           web,                                    "Restarting Asked, tell, ShutDown"],
-    ["of a VM that can migrate now",            {},                                           vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
-    ["of one that has moved",                   {},                                           { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],
-    ["of one that has ended",                   {},                                           ended,                                  "Gone VirtualMachineInstanceGone"],
-    ["of one that is gone",                     {},                                           undefined,                              "Gone VirtualMachineInstanceGone"],
-    ["was asked for just now",                  RESTARTING,                                   web,                                    "-"],
-    ["was asked for a minute ago, in vain",     IN_VAIN,                                      web,                                    "Restarting NotTaken, ShutDown", {}],
-    ["… and again just now",                    { ...IN_VAIN, nextAttemptTime: time(1) },     web,                                    "-"],
-    ["… and KubeVirt has it",                   IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, isChanging: true } }],
-    ["… and its owner has stopped the VM",      IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, runStrategy: "Halted" } }],
-    ["… of a VM that is Manual by now",         IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: { ...VM, runStrategy: "Manual" } }],
-    ["… of a VM that was deleted",              IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: undefined }],
-    ["… of a VM that can migrate now",          IN_VAIN,                                      vmiOf("web"),                           "Withdrawn IntentWithdrawn",   {}],
-    ["… which is paused",                       IN_VAIN,                                      web,                                    "Restarting Held",             { ne: started({ spec: { progress: "Paused" } }) }],
-    ["… of a node that is uncordoned",          IN_VAIN,                                      web,                                    "Restarting Held",             { node: node() }],
-    ["… whose pod a budget keeps",              IN_VAIN,                                      web,                                    "Restarting Held",             { budgets: [KEEPING] }],
-    ["… for one that has ended",                IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: started({ status: { phase: "Expired" } }) }],
-    ["… for one that is gone",                  IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: undefined }],
-    ["… of one that has moved by then",         { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],
-    ["it is about to start",                    RESTARTING,                                   { ...another, phase: "Scheduling" },    "Restarting Starting"],
-    ["it runs elsewhere",                       RESTARTING,                                   another,                                "Restarted Restarted"],
+    ["is recorded, then requested",                                         {},                                           web,                                    "Restarting Asked, Event, ShutDown"],
+    ["is withdrawn if the VM can migrate now",                              {},                                           vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
+    ["has Moved if the VM has moved",                                       {},                                           { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, Event"],
+    ["is Gone if the VMI has ended",                                        {},                                           ended,                                  "Gone VirtualMachineInstanceGone"],
+    ["is Gone if the VMI is gone",                                          {},                                           undefined,                              "Gone VirtualMachineInstanceGone"],
+    ["waits after a recent request",                                        RESTARTING,                                   web,                                    "-"],
+    ["repeats a request that KubeVirt has not handled for a minute",        IN_VAIN,                                      web,                                    "Restarting NotTaken, ShutDown", {}],
+    ["waits after a recent repetition",                                     { ...IN_VAIN, nextAttemptTime: time(1) },     web,                                    "-"],
+    ["is pending if KubeVirt is restarting the VM",                         IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, isChanging: true } }],
+    ["is pending if the owner has stopped the VM",                          IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, runStrategy: "Halted" } }],
+    ["is withdrawn if the VM is Manual by now",                             IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: { ...VM, runStrategy: "Manual" } }],
+    ["is withdrawn if the VM was deleted",                                  IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: undefined }],
+    ["is withdrawn if the VM can migrate when the request is repeated",     IN_VAIN,                                      vmiOf("web"),                           "Withdrawn IntentWithdrawn",   {}],
+    ["repeats no request while the NodeEvacuation is paused",               IN_VAIN,                                      web,                                    "Restarting Held",             { ne: started({ spec: { progress: "Paused" } }) }],
+    ["repeats no request while the node is uncordoned",                     IN_VAIN,                                      web,                                    "Restarting Held",             { node: node() }],
+    ["repeats no request while a budget keeps the pod",                     IN_VAIN,                                      web,                                    "Restarting Held",             { budgets: [KEEPING] }],
+    ["is withdrawn if the NodeEvacuation has ended",                        IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: started({ status: { phase: "Expired" } }) }],
+    ["is withdrawn if the NodeEvacuation is gone",                          IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: undefined }],
+    ["has Moved if the VM moved despite the request",                       { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, Event"],
+    ["is Restarting while the new VMI starts",                              RESTARTING,                                   { ...another, phase: "Scheduling" },    "Restarting Starting"],
+    ["is Restarted when the new VMI runs elsewhere",                        RESTARTING,                                   another,                                "Restarted Restarted"],
   ]);
 
-  test("because migrations fail does not ask whether the VM can migrate", () => {
+  test("after failed migrations does not depend on whether the VM can migrate", () => {
     const e = own("web", { spec: { by: "Restart", inherited: { attempts: 5 } } });
-    expect(inShort(planned(e, { vmis: [vmiOf("web")], budgets: [] }))).toBe("Restarting Asked, tell, ShutDown");
+    expect(inShort(planned(e, { vmis: [vmiOf("web")], budgets: [] }))).toBe("Restarting Asked, Event, ShutDown");
   });
 
-  test("names the VMI that it is about", () => {
+  test("records the UID of its VMI", () => {
     const status = { virtualMachineInstanceUID: undefined, sourceNode: undefined };
     const e = own("web", { spec: { by: "Restart" }, status });
     const named = { virtualMachineInstanceUID: web.uid, sourceNode: NODE };
@@ -106,13 +106,13 @@ describe("a restart", () => {
   });
 });
 
-describe("a stop", () => {
+describe("an Evacuation by a stop", () => {
   // prettier-ignore
   rowsOf("ShutDown", [
-    ["is written down, and then asked for",  {},        web,                          "Stopping Asked, tell, ShutDown"],
-    ["the VM is off",                        STOPPING,  undefined,                    "Stopped Stopped"],
-    ["… and its VMI is still there",         STOPPING,  ended,                        "Stopped Stopped"],
-    ["another party has started it again",   STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],
+    ["is recorded, then requested",                        {},        web,                          "Stopping Asked, Event, ShutDown"],
+    ["is Stopped when the VM is off",                      STOPPING,  undefined,                    "Stopped Stopped"],
+    ["is Stopped when the VMI has ended",                  STOPPING,  ended,                        "Stopped Stopped"],
+    ["is Gone if another party has started the VM again",  STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],
   ]);
 });
 
@@ -120,40 +120,40 @@ const released = (status: "True" | "False", message = "") => [
   { type: "Released", status, reason: "x", message, lastTransitionTime: time(0) },
 ];
 
-describe("withdrawn", () => {
+describe("with the intent Withdrawn", () => {
   const PENDING = { vm: { ...VM, runStrategy: "Halted" } };
   const IN_VAIN_TOO = { ...STOPPING, startTime: time(-60) };
   const STOPPED = { ...STOPPING, phase: "Stopped" };
 
   // prettier-ignore
   rowsOf("Restart", [
-    ["a restart that was not asked for",         {},          web,                          "Withdrawn IntentWithdrawn"],
-    ["… that was asked for just now",            RESTARTING,  web,                          "-"],
-    ["… that KubeVirt has not taken up",         IN_VAIN,     web,                          "Withdrawn IntentWithdrawn", {}],
-    ["… that is pending",                        IN_VAIN,     web,                          "Restarting Pending", { vm: { ...VM, isChanging: true } }],
-    ["… of a VM that is about to start",         RESTARTING,  { ...another, phase: "Scheduling" }, "Withdrawn IntentWithdrawn"],
-    ["… of a VM that runs again",                RESTARTING,  another,                      "Restarted Restarted"],
-    ["… of a VM that is off",                    RESTARTING,  undefined,                    "Withdrawn IntentWithdrawn"],
+    ["a restart that was not requested is withdrawn",                {},          web,                          "Withdrawn IntentWithdrawn"],
+    ["a restart that was just requested waits",                      RESTARTING,  web,                          "-"],
+    ["a restart that KubeVirt has not handled is withdrawn",         IN_VAIN,     web,                          "Withdrawn IntentWithdrawn", {}],
+    ["a pending restart continues",                                  IN_VAIN,     web,                          "Restarting Pending", { vm: { ...VM, isChanging: true } }],
+    ["a restart whose new VMI starts is withdrawn",                  RESTARTING,  { ...another, phase: "Scheduling" }, "Withdrawn IntentWithdrawn"],
+    ["a restart whose new VMI runs is Restarted",                    RESTARTING,  another,                      "Restarted Restarted"],
+    ["a restart whose VM is off is withdrawn",                       RESTARTING,  undefined,                    "Withdrawn IntentWithdrawn"],
   ], "Withdrawn");
 
   // prettier-ignore
   rowsOf("ShutDown", [
-    ["a stop that is pending",                   IN_VAIN_TOO, web,                          "Stopping Pending", PENDING],
-    ["… of a VM that can migrate now",           IN_VAIN_TOO, vmiOf("web"),                 "Stopping Pending", PENDING],
-    ["a stop while the guest shuts down",        STOPPING,    { ...web, deleting: true },   "Stopping ShuttingDown"],
-    ["a VM that is off now",                     STOPPING,    undefined,                    "Stopped Stopped",  PENDING],
-    ["a VM that was stopped starts",             STOPPED,     undefined,                    "StartVm, Released", PENDING],
-    ["… also if that was refused before",        { ...STOPPED, conditions: released("False") }, undefined, "StartVm, Released", PENDING],
-    ["… not while the stop is pending",          STOPPED,     undefined,                    "-",                { vm: { ...VM, runStrategy: "Halted", isChanging: true } }],
-    ["… not while its VMI is there",             STOPPED,     { ...web, deleting: true },   "-",                PENDING],
-    ["… not if its owner has started it",        STOPPED,     undefined,                    "Released",         { vm: VM }],
-    ["… not if it was deleted",                  STOPPED,     undefined,                    "Released",         { vm: undefined }],
-    ["… not if it has been seen running since",  STOPPED,     another,                      "Released",         PENDING],
-    ["… nor when it is off after that",          { ...STOPPED, conditions: released("True", "it has been started") }, undefined, "-",  PENDING],
-    ["… if 0.3 stopped it, which released it at once", { ...STOPPED, conditions: released("True") }, undefined, "StartVm, Released", PENDING],
+    ["a pending stop continues",                   IN_VAIN_TOO, web,                          "Stopping Pending", PENDING],
+    ["a pending stop of a VM that can migrate now continues",           IN_VAIN_TOO, vmiOf("web"),                 "Stopping Pending", PENDING],
+    ["a stop continues while the guest shuts down",        STOPPING,    { ...web, deleting: true },   "Stopping ShuttingDown"],
+    ["a stop whose VM is off is Stopped",                     STOPPING,    undefined,                    "Stopped Stopped",  PENDING],
+    ["a stopped VM starts",             STOPPED,     undefined,                    "StartVm, Released", PENDING],
+    ["a stopped VM starts if an earlier start was refused",        { ...STOPPED, conditions: released("False") }, undefined, "StartVm, Released", PENDING],
+    ["a stopped VM does not start while the stop is pending",          STOPPED,     undefined,                    "-",                { vm: { ...VM, runStrategy: "Halted", isChanging: true } }],
+    ["a stopped VM does not start while its VMI exists",             STOPPED,     { ...web, deleting: true },   "-",                PENDING],
+    ["a stopped VM does not start if its owner has started it",        STOPPED,     undefined,                    "Released",         { vm: VM }],
+    ["a stopped VM does not start if it was deleted",                  STOPPED,     undefined,                    "Released",         { vm: undefined }],
+    ["a stopped VM does not start if it ran since",  STOPPED,     another,                      "Released",         PENDING],
+    ["a stopped VM does not start again after it was started and is off",          { ...STOPPED, conditions: released("True", "it has been started") }, undefined, "-",  PENDING],
+    ["a VM stopped and released by release 0.3 starts", { ...STOPPED, conditions: released("True") }, undefined, "StartVm, Released", PENDING],
   ], "Withdrawn");
 
-  test("a VM that stays off until its node is uncordoned is its owner's from when it runs", () => {
+  test("a VM stopped until its node is uncordoned is released when it runs again", () => {
     const stopped = own("web", { spec: { by: "ShutDown", runStrategy: "Always" }, status: STOPPED });
     expect(inShort(planned(stopped, { vmis: [], budgets: [] }))).toBe("-");
     expect(inShort(planned(stopped, { vmis: [another], budgets: [] }))).toBe("Released");

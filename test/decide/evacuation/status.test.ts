@@ -36,7 +36,7 @@ const byTaint = disrupted("NoExecuteTaint", 60, { status: { nextAttemptTime: tim
 const impossible = evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } });
 const moved = { vmis: [vmi({ nodeName: "node02", activePods: { x: "node02" } })] };
 
-describe("the status", () => {
+describe("the status of an Evacuation", () => {
   const seen = {
     virtualMachineInstanceUID: VMI_UID,
     podUID: POD_UID,
@@ -46,25 +46,25 @@ describe("the status", () => {
     conditions: [{ ...MARK_SEEN, lastTransitionTime: time(0) }],
   };
 
-  test("is resolved with the first look, and then kept", () => {
+  test("names VMI, pod and node from the first reconcile on, and keeps them", () => {
     expect(statusAfter(young)).toMatchObject({ ...seen, podName: POD_NAME });
     expect(statusAfter(evacuation(), moved)).toMatchObject({ podUID: POD_UID, sourceNode: NODE });
   });
 
-  test("… of one about a pod by a name that every object has: of no pod of the VM", () => {
+  test("names no pod of the VM if the given UID is a property of every object", () => {
     const byName = { ...young, spec: { ...young.spec, pod: { uid: "__proto__" } } };
     expect(statusAfter(byName)).toMatchObject({ podUID: "__proto__", phase: "Moved" });
     expect(statusAfter(byName).sourceNode).toBeUndefined();
   });
 
-  test("counts no further than the API server takes", () => {
+  test("counts attempts only up to the API's limit", () => {
     const most = 2 ** 31 - 1;
     const patient = settings({ evacuation: { maxAttempts: most } });
     const e = evacuation({ status: { attempts: most - 1 } });
     expect(statusAfter(e, { migrations: [failed, failed], settings: patient }).attempts).toBeLessThanOrEqual(most);
   });
 
-  test("… of one that a person made: the pod that the VM runs in", () => {
+  test("names the pod that the VM runs in if a person created it", () => {
     const status = statusAfter({ ...young, spec: without(young.spec, "pod") });
     expect(status).toMatchObject(seen);
     expect(status.podName).toBeUndefined();
@@ -72,30 +72,30 @@ describe("the status", () => {
 
   // prettier-ignore
   test.each<[string, EvacuationFacts, Partial<Around>, readonly string[], next: string | undefined]>([
-    ["Moved",            evacuation({ status: resting }), moved,                ["Evacuated True", "Marked True", "Released True"],                 undefined],
-    ["Abandoned",        exhausted,    {},                                      ["Evacuated False", "Failed True", "Marked True", "Released False"], time(320)],
-    ["impossible",       impossible,   { vmis: [vmi(PINNED)] },                 ["Evacuated False", "Failed True", "Released True"],                undefined],
-    ["cancelled",        withdrawn,    {},                                      ["Evacuated False", "Marked True", "Released False"],                time(20)],
-    ["the mark removed", evacuation({ status: resting }), { vmis: [vmi()] },    ["Evacuated False", "Marked True", "Released True"],                time(40)],
-    ["the taint gone",   byTaint,      { nodes: [node()], pods: [pod()] },      ["Evacuated False", "Marked True", "Released False"],                time(0)],
-  ])("%s: its time, its conditions, and when the next one may begin", (...[, subject, tweak, conditions, next]) => {
+    ["when the VM has moved",      evacuation({ status: resting }), moved,                ["Evacuated True", "Marked True", "Released True"],                 undefined],
+    ["when abandoned",             exhausted,    {},                                      ["Evacuated False", "Failed True", "Marked True", "Released False"], time(320)],
+    ["when the VM cannot migrate", impossible,   { vmis: [vmi(PINNED)] },                 ["Evacuated False", "Failed True", "Released True"],                undefined],
+    ["when cancelled",             withdrawn,    {},                                      ["Evacuated False", "Marked True", "Released False"],                time(20)],
+    ["when the mark was removed",  evacuation({ status: resting }), { vmis: [vmi()] },    ["Evacuated False", "Marked True", "Released True"],                time(40)],
+    ["when the taint was removed", byTaint,      { nodes: [node()], pods: [pod()] },      ["Evacuated False", "Marked True", "Released False"],                time(0)],
+  ])("%s has its conditions, its completion time, and the next attempt's time", (...[, subject, tweak, conditions, next]) => {
     const status = statusAfter(subject, tweak);
     expect(status.conditions.map((one) => `${one.type} ${one.status}`)).toEqual(conditions);
     expect(status).toMatchObject({ completionTime: time(0), attempts: subject.status.attempts });
     expect(status.nextAttemptTime).toBe(next);
   });
 
-  test("it says where the VM runs now, and the rest of a back-off that it has inherited", () => {
+  test("names the VM's current node, and an inherited back-off", () => {
     expect(statusAfter(evacuation(), moved).targetNode).toBe("node02");
     const inherited = { attempts: 1, notBefore: time(9) };
     expect(statusAfter(newborn({ spec: { inherited } }))).toMatchObject({ attempts: 1, nextAttemptTime: time(9) });
   });
 
   test.each([
-    ["it shows its success", migration({ phase: "Succeeded", targetNode: "node02" }), undefined],
-    ["it does not show its success yet", migration({ phase: "Running" }), "migration-uid"],
-    ["it is older than the Evacuation", migration({ phase: "Succeeded", createdAt: 0 }), "migration-uid"],
-  ])("the migration that has moved the VM is named, though no status named it before: %s", (_, made, last) => {
+    ["if the migration has succeeded", migration({ phase: "Succeeded", targetNode: "node02" }), undefined],
+    ["if the migration does not show its success yet", migration({ phase: "Running" }), "migration-uid"],
+    ["if the migration is older than the Evacuation", migration({ phase: "Succeeded", createdAt: 0 }), "migration-uid"],
+  ])("names the migration that moved the VM, even if no earlier status named it: %s", (_, made, last) => {
     const vmis = moved.vmis.map((one) => (last === undefined ? one : { ...one, lastMigration: { uid: last } }));
     const named = { migration: { name: made.name, uid: made.uid }, targetNode: "node02" };
     expect(statusAfter(evacuation(), { vmis, migrations: [made] })).toMatchObject(named);
@@ -104,13 +104,10 @@ describe("the status", () => {
   test.each([
     ["x".repeat(9999), "x".repeat(1024)],
     [`${"x".repeat(1023)}🛟`, `${"x".repeat(1023)}\uFFFD`],
-  ])(
-    "words are cut to what the CRD's schema allows, and come back from the API server as they were written",
-    (why, expected) => {
-      const long = { ...failed, failureReason: why };
-      expect(statusAfter(evacuation(), { migrations: [long] }).message).toBe(expected);
-    },
-  );
+  ])("cuts its texts to the lengths of the CRD's schema, without broken characters", (why, expected) => {
+    const long = { ...failed, failureReason: why };
+    expect(statusAfter(evacuation(), { migrations: [long] }).message).toBe(expected);
+  });
 });
 
 function stalled({ conditions }: EvacuationStatus): readonly string[] {
@@ -118,7 +115,7 @@ function stalled({ conditions }: EvacuationStatus): readonly string[] {
   return reported.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`);
 }
 
-test("a migration that does not begin is stalled from the first look that finds it so, until one finds it queued", () => {
+test("a migration that does not start is Stalled from the first reconcile until it is queued again", () => {
   const running = (count: number) => ({ migrations: [old], queue: { running: count, leaving: 1 }, events: [] });
   const subject = evacuation({ createdAt: at(-300).getTime() });
   expect(stalled(statusAfter(subject, running(5)))).toEqual([]);
@@ -136,19 +133,19 @@ describe("a failed attempt", () => {
   test.each([
     [0, 1, 20],
     [9, 10, 320],
-  ])("after %d: it is number %d, and the next one waits for %d s", (before, attempts, seconds) => {
+  ])("after %d attempts is number %d, and the next waits for %d s", (before, attempts, seconds) => {
     const subject = evacuation({ status: { attempts: before }, spec: { inherited: { attempts: before } } });
     const expected = { attempts, nextAttemptTime: time(seconds), message: "no room", ...counted };
     expect(statusAfter(subject, { migrations: [failed] })).toMatchObject(expected);
   });
 
-  test("several at once count each", () => {
+  test("counts once for each of several failed migrations", () => {
     const second = { ...failed, uid: "second", createdAt: failed.createdAt + 1000 };
     const expected = { attempts: 2, lastFailedMigration: { uid: "second" } };
     expect(statusAfter(evacuation(), { migrations: [failed, second] })).toMatchObject(expected);
   });
 
-  test("one that was deleted because it was stuck is not counted again, nor those before it", () => {
+  test("is not counted again when its stuck migration is deleted", () => {
     const before = evacuation({ status: { attempts: 1, ...counted } });
     const blockedBy = { type: "migrationRejectedByResourceQuota" };
     const second = migration({
@@ -170,20 +167,20 @@ describe("a failed attempt", () => {
     [true, "a failed attempt", { evacuations: [evacuation()], migrations: [failed] }],
     [true, "a new Evacuation", {}],
     [false, "a mark", { evacuations: [young] }],
-    [false, "nothing to do", { evacuations: [evacuation({ createdAt: young.createdAt })] }],
-  ])("looked at again at once: %s, %s", (expected, _, tweak) => {
+    [false, "no change", { evacuations: [evacuation({ createdAt: young.createdAt })] }],
+  ])("or another change makes the plan repeat at once: %s after %s", (expected, _, tweak) => {
     const { chains, again } = planEvacuations(world(tweak));
     expect([again, chains.filter((chain) => chain.length === 0)]).toEqual([expected, []]);
   });
 
-  test("the create call is refused: counted as one", () => {
+  test("is counted if the API server refuses the migration", () => {
     const [create] = only("CreateMigration", planned(newborn({ spec: { inherited: { attempts: 2 } } })));
     const status = { phase: "BackingOff", reason: "MigrationRefused", attempts: 3, nextAttemptTime: time(80) };
     expect(create?.ifRefused).toMatchObject([{ status }, { reason: "MigrationRefused", type: "Warning" }]);
   });
 });
 
-test("a migration of ours has a name that every function derives alike, for each attempt another one", () => {
+test("a migration of Lifeboat's has a name that every function derives equally, another for each attempt", () => {
   const many = settings({ evacuation: { maxAttempts: 99 } });
   const names = [0, 0, 1].map((attempts) => {
     return only("CreateMigration", planned(evacuation({ status: { attempts } }), { settings: many }))[0]?.name ?? "";

@@ -1,10 +1,10 @@
-/** Requests to evict the VMI's launcher pod, minimal plus one tweak, and what is decided on them. */
+/** Requests to evict the VMI's launcher pod, minimal plus one tweak, and the decisions on them. */
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { NOW, pod, settings, vmi } from "../../support/fixtures.ts";
 
 export const NAMED = 'VMI "apps/web"';
 
-/** A person drains node01: the launcher pod of the VMI is to be evicted. */
+/** Returns the request of a person's drain of node01 to evict the VMI's launcher pod. */
 export function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
   return {
     pod: pod(),
@@ -22,11 +22,11 @@ export function decided(tweak: Partial<EvictionFacts> = {}): EvictionDecision {
   return decideEviction(eviction(tweak));
 }
 
-/** Verdict and reason, and in order what is done: `Deny NotMigratable: CreateBudget, tell`. */
+/** Verdict and reason, and the actions in order: `Deny NotMigratable: CreateBudget, Event`. */
 export function inShort(facts: EvictionFacts): string {
   const decision = decideEviction(facts);
   const actions = decision.actions.map(({ verb }) => verb);
-  const done = [...actions, ...decision.events.map(() => "tell")].join(", ");
+  const done = [...actions, ...decision.events.map(() => "Event")].join(", ");
   return `${decision.verdict} ${decision.reason}${done === "" ? "" : `: ${done}`}`;
 }
 

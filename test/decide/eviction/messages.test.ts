@@ -20,7 +20,7 @@ import {
 import { warningsOf } from "../../../shared/eviction/messages.ts";
 import type { EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 
-/** kubernetes-sigs/descheduler: a 429 for a pod that asked for this, with this in it, is an eviction in background. */
+/** kubernetes-sigs/descheduler takes a 429 for an annotated pod with this text for an eviction in background. */
 const DESCHEDULER_EXPECTS = "Eviction triggered evacuation";
 
 const ifPossible = vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED });
@@ -42,14 +42,14 @@ const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Parti
   ["ShutdownByStrategy",   { vmi: ifPossible },                               `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
 ];
 
-describe("the caller is told", () => {
-  test.each(rows)("%s", (reason, tweak, text) => {
+describe("the answer to an eviction", () => {
+  test.each(rows)("explains the reason %s", (reason, tweak, text) => {
     const decision = decided(tweak);
     expect(decision.reason).toBe(reason);
     expect(decision.verdict === "Deny" ? decision.message : decision.warnings.join()).toBe(text);
   });
 
-  test("the descheduler recognises what moves, and no other refusal", () => {
+  test("is recognised by the descheduler only for VMs that move", () => {
     const moving = rows.filter(([, , text]) => text.includes(DESCHEDULER_EXPECTS)).map(([reason]) => reason);
     expect(moving).toEqual(["EvacuationTriggered", "EvacuationInProgress"]);
   });
@@ -60,7 +60,7 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ "requested-by": "sigs.k8s.io/descheduler", reason: "LowNodeUtilization" }, "Descheduler"],
   [{},                                                                          "ApiEviction"],
   [{ "requested-by": "someone" },                                               "ApiEviction"],
-])("an Eviction annotated with %j: %s", (annotations, cause) => expect(causeOfEviction(annotations)).toBe(cause));
+])("an Eviction with the annotations %j has the cause %s", (annotations, cause) => expect(causeOfEviction(annotations)).toBe(cause));
 
 const warnings = (tweak: Partial<EvictionFacts>) => warningsOf(eviction(tweak), decided(tweak));
 
@@ -87,38 +87,38 @@ type Row = readonly [what: string, Partial<EvictionFacts>, expected: readonly st
 
 // prettier-ignore
 const warned: readonly Row[] = [
-  ["its migration runs",                     { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "Running", message: "m" }) }, []],
+  ["the migration runs",                     { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "Running", message: "m" }) }, []],
   ["virt-controller is away",                { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "KubeVirtNotAnswering", message: "no answer" }) }, [`${NAMED}: no answer`]],
   ["an attempt has failed",                  { vmi: marked(), evacuations: active(backingOff) },             [BACKING_OFF]],
-  ["… after more than one evacuation has",   { vmi: marked(), evacuations: active({ ...backingOff, attempts: 6 }) }, [BACKING_OFF.replace("2 of 5", "6")]],
-  ["it is blocked: by whom",                 { vmi: marked(PINNED), evacuations: active(blocked) },          [`${NAMED} cannot leave node node01: the VM is not live-migratable: no; ${OWNER}`]],
-  ["its owner is to move it",                { vmi: marked(EXTERNAL), evacuations: active({ phase: "WaitingForExternalController", message: "its owner" }) }, [`${NAMED}: its owner`]],
-  ["it was abandoned",                       { evacuations: [abandoned] },                                   [ABANDONED]],
-  ["… its back-off is over",                 { evacuations: [abandoned], now: at(301) },                     [ABANDONED]],
-  ["… and the next one backs off",           { vmi: marked(), evacuations: [abandoned, ...active(backingOff)] }, [ABANDONED, BACKING_OFF]],
-  ["… of a pod that the VM has left",        { evacuations: [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }] }, []],
-  ["it was cancelled, and the drain goes on", { evacuations: [withdrawn] },                                  [WITHDRAWN]],
-  ["… its back-off is over",                 { evacuations: [withdrawn], now: at(21) },                      []],
-  ["it cannot migrate: why, and who can change that", { vmi: vmi(PINNED) },                                  [`${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable; ${OWNER}`]],
-  ["no such strategy",                       { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },               [expect.stringMatching(/^VMI "apps\/web": spec\.evictionStrategy is "LiveMigrat", .*; its owner, or the administrator/)]],
-  ["it is shut down",                        { vmi: ifPossible },                                            [`${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`]],
-  ["its target pod",                         { vmi: marked(), pod: pod({ uid: "target", nodeName: "node02" }), evacuations: active(backingOff) }, []],
-  ["no pod of a VM",                         { pod: pod({ labels: {} }) },                                   []],
+  ["attempts of more than one evacuation have failed",   { vmi: marked(), evacuations: active({ ...backingOff, attempts: 6 }) }, [BACKING_OFF.replace("2 of 5", "6")]],
+  ["the evacuation is blocked",                 { vmi: marked(PINNED), evacuations: active(blocked) },          [`${NAMED} cannot leave node node01: the VM is not live-migratable: no; ${OWNER}`]],
+  ["the VM's owner has to move it",                { vmi: marked(EXTERNAL), evacuations: active({ phase: "WaitingForExternalController", message: "its owner" }) }, [`${NAMED}: its owner`]],
+  ["the last evacuation was abandoned",                       { evacuations: [abandoned] },                                   [ABANDONED]],
+  ["the last evacuation was abandoned and its back-off is over",                 { evacuations: [abandoned], now: at(301) },                     [ABANDONED]],
+  ["the last evacuation was abandoned and the next is in back-off",           { vmi: marked(), evacuations: [abandoned, ...active(backingOff)] }, [ABANDONED, BACKING_OFF]],
+  ["the abandoned evacuation was of a former pod",        { evacuations: [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }] }, []],
+  ["the evacuation was cancelled and the drain continues", { evacuations: [withdrawn] },                                  [WITHDRAWN]],
+  ["the evacuation was cancelled and its back-off is over",                 { evacuations: [withdrawn], now: at(21) },                      []],
+  ["the VM cannot migrate", { vmi: vmi(PINNED) },                                  [`${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable; ${OWNER}`]],
+  ["the strategy is unknown",                       { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },               [expect.stringMatching(/^VMI "apps\/web": spec\.evictionStrategy is "LiveMigrat", .*; its owner, or the administrator/)]],
+  ["the VM is shut down",                        { vmi: ifPossible },                                            [`${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`]],
+  ["the pod is the target of a migration",                         { vmi: marked(), pod: pod({ uid: "target", nodeName: "node02" }), evacuations: active(backingOff) }, []],
+  ["the pod is not a VM's",                         { pod: pod({ labels: {} }) },                                   []],
 ];
 
-test.each(warned)("%s", (_, tweak, expected) => expect(warnings(tweak)).toEqual(expected));
+test.each(warned)("kubectl's warnings when %s: %j", (_, tweak, expected) => expect(warnings(tweak)).toEqual(expected));
 
 function saying(message: string): string {
   return warnings({ vmi: marked(), evacuations: active({ phase: "BackingOff", message }) })[0] ?? "";
 }
 
-describe("as a header carries them", () => {
-  test("the same text at each request: kubectl prints it once", () => {
+describe("a warning", () => {
+  test("has the same text at each request, so kubectl prints it once", () => {
     const [first, later] = [1, 19].map((seconds) => warnings({ evacuations: [withdrawn], now: at(seconds) }));
     expect(later).toEqual(first);
   });
 
-  test.each(["x", "\u{1F600}"])("256 characters at the most: %s", (character) => {
+  test.each(["x", "\u{1F600}"])("has at most 256 characters: %s", (character) => {
     const text = saying(character.repeat(1000));
     expect(text).toHaveLength(256);
     expect(text).toMatch(/…$/);
@@ -126,7 +126,7 @@ describe("as a header carries them", () => {
   });
 
   test.each(["two\nlines", "a\ttab", "\u001b[31mred", "a\u202Ebidi", "a\u2028separator", "half\uD83D"])(
-    "%j",
+    "has no control characters, though the message is %j",
     (message) => {
       expect(saying(message)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
     },

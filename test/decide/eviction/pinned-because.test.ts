@@ -1,4 +1,4 @@
-/** Why a VM cannot migrate, as every message says it. */
+/** The reason why a VM cannot migrate, as every message states it. */
 import { expect, test } from "vitest";
 import { pinnedBecause } from "../../../shared/eviction/messages.ts";
 import { vmi } from "../../support/fixtures.ts";
@@ -13,7 +13,7 @@ test.each<[reason: string | undefined, message: string | undefined, words: strin
   ["DisksNotLiveMigratable",     undefined,                                                          "DisksNotLiveMigratable"],
   ["InterfaceNotLiveMigratable", "cannot migrate VMI which does not use masquerade",                 "InterfaceNotLiveMigratable"],
   [undefined,                    undefined,                                                          "no LiveMigratable condition"],
-])("%s, %s: %s", (reason, message, words) => {
+])("the reason %s with the message %s is stated as %s", (reason, message, words) => {
   const liveMigratable = { migratable: false, ...(reason && { reason }), ...(message && { message }) };
   expect(pinnedBecause(vmi({ liveMigratable }))).toBe(words);
 });

@@ -1,4 +1,4 @@
-/** Who has asked for an evacuation that others have joined: each name once, and a bounded number of them. */
+/** The requesters of one evacuation: each name once, and a limited number of names. */
 import { describe, expect, test } from "vitest";
 import { addRequester, requestersOf } from "../../../shared/evacuation/requesters.ts";
 import { EVACUATION_BOUNDS } from "../../../shared/kube/evacuation.ts";
@@ -10,22 +10,22 @@ const LONG = "x".repeat(EVACUATION_BOUNDS["status.requesters[]"] + 1);
 
 // prettier-ignore
 test.each<[string, requestedBy: string, requesters: readonly string[] | undefined, asks: string, added: string | undefined]>([
-  ["a second one",                      "admin",   undefined,  "descheduler", "descheduler"],
-  ["a third one",                       "admin",   ["joe"],    "descheduler", "descheduler"],
-  ["the first one again",               "admin",   undefined,  "admin",       undefined],
-  ["the second one again",              "admin",   ["joe"],    "joe",         undefined],
-  ["nobody who is known",               "admin",   [],         "",            undefined],
-  ["the first one that is known",       "",        [],         "joe",         "joe"],
-  ["the eighth besides the first",      "admin",   others(7),  "joe",         "joe"],
-  ["a ninth",                           "admin",   others(8),  "joe",         undefined],
-  ["a long name, cut",                  "admin",   [],         LONG,          LONG.slice(1)],
-  ["a long name again",                 LONG,      [],         LONG,          undefined],
+  ["a second requester is added",                  "admin",   undefined,  "descheduler", "descheduler"],
+  ["a third requester is added",                   "admin",   ["joe"],    "descheduler", "descheduler"],
+  ["the first requester is not added again",       "admin",   undefined,  "admin",       undefined],
+  ["the second requester is not added again",      "admin",   ["joe"],    "joe",         undefined],
+  ["an unknown requester is not added",            "admin",   [],         "",            undefined],
+  ["the first known requester is added",           "",        [],         "joe",         "joe"],
+  ["the eighth further requester is added",        "admin",   others(7),  "joe",         "joe"],
+  ["a ninth further requester is not added",       "admin",   others(8),  "joe",         undefined],
+  ["a long name is added, cut",                    "admin",   [],         LONG,          LONG.slice(1)],
+  ["a long name is not added again",               LONG,      [],         LONG,          undefined],
 ])("%s", (_, requestedBy, requesters, ...[asks, added]) => {
   const joined = newborn({ spec: { requestedBy }, status: { requesters } });
   expect(addRequester(joined, asks).map(({ requester }) => requester)).toEqual(added === undefined ? [] : [added]);
 });
 
-test("all of them, the first one first", () => {
+test("the requesters are listed with the first one first", () => {
   expect(requestersOf(newborn({ spec: { requestedBy: "admin" }, status: { requesters: ["joe"] } }))).toEqual([
     "admin",
     "joe",
@@ -38,9 +38,9 @@ describe("an eviction by another user", () => {
 
   // prettier-ignore
   test.each([
-    ["of a VM that is marked", vmi({ evacuationNodeName: "node01" }), evacuation()],
-    ["whose mark was lost",    vmi(),                                 newborn()],
-  ])("%s: the Evacuation keeps the name, once", (_, marked, joined) => {
+    ["of a marked VM",              vmi({ evacuationNodeName: "node01" }), evacuation()],
+    ["of a VM whose mark was lost", vmi(),                                 newborn()],
+  ])("%s adds the user's name to the Evacuation once", (_, marked, joined) => {
     const { actions } = decided({ vmi: marked, evacuations: [joined], request, hasBudget: true });
     expect(actions).toEqual([{ verb: "AddRequester", evacuation: joined, requester: "joe" }]);
     const named = { ...joined, status: { ...joined.status, requesters: ["joe"] } };

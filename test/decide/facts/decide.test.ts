@@ -1,4 +1,7 @@
-/** The driver: rules ask, it reads, and what has not been read is never taken for absent. */
+/**
+ * The driver of rules: rules request facts, the driver reads them, and a fact that was not read is never taken for
+ * absent.
+ */
 import { expect, test } from "vitest";
 import { decide, decideSafely, type Reads } from "../../../shared/facts/decide.ts";
 import { each, type Facts, takeInOrder, textOf, together, unlessFailed } from "../../../shared/facts/facts.ts";
@@ -10,7 +13,7 @@ import { factsOf, OddList, readsOf } from "../../support/facts.ts";
 const NODES = { "nodes a": node({ name: "a" }), "nodes b": node({ name: "b" }), "nodes c": undefined, "nodes d": undefined, "nodes e": undefined, "nodes f": undefined, "nodes g": undefined }; // prettier-ignore
 const isThere = (facts: Facts, name: string) => facts.get("nodes", named(name)) !== undefined;
 
-/** Notes which questions are asked in which round. */
+/** Records the requested facts of each round. */
 function inRounds(map: Readonly<Record<string, unknown>>) {
   const rounds: string[][] = [];
   let round: string[] | undefined;
@@ -25,24 +28,24 @@ function inRounds(map: Readonly<Record<string, unknown>>) {
 
 // prettier-ignore
 test.each<[string, (facts: Facts) => unknown, unknown, readonly string[][]]>([
-  ["one after another", (f) => [isThere(f, "a"), isThere(f, "c")],                                   [true, false], [["nodes a"], ["nodes c"]]],
-  ["together",          (f) => together(() => isThere(f, "a"), () => isThere(f, "c")),                [true, false], [["nodes a", "nodes c"]]],
-  ["for each item",     (f) => each(["a", "b", "c"], (name) => isThere(f, name)),                     [true, true, false], [["nodes a", "nodes b", "nodes c"]]],
+  ["one fact after another", (f) => [isThere(f, "a"), isThere(f, "c")],                                   [true, false], [["nodes a"], ["nodes c"]]],
+  ["facts together",          (f) => together(() => isThere(f, "a"), () => isThere(f, "c")),                [true, false], [["nodes a", "nodes c"]]],
+  ["a fact for each item",     (f) => each(["a", "b", "c"], (name) => isThere(f, name)),                     [true, true, false], [["nodes a", "nodes b", "nodes c"]]],
   ["getAll",            (f) => [...f.getAll("nodes", ["a", "b", "c"].map(named)).keys()],             ["/a", "/b"], [["nodes a", "nodes b", "nodes c"]]],
-  ["the same twice",    (f) => together(() => isThere(f, "a"), () => isThere(f, "a")),                [true, true], [["nodes a"]]],
-  ["nothing",           () => "a word",                                                               "a word", []],
-  ["in order, while a place is free", (f) => takeInOrder(["a", "b", "c"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes a"]]],
-  ["in order, past an item that takes no place", (f) => takeInOrder(["c", "a", "b"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes c"], ["nodes a"]]],
-  ["in order, for two places", (f) => takeInOrder(["c", "a", "b"], 2, (name) => isThere(f, name) || undefined), [true, true], [["nodes c", "nodes a"], ["nodes b"]]],
-  ["in order, past many items", (f) => takeInOrder(["c", "d", "e", "f", "g", "a", "b"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes c"], ["nodes d"], ["nodes e", "nodes f"], ["nodes g", "nodes a", "nodes b"]]],
-])("a rule that asks %s is answered", async (_, rule, answer, questions) => {
+  ["the same fact twice",    (f) => together(() => isThere(f, "a"), () => isThere(f, "a")),                [true, true], [["nodes a"]]],
+  ["no facts",           () => "a word",                                                               "a word", []],
+  ["facts in order, while a place is free", (f) => takeInOrder(["a", "b", "c"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes a"]]],
+  ["facts in order, past an item that takes no place", (f) => takeInOrder(["c", "a", "b"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes c"], ["nodes a"]]],
+  ["facts in order, for two places", (f) => takeInOrder(["c", "a", "b"], 2, (name) => isThere(f, name) || undefined), [true, true], [["nodes c", "nodes a"], ["nodes b"]]],
+  ["facts in order, past many items", (f) => takeInOrder(["c", "d", "e", "f", "g", "a", "b"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes c"], ["nodes d"], ["nodes e", "nodes f"], ["nodes g", "nodes a", "nodes b"]]],
+])("a rule that requests %s gets them in the fewest rounds", async (_, rule, answer, questions) => {
   const { reads, rounds } = inRounds(NODES);
   const decided = await decide(rule, reads);
   expect([decided.answer, rounds]).toEqual([answer, questions]);
   expect([decided.reads, decided.rounds]).toEqual([rounds.flat().length, rounds.length]);
 });
 
-test("what the caller knows is not read, and what it names is read in the first round", async () => {
+test("facts that the caller knows are not read, and facts that it names are read in the first round", async () => {
   const { reads, rounds } = inRounds(NODES);
   const known = [[{ kind: "nodes", key: named("a") }, { value: undefined }]] as const;
   const first = [{ kind: "nodes", key: named("b") }] as const;
@@ -51,7 +54,7 @@ test("what the caller knows is not read, and what it names is read in the first 
   expect(rounds).toEqual([["nodes b"], ["nodes c"]]);
 });
 
-test("a fact stays as it was read, however often the rule runs", async () => {
+test("a fact keeps its first value, however often the rule runs", async () => {
   let version = 0;
   const reads: Reads = async () => await Promise.resolve({ value: { version: (version += 1) } });
   const decided = await decide((f) => ["a", "b", "a"].map((name) => f.get("nodes", named(name))), reads);
@@ -60,7 +63,7 @@ test("a fact stays as it was read, however often the rule runs", async () => {
 
 const FORBIDDEN = new ClusterError({ reason: "Refused", code: 403, request: "GET nodes" });
 
-test("a read that failed throws where the rule asks for it, and nowhere else", async () => {
+test("a failed read throws where the rule requests the fact, and nowhere else", async () => {
   const map = { ...NODES, "nodes x": FORBIDDEN };
   const first = [{ kind: "nodes", key: named("x") }] as const;
   expect((await decide((f) => isThere(f, "a"), readsOf(map), { first })).answer).toBe(true);
@@ -68,19 +71,19 @@ test("a read that failed throws where the rule asks for it, and nowhere else", a
 });
 
 // prettier-ignore
-test("a rule may say what to do when a read fails", async () => {
+test("a rule can handle a failed read", async () => {
   const decided = await decide((f) => unlessFailed(() => isThere(f, "x"), (failed) => failed), readsOf({ "nodes x": FORBIDDEN }));
   expect(decided.answer).toBe(FORBIDDEN);
 });
 
 // prettier-ignore
-test("a defect of a rule, or of a source, is no failed read", async () => {
+test("a defect of a rule or source is not a failed read", async () => {
   const defect = new TypeError("broken");
   await expect(decide((f) => isThere(f, "a"), () => Promise.reject(defect))).rejects.toBe(defect);
   await expect(decide(() => unlessFailed(() => { throw defect; }, () => "failed"), readsOf({}))).rejects.toBe(defect);
 });
 
-test("what is missing after the last round is a failed read, and not absent", async () => {
+test("a fact that is missing after the last round is a failed read, not absent", async () => {
   const asked: string[] = [];
   const reads: Reads = async (question) => {
     asked.push(textOf(question));
@@ -93,14 +96,14 @@ test("what is missing after the last round is a failed read, and not absent", as
   expect(asked).toHaveLength(64);
 });
 
-test("a list that leaves objects out is a failed read, unless the rule takes nothing for absent", () => {
+test("an incomplete list is a failed read, unless the rule infers no absence", () => {
   const facts = factsOf({ nodes: new OddList([node()], "node07: too large"), pods: [] });
   expect(facts.readable("nodes")).toEqual({ items: [node()], odd: 1 });
   expect(() => facts.list("nodes")).toThrow("node07: too large");
   expect([facts.readable("pods"), facts.list("pods")]).toEqual([{ items: [], odd: 0 }, []]);
 });
 
-test("another view of a resource is another question", async () => {
+test("different views of a resource are different facts", async () => {
   const view = { resource: "nodes", name: "Name", schema: () => expect.fail("nothing is parsed here") } as const;
   const map = { "nodes a": "by the table", "nodes as Name a": "by name" };
   const decided = await decide((f) => [f.get("nodes", named("a")), f.get(view, named("a"))], readsOf(map));
@@ -109,7 +112,7 @@ test("another view of a resource is another question", async () => {
 
 const ofNodes = (f: Facts) => each(["a", "b"], (name) => f.get("nodes", named(name)));
 
-/** Each answers with its name. */
+/** Each read returns the source's name. */
 const source =
   (name: string, isCached: boolean, asked: string[]): Reads =>
   async ({ key }) => {
@@ -119,11 +122,11 @@ const source =
 
 // prettier-ignore
 test.each<[string, { isCached: boolean; isSafe: boolean }, readonly string[], readonly string[]]>([
-  // The answer is              decided on                   and read
-  ["a safe one on watches",     { isCached: true, isSafe: true },   ["watched", "watched"], ["watched a", "watched b"]],
-  ["an unsafe one on watches",  { isCached: true, isSafe: false },  ["live", "live"],       ["watched a", "watched b", "live a", "live b"]],
-  ["one that no watch shows",   { isCached: false, isSafe: false }, ["watched", "watched"], ["watched a", "watched b"]],
-])("%s: live and cached facts are never mixed", async (_, { isCached, isSafe }, answer, expected) => {
+  // The answer is                       decided on                   and read
+  ["a safe answer on watched facts",     { isCached: true, isSafe: true },   ["watched", "watched"], ["watched a", "watched b"]],
+  ["an unsafe answer on watched facts",  { isCached: true, isSafe: false },  ["live", "live"],       ["watched a", "watched b", "live a", "live b"]],
+  ["an answer that no watch shows",      { isCached: false, isSafe: false }, ["watched", "watched"], ["watched a", "watched b"]],
+])("%s never mixes watched and live facts", async (_, { isCached, isSafe }, answer, expected) => {
   const asked: string[] = [];
   const watched = { reads: source("watched", isCached, asked), isSafe: () => isSafe };
   const decided = await decideSafely(ofNodes, [watched], source("live", false, asked));
@@ -131,9 +134,9 @@ test.each<[string, { isCached: boolean; isSafe: boolean }, readonly string[], re
 });
 
 test.each([
-  ["where the answer of the one before would be safe", ["old", "newer"], "newer"],
-  ["unless that would not be safe there either", [], "live"],
-])("an unsafe answer is decided again on the next source, %s", async (_, safe, expected) => {
+  ["if that source gives a safe answer", ["old", "newer"], "newer"],
+  ["and finally on live facts", [], "live"],
+])("an unsafe answer is decided again on the next source %s", async (_, safe, expected) => {
   const asked: string[] = [];
   const isSafe = (answer: readonly unknown[]) => answer.every((one) => safe.some((name) => name === one));
   const old = { reads: source("old", true, asked), isSafe: () => false };

@@ -1,4 +1,4 @@
-/** Tests how the guard reads a pod's disruption from its condition, and until when the guard refuses the deletion. */
+/** Reads a pod's disruption from its condition, and derives the deadline until which the guard refuses the deletion. */
 import { describe, expect, test } from "vitest";
 import type { GuardCause } from "../../../shared/settings/guarded.ts";
 import {
@@ -19,7 +19,7 @@ function left(cause: GuardCause, tweak: Parameters<typeof secondsLeft>[0]): numb
   return secondsLeft({ requester: REQUESTER[cause], ...tweak });
 }
 
-describe("the deadline", () => {
+describe("the guard's deadline", () => {
   // prettier-ignore
   test.each([
     // cause              condition   Evacuations                                                   left
@@ -33,44 +33,41 @@ describe("the deadline", () => {
     ["Preemption",        0,          [disrupted("Preemption", 70, { status: { phase: "Duplicate" } })], 120],
     ["Preemption",        0,          [disrupted("Preemption", 70, { status: { phase: "Withdrawn", nextAttemptTime: time(30) } })], 70],
     ["DeviceTaint",       -50,        [],                                                           250],
-  ] as const)("%s: condition at %d s", (cause, since, evacuations, seconds) => {
+  ] as const)("for a %s whose condition was set at %d s", (cause, since, evacuations, seconds) => {
     const conditioned = condition(cause, { since: Number.isNaN(since) ? "" : time(since) });
     expect(left(cause, { pod: pod({ disruptionTarget: conditioned }), vmi: marked(), evacuations })).toBe(seconds);
   });
 
-  test("set anew after the reset, the condition does not move the deadline", () => {
+  test("does not move when the condition is set again", () => {
     const anew = { vmi: marked(), evacuations: [disrupted("Preemption", 120)], pod: target("Preemption", 119) };
     expect(left("Preemption", { ...anew, now: at(119) })).toBe(1);
     expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
-  // A drain continues, perhaps for hours: nothing ends the disruption that its Duplicate records.
+  // A drain continues, perhaps for hours: its Duplicate, which records a disruption, stays.
   test.each([
     ["Preemption", -31, 0, 120],
     ["Preemption", -29, 0, "DeadlinePassed"],
     ["DeviceTaint", -9999, 5000, 300],
     ["DeviceTaint", -9999, -9970, "DeadlinePassed"],
-  ] as const)(
-    "of an earlier %s, whose deadline was at %d s, is none of the one at %d s",
-    (cause, late, since, left) => {
-      const duplicate = disrupted(cause, late, { status: { phase: "Duplicate" } });
-      const again = { pod: target(cause, since), requester: REQUESTER[cause], vmi: marked() };
-      const given = { ...again, evacuations: [drained({ createdAt: at(-99_999).getTime() }), duplicate] };
-      if (typeof left === "string") return expect(answerTo(given)).toBe(left);
-      expect(secondsLeft(given)).toBe(left);
-      expect(evacuationOf(given)?.spec).toMatchObject({ cause, deadline: time(left) });
-    },
-  );
+  ] as const)("of an earlier %s at %d s does not apply to a condition of %d s", (cause, late, since, left) => {
+    const duplicate = disrupted(cause, late, { status: { phase: "Duplicate" } });
+    const again = { pod: target(cause, since), requester: REQUESTER[cause], vmi: marked() };
+    const given = { ...again, evacuations: [drained({ createdAt: at(-99_999).getTime() }), duplicate] };
+    if (typeof left === "string") return expect(answerTo(given)).toBe(left);
+    expect(secondsLeft(given)).toBe(left);
+    expect(evacuationOf(given)?.spec).toMatchObject({ cause, deadline: time(left) });
+  });
 });
 
 test.each([
   ["none", []],
-  ["one that an Evacuation records", [disrupted("Preemption", 60)]],
-] as const)("without the condition a deletion is no disruption, beside %s", (_, evacuations) => {
+  ["one that records a disruption", [disrupted("Preemption", 60)]],
+] as const)("a pod without the condition is not disrupted, with these Evacuations: %s", (_, evacuations) => {
   expect(answerTo({ pod: RESET, vmi: marked(), evacuations })).toBe("NotADisruption");
 });
 
-test("the gate that counts is that of the condition", () => {
+test("the feature gate of the condition's cause counts", () => {
   const settings = guarded({}, { featureGates: ["PreemptionEvictionLiveMigration"] });
   const given = { settings, vmi: marked(), evacuations: [disrupted("Preemption", 60)] };
   expect(answerTo({ ...given, pod: target("Preemption") })).toBe("Refuse");

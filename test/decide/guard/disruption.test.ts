@@ -1,4 +1,4 @@
-/** Disruptions under way: what the guard did not see, and what the taint manager gave up on. */
+/** Disruptions in progress: those that bypassed the guard, and those that the taint manager has stopped retrying. */
 import { describe, expect, test } from "vitest";
 import type { Taint } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
@@ -16,13 +16,13 @@ import { at, marked, node, PINNED, pod, settings, time, verbs, vmi, without } fr
 
 const STARTED = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"] as const;
 
-describe("the watch", () => {
+describe("a terminating launcher pod that bypassed the guard", () => {
   const terminating = target("Preemption", -3, { deleting: true });
 
   test.each([
     ["Preemption", 117],
     ["NoExecuteTaint", 297],
-  ] as const)("a terminating pod (%s): its VM is marked as urgent, and looked at again", (cause, left) => {
+  ] as const)("of a %s starts an urgent evacuation, and is reconciled again", (cause, left) => {
     const label = { verb: "Label", urgency: "urgent" };
     const dying = target(cause, -3, { deleting: true });
     const asked = { requestedBy: dying.disruptionTarget?.reason, deadline: time(left), pod: { uid: dying.uid } };
@@ -36,19 +36,19 @@ describe("the watch", () => {
 
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], begun: boolean]>([
-    ["of a drain, the mark lost",   [drained()],                                                                   true],
-    ["of the guard, rested",        [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], true],
-    ["of the guard",                [disrupted("Preemption", 60)],                                                 false],
-    ["of the guard, beside a drain's", [drained(), disrupted("Preemption", 60, { status: { phase: "Duplicate" } })], false],
-    ["of the guard, given up",      [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(30) } })], false],
-  ])("beside an Evacuation %s: begun %s", (_, evacuations, started) => {
+    ["of a drain, whose mark was lost",   [drained()],                                                                   true],
+    ["of an earlier disruption, after its back-off",        [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], true],
+    ["of the same disruption",                [disrupted("Preemption", 60)],                                                 false],
+    ["of the same disruption, beside a drain's", [drained(), disrupted("Preemption", 60, { status: { phase: "Duplicate" } })], false],
+    ["of an abandoned disruption",      [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(30) } })], false],
+  ])("beside an Evacuation %s starts an evacuation: $2", (_, evacuations, started) => {
     expect(verbs(plannedDisruptions({ evacuations, pods: [terminating] }))).toEqual(started ? STARTED : []);
   });
 
   test.each([
-    ["by the same preemption, a minute after its deadline", -3, false],
-    ["by another one since", 180, true],
-  ] as const)("a pod that terminates %s, beside a drain's Duplicate: begun %s", (_, since, started) => {
+    ["of the recorded preemption, a minute after its deadline", -3, false],
+    ["of a later preemption", 180, true],
+  ] as const)("%s, beside a drain's Duplicate, starts an evacuation: $2", (_, since, started) => {
     const evacuations = [drained(), disrupted("Preemption", 117, { status: { phase: "Duplicate" } })];
     const pods = [target("Preemption", since, { deleting: true })];
     expect(verbs(plannedDisruptions({ evacuations, pods, now: at(190) }))).toEqual(started ? STARTED : []);
@@ -56,40 +56,40 @@ describe("the watch", () => {
 
   // prettier-ignore
   test.each([
-    ["a plain deletion",               { pods: [pod({ deleting: true })] }],
-    ["an eviction",                    { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) })] }],
-    ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: gatesBut("NoExecuteTaint") }) }],
-    ["the VM is marked",               { pods: [terminating], vmis: [marked()] }],
-    ["the VM is not known",            { pods: [terminating], vmis: [] }],
-    ["the VM is going",                { pods: [terminating], vmis: [vmi({ deleting: true })] }],
-    ["the VM has ended",               { pods: [terminating], vmis: [vmi({ phase: "Failed" })] }],
-    ["a VM made anew",                 { pods: [terminating], vmis: [vmi({ uid: "anew", activePods: {} })] }],
-    ["the VM is on no node",           { pods: [terminating], vmis: [without(vmi({ activePods: {} }), "nodeName")] }],
-    ["the target of a migration",      { pods: [{ ...terminating, uid: "other", nodeName: "node02" }] }],
-    ["an unknown strategy",            { pods: [terminating], vmis: [vmi({ evictionStrategy: "Odd" })] }],
-    ["a dead node",                    { pods: [terminating], nodes: [node({ ready: false })] }],
-  ])("%s: nothing", (_, tweak) => expect(plannedDisruptions(tweak)).toEqual([]));
+    ["by a plain deletion",                       { pods: [pod({ deleting: true })] }],
+    ["by an eviction",                            { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) })] }],
+    ["by a taint whose feature gate is off",      { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: gatesBut("NoExecuteTaint") }) }],
+    ["of a marked VM",                            { pods: [terminating], vmis: [marked()] }],
+    ["of an unknown VM",                          { pods: [terminating], vmis: [] }],
+    ["of a VM that is being deleted",             { pods: [terminating], vmis: [vmi({ deleting: true })] }],
+    ["of a VM that has ended",                    { pods: [terminating], vmis: [vmi({ phase: "Failed" })] }],
+    ["of a recreated VM",                         { pods: [terminating], vmis: [vmi({ uid: "anew", activePods: {} })] }],
+    ["of a VM on no node",                        { pods: [terminating], vmis: [without(vmi({ activePods: {} }), "nodeName")] }],
+    ["that is the target of a migration",         { pods: [{ ...terminating, uid: "other", nodeName: "node02" }] }],
+    ["of a VM with an unknown strategy",          { pods: [terminating], vmis: [vmi({ evictionStrategy: "Odd" })] }],
+    ["on a dead node",                            { pods: [terminating], nodes: [node({ ready: false })] }],
+  ])("%s starts no evacuation", (_, tweak) => expect(plannedDisruptions(tweak)).toEqual([]));
 
-  test("works where the node was not read", () => {
+  test("starts an evacuation if its node was not read", () => {
     const given = { pods: [terminating], nodes: [] };
     expect(verbs(plannedDisruptions(given))).toEqual(STARTED);
   });
 });
 
-describe("the deadline keeper", () => {
+describe("at the deadline of a NoExecute taint, Lifeboat", () => {
   const TAINT: Taint = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
   const tainted = node({ taints: [TAINT] });
   const overdue = disrupted("NoExecuteTaint", 0);
   const given = { vmis: [marked()], evacuations: [overdue], pods: [pod()], nodes: [tainted] };
   const DELETED = ["DeletePod", "Event"] as const;
 
-  test("past the deadline, untolerated: the pod is deleted under its UID, and an Event says so", () => {
+  test("deletes the pod with its UID, and creates an Event", () => {
     const message = `it has not left node node01 by ${time(0)} (taint CriticalAddonsOnly): deleting pod ${pod().name}`;
     const event = { type: "Warning", reason: "DeadlineKept", occasion: overdue.uid, message };
     expect(plannedDisruptions(given)).toMatchObject([{ verb: "DeletePod", pod: pod() }, event]);
   });
 
-  test("of a VM that has begun to move the shield comes first, where it is in force", () => {
+  test("shields a migrating VM first, if the shield is on", () => {
     const shield = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
     const settings = guarded({}, { shield, isShieldOn: true });
     const moving = { ...marked(), isMigrating: true, graceSeconds: 300 };
@@ -99,21 +99,21 @@ describe("the deadline keeper", () => {
 
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], deleted: boolean]>([
-    ["in back-off",                   [disrupted("NoExecuteTaint", 0, { status: { phase: "BackingOff", nextAttemptTime: time(9) } })], true],
+    ["that is in back-off",                   [disrupted("NoExecuteTaint", 0, { status: { phase: "BackingOff", nextAttemptTime: time(9) } })], true],
     ["before its deadline",           [disrupted("NoExecuteTaint", 0.5)],                                             false],
-    ["a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],
-    ["… of a drain that is given up, and rests", [drained({ status: { phase: "Abandoned", nextAttemptTime: time(9) } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
-    ["… of a drain that a person has just cancelled", [drained({ spec: { intent: "Withdrawn" } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
+    ["that is a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],
+    ["that is a Duplicate of an abandoned drain in back-off", [drained({ status: { phase: "Abandoned", nextAttemptTime: time(9) } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
+    ["that is a Duplicate of a drain that a person has just cancelled", [drained({ spec: { intent: "Withdrawn" } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
     ["that a person has just cancelled", [disrupted("NoExecuteTaint", 0, { spec: { intent: "Withdrawn" } })],         false],
-    ["that was given up",             [disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
-  ])("the Evacuation: %s", (_, evacuations, deleted) => {
+    ["that is abandoned",             [disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
+  ])("deletes the pod or not with an Evacuation %s: $2", (_, evacuations, deleted) => {
     expect(verbs(plannedDisruptions({ ...given, evacuations }))).toEqual(deleted ? DELETED : []);
   });
 
   test.each([
     ["of its time", 29, DELETED],
-    ["of another taint since", 31, ["CreateEvacuation", "Label", "Event"]],
-  ] as const)("a drain's Duplicate, and the pod's condition is %s", (_, since, deleted) => {
+    ["of a later taint", 31, ["CreateEvacuation", "Label", "Event"]],
+  ] as const)("acts by a drain's Duplicate if the pod's condition is %s", (_, since, deleted) => {
     const evacuations = [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })];
     const pods = [target("NoExecuteTaint", since)];
     expect(verbs(plannedDisruptions({ ...given, evacuations, pods, now: at(40) }))).toEqual(deleted);
@@ -121,23 +121,23 @@ describe("the deadline keeper", () => {
 
   // prettier-ignore
   test.each<[string, Partial<Parameters<typeof plannedDisruptions>[0]>]>([
-    ["the taint is gone",            { nodes: [node()] }],
-    ["it is tolerated",              { pods: [pod({ tolerations: [{ operator: "Exists" }] })] }],
-    ["a VM made anew",               { vmis: [marked({ uid: "anew" })] }],
-    ["the VM has moved",             { vmis: [marked({ nodeName: "node02" })] }],
-    ["the guest has gone over",      { vmis: [marked({ isMigrating: true, guestOnTarget: true })] }],
-    ["the VM is going",              { vmis: [marked({ deleting: true })] }],
-    ["no gate",                      { settings: settings() }],
-  ])("%s: nothing", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
+    ["the taint was removed",                 { nodes: [node()] }],
+    ["the pod tolerates the taint",           { pods: [pod({ tolerations: [{ operator: "Exists" }] })] }],
+    ["the VM was recreated",                  { vmis: [marked({ uid: "anew" })] }],
+    ["the VM has moved",                      { vmis: [marked({ nodeName: "node02" })] }],
+    ["the guest runs in the target pod",      { vmis: [marked({ isMigrating: true, guestOnTarget: true })] }],
+    ["the VM is being deleted",               { vmis: [marked({ deleting: true })] }],
+    ["the feature gate is off",               { settings: settings() }],
+  ])("keeps the pod if %s", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
 
-  test("without virt-handler the VM could not leave: it stays", () => {
+  test("keeps the pod while no virt-handler runs, because the VM cannot leave", () => {
     const virtHandler = { isSchedulable: false, saidAt: time(-60) };
     expect(plannedDisruptions({ ...given, nodes: [{ ...tainted, virtHandler }] })).toEqual([]);
     const back = { isSchedulable: true, saidAt: time(-60) };
     expect(verbs(plannedDisruptions({ ...given, nodes: [{ ...tainted, virtHandler: back }] }))).toEqual(DELETED);
   });
 
-  test("deletes once the time has come, and then has nothing to look at again", () => {
+  test("deletes the pod only when the deadline has passed, without a further reconcile", () => {
     const early = { ...given, now: at(-0.5) };
     expect(disruptionPlan(early)).toEqual({ chains: [], again: false });
     expect(disruptionPlan({ ...early, now: at(0) })).toMatchObject({ chains: [[{}, {}]], again: false });
@@ -160,29 +160,29 @@ describe("a NoExecute taint", () => {
 
   // prettier-ignore
   test.each<[string, Parameters<typeof plannedDisruptions>[0], expected: readonly string[]]>([
-    ["as the condition says",                        { pods: [reported] },                                          STARTED],
-    ["as the node says, the condition is reset",     { pods: [pod()] },                                         STARTED],
-    ["tolerated for as long as it is there",         { pods: [pod(tolerating(60))] },                           STARTED],
-    ["tolerated for longer",                         { pods: [pod(tolerating(61))] },                           []],
-    ["… but the taint manager has come",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   STARTED],
-    ["tolerated for good",                           { pods: [pod(tolerating())] },                             []],
-    ["gone by now",                                  { pods: [reported], nodes: [node()] },                         []],
-    ["of a node that is gone",                  { pods: [reported], nodes: [] },                               []],
-    ["known, before its deadline",                   { pods: [reported], evacuations: [disrupted("NoExecuteTaint", 60)] }, []],
-    ["whose evacuation a person has cancelled",      { pods: [reported], evacuations: [cancelled] },                []],
-    ["a VM that cannot migrate",                     { pods: [reported], vmis: [vmi(PINNED)] },                     ["DeletePod", "Event"]],
-    ["a VM that asks for no protection",             { pods: [reported], vmis: [vmi({ evictionStrategy: "None" })] }, ["DeletePod"]],
-    ["a VM that does not exist",                     { pods: [reported], vmis: [] },                                ["DeletePod"]],
-    ["a VM made anew",                               { pods: [reported], vmis: [vmi({ uid: "anew", activePods: {} })] }, ["DeletePod"]],
-    ["the target of a migration",                    { pods: [{ ...reported, uid: "other", nodeName: "node02" }] }, []],
-    ["of a lost node: its VMs start elsewhere",      { pods: [reported], nodes: [lost] },                           ["DeletePod"]],
-    ["… found late",                                 { pods: [pod()], nodes: [lost] },                          ["DeletePod"]],
-    ["… that comes back in time",                    { pods: [pod({ tolerations: [{ operator: "Exists", tolerationSeconds: 302 }] })], nodes: [lost] }, []],
-    ["the gate is off",                              { pods: [reported], settings: off },                           []],
-    ["… and the policy is there",                    { pods: [pod()], settings: { ...off, isHoldingTaints: true } }, ["DeletePod"]],
+    ["of the pod's condition starts an evacuation",                        { pods: [reported] },                                          STARTED],
+    ["of the node starts an evacuation if the condition was reset",     { pods: [pod()] },                                         STARTED],
+    ["whose toleration has expired starts an evacuation",         { pods: [pod(tolerating(60))] },                           STARTED],
+    ["whose toleration has not expired starts none",                         { pods: [pod(tolerating(61))] },                           []],
+    ["whose toleration has not expired starts an evacuation if the taint manager acts",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   STARTED],
+    ["tolerated without a time starts none",                           { pods: [pod(tolerating())] },                             []],
+    ["that was removed starts none",                                  { pods: [reported], nodes: [node()] },                         []],
+    ["of a missing node starts none",                  { pods: [reported], nodes: [] },                               []],
+    ["with an Evacuation before its deadline starts none",                   { pods: [reported], evacuations: [disrupted("NoExecuteTaint", 60)] }, []],
+    ["whose evacuation a person has cancelled starts none",      { pods: [reported], evacuations: [cancelled] },                []],
+    ["deletes the pod of a VM that cannot migrate",                     { pods: [reported], vmis: [vmi(PINNED)] },                     ["DeletePod", "Event"]],
+    ["deletes the pod of a VM with strategy None",             { pods: [reported], vmis: [vmi({ evictionStrategy: "None" })] }, ["DeletePod"]],
+    ["deletes the pod of a missing VM",                     { pods: [reported], vmis: [] },                                ["DeletePod"]],
+    ["deletes the pod of a recreated VM",                               { pods: [reported], vmis: [vmi({ uid: "anew", activePods: {} })] }, ["DeletePod"]],
+    ["ignores the target pod of a migration",                    { pods: [{ ...reported, uid: "other", nodeName: "node02" }] }, []],
+    ["of a lost node deletes the pod, so its VM starts elsewhere",      { pods: [reported], nodes: [lost] },                           ["DeletePod"]],
+    ["of a lost node deletes the pod if it was found late",                                 { pods: [pod()], nodes: [lost] },                          ["DeletePod"]],
+    ["of a lost node that may return in time keeps the pod",                    { pods: [pod({ tolerations: [{ operator: "Exists", tolerationSeconds: 302 }] })], nodes: [lost] }, []],
+    ["whose feature gate is off does nothing",                              { pods: [reported], settings: off },                           []],
+    ["whose feature gate is off deletes the pod if the hold policy is installed",                    { pods: [pod()], settings: { ...off, isHoldingTaints: true } }, ["DeletePod"]],
   ])("%s", (_, tweak, expected) => expect(verbs(plannedDisruptions({ nodes: [here], ...tweak }))).toEqual(expected));
 
-  test("the VM has its time from when Lifeboat sees it", () => {
+  test("has its deadline counted from when Lifeboat first sees it", () => {
     const [started] = plannedDisruptions({ pods: [target("NoExecuteTaint", -9999)], nodes: [here] });
     expect(started).toMatchObject({ evacuation: { spec: { cause: "NoExecuteTaint", deadline: time(300) } } });
   });

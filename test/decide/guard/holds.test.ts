@@ -1,4 +1,4 @@
-/** Whether the guard's last line holds, and how its policies are fitted to a cluster. */
+/** Whether the guard's policies in the API server hold, and how they are adapted to a cluster. */
 import { describe, expect, test } from "vitest";
 import { fitPolicy, type GuardSite, isPolicyPlanned } from "../../../infra/cli/install/guard.ts";
 import { clockOf } from "../../../infra/cli/install/hold-clock.ts";
@@ -9,14 +9,14 @@ import { gatesBut, guarded } from "../../support/guard/disruptions.ts";
 
 // prettier-ignore
 test.each<[string, settings: Parameters<typeof holdVerdict>[1], installed: readonly HoldPolicy[], reason: string | undefined]>([
-  ["all is there",                   guarded({}, { handlerToleratesNoExecute: true }), HOLD_POLICIES,                              "Holds"],
-  ["virt-handler ends with a taint", guarded(),                                        HOLD_POLICIES,                              "HandlerEndsWithTaint"],
-  ["… which no gate is about",       guarded({}, { featureGates: gatesBut("NoExecuteTaint") }), [HOLD_PREEMPTION, HOLD_NODE_END, LAUNCHERS_POLICY], "Holds"],
-  ["one is missing",                 guarded(),                                        [HOLD_TAINTS, HOLD_NODE_END, LAUNCHERS_POLICY], "PolicyMissing"],
-  ["who makes launchers is open",    guarded(),                                        [HOLD_PREEMPTION, HOLD_TAINTS, HOLD_NODE_END],  "PolicyMissing"],
-  ["a gate is off",                  guarded({}, { featureGates: gatesBut("NoExecuteTaint") }), HOLD_POLICIES,                     "PolicyWithoutGate"],
-  ["all gates are off",              guarded({}, { featureGates: [] }),                [LAUNCHERS_POLICY],                         "PolicyWithoutGate"],
-  ["nothing is wanted, or there",    guarded({}, { featureGates: [] }),                [],                                         undefined],
+  ["if all policies are installed, they hold",                                          guarded({}, { handlerToleratesNoExecute: true }), HOLD_POLICIES,                              "Holds"],
+  ["if a NoExecute taint ends virt-handler, its policy may not hold",                   guarded(),                                        HOLD_POLICIES,                              "HandlerEndsWithTaint"],
+  ["if no gate is about taints, it does not matter that they end virt-handler",         guarded({}, { featureGates: gatesBut("NoExecuteTaint") }), [HOLD_PREEMPTION, HOLD_NODE_END, LAUNCHERS_POLICY], "Holds"],
+  ["if a policy is missing, the cluster is not held",                                   guarded(),                                        [HOLD_TAINTS, HOLD_NODE_END, LAUNCHERS_POLICY], "PolicyMissing"],
+  ["if the policy about creators of launcher pods is missing, the cluster is not held", guarded(),                                        [HOLD_PREEMPTION, HOLD_TAINTS, HOLD_NODE_END],  "PolicyMissing"],
+  ["if a gate is off, its policy should not be installed",                              guarded({}, { featureGates: gatesBut("NoExecuteTaint") }), HOLD_POLICIES,                     "PolicyWithoutGate"],
+  ["if all gates are off, no policy should be installed",                               guarded({}, { featureGates: [] }),                [LAUNCHERS_POLICY],                         "PolicyWithoutGate"],
+  ["if all gates are off and no policy is installed, nothing is reported",              guarded({}, { featureGates: [] }),                [],                                         undefined],
 ])("%s", (_, settings, installed, reason) => expect(holdVerdict(new Set(installed), settings)?.reason).toBe(reason));
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   [26, 32],
   [30, 20],
   [31, undefined],
-])("a Lease that is renewed every %d s holds for %s s", (renewal, seconds) => {
+])("a Lease that is renewed every %d s makes the policy hold for %s s", (renewal, seconds) => {
   expect(clockOf("kube-controller-manager", renewal)?.holdSeconds).toBe(seconds);
 });
 
@@ -48,20 +48,20 @@ describe("the policies of a cluster", () => {
     [HOLD_TAINTS,      ["system:kube-scheduler', 'o\\\\'hara'"]],
     [HOLD_NODE_END,    ["in ['ender']"]],
     [LAUNCHERS_POLICY, ["'system:serviceaccount:openshift-cnv:kubevirt-controller'"]],
-  ])("%s has its names and times", (name, parts) => {
+  ])("of the name %s contain the cluster's names and times", (name, parts) => {
     for (const part of parts) expect(textOf(name)).toContain(part);
   });
 
   test.each([
     ["all", site, [LAUNCHERS_POLICY, HOLD_PREEMPTION, HOLD_TAINTS, HOLD_NODE_END]],
-    ["no clock", { ...site, clock: undefined }, [LAUNCHERS_POLICY, HOLD_TAINTS, HOLD_NODE_END]],
+    ["without a clock", { ...site, clock: undefined }, [LAUNCHERS_POLICY, HOLD_TAINTS, HOLD_NODE_END]],
     [
-      "no taints",
+      "without the taints' gate",
       { ...site, featureGates: gatesBut("NoExecuteTaint") },
       [LAUNCHERS_POLICY, HOLD_PREEMPTION, HOLD_NODE_END],
     ],
-    ["no gates", { ...site, featureGates: [] }, []],
-  ] as const)("each comes and goes with its gate: %s", (_, of, expected) => {
+    ["without gates", { ...site, featureGates: [] }, []],
+  ] as const)("are installed with their gates: %s", (_, of, expected) => {
     const planned = shipped.filter((one) => isPolicyPlanned(one, of)).map(({ metadata }) => metadata.name);
     expect([...new Set(planned)]).toEqual(expected);
   });

@@ -1,4 +1,4 @@
-/** Disruptions under any facts: nothing twice, and no refusal past the deadline. */
+/** Disruptions with any facts: no action is repeated, and no deletion is refused past the deadline. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
@@ -92,7 +92,7 @@ function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
   fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 4000 });
 }
 
-/** VMI and Evacuations as they are when the actions are done. */
+/** Returns VMI and Evacuations as they are after the actions. */
 function after(
   actions: readonly Action[],
   f: { readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] },
@@ -109,8 +109,8 @@ function after(
   };
 }
 
-describe("a deletion", () => {
-  test("is refused until the deadline at most, under a free name; decided again it begins nothing more", () => {
+describe("for any facts, a deletion", () => {
+  test("is refused until the deadline at most, and a second decision starts no further evacuation", () => {
     let started = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
@@ -132,14 +132,14 @@ describe("a deletion", () => {
     expect(started).toBeGreaterThan(100);
   });
 
-  test("goes at the deadline that it began with, whenever the condition has been set anew", () => {
+  test("is allowed at its first deadline, whenever the condition was set again", () => {
     let kept = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
       const { started: begun, ...then } = after(first.verdict === "Refuse" ? first.actions : [], given);
       const { deadline } = begun[0]?.spec ?? {};
       if (deadline === undefined) return;
-      // Set anew by each try.
+      // Each retry sets the condition again.
       const disruptionTarget = {
         active: true,
         reason: REASON.Preemption,
@@ -156,7 +156,7 @@ describe("a deletion", () => {
   });
 });
 
-test("a plan for disruptions under way, once done, has nothing left to mark", () => {
+test("for any facts, a plan for disruptions in progress marks nothing when repeated", () => {
   let started = 0;
   always(fc.tuple(anyPod, anyVmi, anyEvacuations), ([given, subject, evacuations]) => {
     const w = disruptionWorld({ vmis: [subject], evacuations, pods: [{ ...given, deleting: true }] });

@@ -1,4 +1,4 @@
-/** Refusing: when to ask again, and the Evacuation that the first refusal begins. */
+/** Refused deletions: the time of the retry, and the Evacuation that the first refusal starts. */
 import { describe, expect, test } from "vitest";
 import { evacuationOf, disrupted, drained, refused, REQUESTER, target } from "../../support/guard/disruptions.ts";
 import { at, marked, only, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
@@ -8,21 +8,21 @@ const LABELLED = ["CreateEvacuation", "Label"] as const;
 
 const moving = { vmi: marked({ isMigrating: true }) };
 
-/** Its Evacuation was created so many seconds ago. */
+/** A VM whose Evacuation was created this many seconds ago. */
 function waiting(ago: number) {
   return { vmi: marked(), evacuations: [disrupted("Preemption", 120 - ago, { createdAt: at(-ago).getTime() })] };
 }
 
 // prettier-ignore
 test.each<[string, Parameters<typeof refused>[0], seconds: number]>([
-  ["it waits in KubeVirt's queue",               waiting(10),                                           15],
-  ["its migration runs",                         { ...waiting(60), ...moving },                         5],
-  ["… the first time: another cause moves it",   moving,                                                5],
-  ["it waits, and the deadline comes before",    waiting(110),                                          10],
-  ["… in less than a second",                    waiting(119.5),                                        1],
-])("asked for again: %s: after %d s", (_, tweak, seconds) => expect(refused(tweak).retryAfterSeconds).toBe(seconds));
+  ["waits in KubeVirt's queue",                         waiting(10),                                           15],
+  ["migrates",                                          { ...waiting(60), ...moving },                         5],
+  ["migrates for another cause at the first request",   moving,                                                5],
+  ["waits, while the deadline comes earlier",           waiting(110),                                          10],
+  ["waits less than a second before the deadline",      waiting(119.5),                                        1],
+])("the deletion of a VM that %s is retried after %d s", (_, tweak, seconds) => expect(refused(tweak).retryAfterSeconds).toBe(seconds));
 
-test("one request and ten retries cover a preemption's deadline, so that one round of the scheduler does", () => {
+test("one request and ten retries cover a preemption's deadline within one round of the scheduler", () => {
   let now = 0;
   for (let request = 0; request < 11; request++) {
     if (now >= 120) return;
@@ -31,20 +31,20 @@ test("one request and ten retries cover a preemption's deadline, so that one rou
   expect(now).toBeGreaterThanOrEqual(120);
 });
 
-describe("the Evacuation", () => {
+describe("the first refusal of a deletion", () => {
   // prettier-ignore
   test.each([
-    // of the same pod             VMI                                        cause             actions
-    ["none",                       [],                              vmi(),    "Preemption",     STARTED],
-    ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
-    ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
-    ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
-    ["a drain's, the mark lost",   [drained()],                     vmi(),    "DeviceTaint",    STARTED],
-    ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", STARTED],
-    ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
-    ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
-    ["its own, rested",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", STARTED],
-    ["its own, a drain's Duplicate", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
+    // Evacuations of the pod        VMI                                        cause             actions
+    ["without an Evacuation creates one and marks",                       [],                              vmi(),    "Preemption",     STARTED],
+    ["with KubeVirt's mark and no Evacuation creates and labels",  [],                              marked(), "Preemption",     LABELLED],
+    ["with KubeVirt's urgent mark and no Evacuation only creates", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
+    ["beside a drain's Evacuation creates one and labels",                  [drained()],                     marked(), "Preemption",     LABELLED],
+    ["beside a drain's Evacuation without a mark creates one and marks",   [drained()],                     vmi(),    "DeviceTaint",    STARTED],
+    ["beside a drain's abandoned Evacuation creates one and marks",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", STARTED],
+    ["of a preemption beside a taint's Evacuation creates one and labels",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
+    ["of a preemption beside a taint's abandoned Evacuation creates none",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
+    ["beside its own Evacuation after the back-off creates one and marks",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", STARTED],
+    ["beside its own Duplicate of a drain's Evacuation creates none", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
   ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {
     const requester = REQUESTER[cause];
     const { actions, events } = refused({ vmi: subject, evacuations, pod: target(cause), requester });
@@ -54,7 +54,7 @@ describe("the Evacuation", () => {
   test.each([
     ["Preemption", 100],
     ["DeviceTaint", 280],
-  ] as const)("%s: says who asks, for which pod, until when, and that it is urgent", (cause, seconds) => {
+  ] as const)("of a %s is urgent and names requester, pod and deadline", (cause, seconds) => {
     const requestedBy = REQUESTER[cause];
     const refusal = refused({ pod: target(cause, -20), requester: requestedBy });
     const about = { vmiName: "web", pod: { name: pod().name, uid: POD_UID } };
@@ -69,7 +69,7 @@ describe("the Evacuation", () => {
     expect(refusal.message).toBe(reported);
   });
 
-  test("begins anew beside one that was given up: a disruption does not come again like a drain does", () => {
+  test("inherits no back-off from an abandoned drain, because a disruption does not retry like a drain", () => {
     const ended = drained({ status: { phase: "Abandoned", attempts: 5, nextAttemptTime: time(90) } });
     const started = evacuationOf({ evacuations: [ended] });
     expect(started?.spec).toMatchObject({ requestedBy: REQUESTER.Preemption });

@@ -17,7 +17,7 @@ function expression(key: string, operator: string, ...values: readonly string[])
 // prettier-ignore
 test.each([
   ["no selector",                            undefined,                                   false],
-  ["an empty one",                           labels({}),                                  true],
+  ["an empty selector",                           labels({}),                                  true],
   ["app=web, tier=front",                    labels({ app: "web", tier: "front" }),       true],
   ["missing=",                               labels({ missing: "" }),                     false],
   ["app In (db, web)",                       expression("app", "In", "db", "web"),        true],
@@ -26,11 +26,11 @@ test.each([
   ["app Exists",                             expression("app", "Exists"),                 true],
   ["app DoesNotExist",                       expression("app", "DoesNotExist"),           false],
   ["missing DoesNotExist",                   expression("missing", "DoesNotExist"),       true],
-  ["an operator that Kubernetes does not know", expression("app", "Gt", "1"),                false],
-  ["constructor Exists: not a label here",   expression("constructor", "Exists"),         false],
-])("%s", (_, selector, expected) => expect(matches(selector, LABELS)).toBe(expected));
+  ["an unknown operator", expression("app", "Gt", "1"),                false],
+  ["constructor Exists, although every object has a constructor",   expression("constructor", "Exists"),         false],
+])("the label selector %s matches: $2", (_, selector, expected) => expect(matches(selector, LABELS)).toBe(expected));
 
-test("labels and expressions must all be met", () => {
+test("all labels and expressions of a selector must match", () => {
   const selector = { ...expression("tier", "Exists"), matchLabels: { app: "web" } };
   expect(matches(selector, LABELS)).toBe(true);
   expect(matches(selector, { app: "web" })).toBe(false);
@@ -50,7 +50,7 @@ test.each([
   ["zone",        "Gt",           ["0"],       false],
   ["cores",       "Gt",           ["many"],    false],
   ["cores",       "Gt",           ["1", "2"],  false],
-] as const)("label %s %s %j: %s", (key, operator, values, expected) => {
+] as const)("label %s %s %j matches: %s", (key, operator, values, expected) => {
   expect(matchesTerm(term(requirement(key, operator, ...values)), NODE)).toBe(expected);
 });
 
@@ -62,7 +62,7 @@ test.each([
   ["metadata.name", "NotIn",  ["n2"],        true],
   ["metadata.name", "Exists", [],            false],
   ["metadata.uid",  "NotIn",  ["n2"],        false],
-] as const)("field %s %s %j: %s", (key, operator, values, expected) => {
+] as const)("field %s %s %j matches: %s", (key, operator, values, expected) => {
   expect(matchesTerm({ matchExpressions: [], matchFields: [requirement(key, operator, ...values)] }, NODE)).toBe(expected);
 });
 
@@ -72,11 +72,11 @@ const inZone = (zone: string) => ({ zone });
 
 // prettier-ignore
 test.each([
-  ["nothing asked for",                     ANYWHERE,                                                               true],
-  ["one of two terms",                      { ...ANYWHERE, required: [unmet, met] },                                true],
-  ["no terms: matches nothing",             { ...ANYWHERE, required: [] },                                          false],
-  ["an empty term: matches nothing",        { ...ANYWHERE, required: [term()] },                                    false],
-  ["nodeSelector met, terms not",           { ...ANYWHERE, nodeSelector: inZone("a"), required: [unmet] },          false],
-  ["half a term met",                       { ...ANYWHERE, required: [term(...met.matchExpressions, ...unmet.matchExpressions)] }, false],
-  ["labels met, field not",                 { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n2")] }] }, false],
-] as const)("%s: %s", (_, placement, expected) => expect(isWanted(placement, NODE)).toBe(expected));
+  ["no restriction",                                 ANYWHERE,                                                               true],
+  ["one of two terms",                               { ...ANYWHERE, required: [unmet, met] },                                true],
+  ["required affinity without terms",                { ...ANYWHERE, required: [] },                                          false],
+  ["an empty term",                                  { ...ANYWHERE, required: [term()] },                                    false],
+  ["a matching nodeSelector and other terms",        { ...ANYWHERE, nodeSelector: inZone("a"), required: [unmet] },          false],
+  ["a term that matches in part",                    { ...ANYWHERE, required: [term(...met.matchExpressions, ...unmet.matchExpressions)] }, false],
+  ["matching labels and another field",              { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n2")] }] }, false],
+] as const)("a node is selected by %s: $2", (_, placement, expected) => expect(isWanted(placement, NODE)).toBe(expected));

@@ -1,4 +1,4 @@
-/** Taints: which ones a pod tolerates, which ones drive it away, and which nodes are gone. */
+/** Taints: which taints a pod tolerates, which evict it, and which mean that the node is gone. */
 import { describe, expect, test } from "vitest";
 import type { NodeFacts, Taint, Toleration } from "../../../shared/kube/facts.ts";
 import { node, pod, settings } from "../../support/fixtures.ts";
@@ -28,38 +28,38 @@ test.each<[Toleration, boolean, boolean]>([
   [{ operator: "Exists" },                                                             true,         true],
   [{ operator: "Exists", effect: "NoExecute" },                                        false,        false],
   [{ value: "gpu" },                                                                   false,        false],
-])("%j: %s, %s", (toleration, valued, bare) => {
+])("%j tolerates hardware=gpu: %s, and hardware: %s", (toleration, valued, bare) => {
   expect([tolerates(toleration, TAINT), tolerates(toleration, BARE)]).toEqual([valued, bare]);
 });
 
 // prettier-ignore
 test.each<[string, readonly Taint[], readonly Toleration[] | undefined, Taint | undefined]>([
-  ["the first is tolerated",    [TAINT, OTHER], [{ key: "hardware", operator: "Exists" }],                          OTHER],
-  ["one each",                  [TAINT, OTHER], [{ key: "other" }, { key: "hardware", value: "gpu" }],              undefined],
-])("the first that is not tolerated: %s", (_, taints, tolerations, expected) => {
+  ["with the first tolerated",    [TAINT, OTHER], [{ key: "hardware", operator: "Exists" }],                          OTHER],
+  ["with one toleration each",    [TAINT, OTHER], [{ key: "other" }, { key: "hardware", value: "gpu" }],              undefined],
+])("the first untolerated taint, %s", (_, taints, tolerations, expected) => {
   expect(untolerated(taints, tolerations)).toEqual(expected);
 });
 
 // prettier-ignore
 test.each<[string, readonly Taint[], Toleration, driven: boolean]>([
-  ["tolerated",                      [OTHER],                                { key: "other", operator: "Exists" },      false],
+  ["tolerated without a time",       [OTHER],                                { key: "other", operator: "Exists" },      false],
   ["tolerated for some seconds",     [OTHER],                                { operator: "Exists", tolerationSeconds: 9 }, true],
   ["of another effect",              [TAINT],                                { key: "x" },                              false],
   ["of a node that is down",         DEAD_NODE_TAINTS.map((key) => ({ key, effect: "NoExecute" })), { key: "x" },       false],
-])("a taint, %s, drives the pod away: %s", (...[, taints, toleration, driven]) => {
+])("a taint that is %s evicts the pod: $3", (...[, taints, toleration, driven]) => {
   expect(drivingTaint(node({ taints }), pod({ tolerations: [toleration] })) !== undefined).toBe(driven);
   expect(drivingTaint(undefined, pod())).toBeUndefined();
 });
 
-describe("a node is alive", () => {
+describe("is a node alive?", () => {
   // prettier-ignore
   test.each<[string, NodeFacts | undefined, boolean]>([
-    ["ready",             node(),                                                                  true],
-    ["cordoned, pressed", node({ unschedulable: true, pressures: ["MemoryPressure"] }),            true],
-    ["gone",              undefined,                                                               false],
-  ])("%s: %s", (_, subject, expected) => expect(isAlive(subject)).toBe(expected));
+    ["ready",                       node(),                                                                  true],
+    ["cordoned and under pressure", node({ unschedulable: true, pressures: ["MemoryPressure"] }),            true],
+    ["gone",                        undefined,                                                               false],
+  ])("a %s node: %s", (_, subject, expected) => expect(isAlive(subject)).toBe(expected));
 
-  test.each(["not-ready", "unreachable", "out-of-service"])("not with %s, whatever the effect", (name) => {
+  test.each(["not-ready", "unreachable", "out-of-service"])("a node with the taint %s of any effect: false", (name) => {
     for (const effect of ["NoSchedule", "NoExecute"]) {
       expect(isAlive(node({ taints: [{ key: `node.kubernetes.io/${name}`, effect }] }))).toBe(false);
     }

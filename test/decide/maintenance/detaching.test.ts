@@ -1,4 +1,4 @@
-/** Volumes of VMs that have left a node: how long it waits for them, and what it says of them. */
+/** Volumes of VMs that have left a node: how long a NodeEvacuation waits for them, and its message. */
 import { describe, expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { textOf } from "../../../shared/facts/facts.ts";
@@ -23,7 +23,7 @@ const TWO = [attached("disk-1"), attached("disk-2"), attached("disk-3", "node02"
 const failing = (failure: Failure) => new ClusterError(failure);
 const refused = (code: number) => failing({ reason: "Refused", code, request: "GET /volumeattachments" });
 
-/** Phase, the condition, and the message about volumes. */
+/** Returns phase, condition, and the message about volumes. */
 function drainedOf(situation: Situation): string {
   const next = nextOf(situation);
   const written = nodeStatusAfter(situation.ne ?? started(), next, NOW);
@@ -51,32 +51,32 @@ const WAITS = "Evacuating, Drained False; volumes that are not detached yet";
 const SAYS = "Evacuated, Drained True; volumes that are still attached to it (kubectl get volumeattachments)";
 const UNKNOWN = "Evacuated, Drained True; whether volumes are still attached to it is not known";
 
-describe("a node that its VMs have left", () => {
+describe("a node without VMs", () => {
   // prettier-ignore
   test.each<readonly [string, Situation, string]>([
     ["is drained if no volume is attached",         { ne: leftBefore(9) },                                        "Evacuated, Drained True; "],
-    ["… to it",                                     { ne: leftBefore(9), attachments: [attached("disk", "node02")] }, "Evacuated, Drained True; "],
-    ["… that a claim is bound to",                  { ne: leftBefore(9), attachments: [attached(undefined)] },    "Evacuated, Drained True; "],
-    ["waits for its volumes",                       { ne: leftBefore(9), attachments: TWO },                      `${WAITS}: 2`],
-    ["… for five minutes",                          { ne: leftBefore(900, 299), attachments: TWO },               `${WAITS}: 2`],
-    ["… from when the last VM left, and says how many", { ne: leftBefore(900, 300), attachments: TWO },           `${SAYS}: 2`],
+    ["is drained if volumes are attached to other nodes",                                     { ne: leftBefore(9), attachments: [attached("disk", "node02")] }, "Evacuated, Drained True; "],
+    ["is drained if only volumes without a PersistentVolume are attached",                  { ne: leftBefore(9), attachments: [attached(undefined)] },    "Evacuated, Drained True; "],
+    ["waits for attached volumes",                       { ne: leftBefore(9), attachments: TWO },                      `${WAITS}: 2`],
+    ["waits for attached volumes for five minutes",                          { ne: leftBefore(900, 299), attachments: TWO },               `${WAITS}: 2`],
+    ["is drained five minutes after the last VM left, with the number of attached volumes", { ne: leftBefore(900, 300), attachments: TWO },           `${SAYS}: 2`],
     ["does not wait for volumes of pods that stay", { ne: leftBefore(9), attachments: TWO, ...STAYING },          `${WAITS}: 1`],
-    ["… nor looks at claims of others",             { ne: leftBefore(9), attachments: TWO.slice(0, 1), ...STAYING }, "Evacuated, Drained True; "],
-    ["says what it may not read",                   { ne: leftBefore(9), attachments: refused(403) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 403 Forbidden: the service account lacks a permission; lifeboat install --with maintenance`],
-    ["… what is not served",                        { ne: leftBefore(9), attachments: refused(404) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 404`],
-    ["… what does not answer for five minutes",     { ne: leftBefore(300), attachments: failing({ reason: "Unreachable" }) }, `${UNKNOWN}: the API server cannot be reached`],
-    ["… what it cannot understand",                 { ne: leftBefore(9), attachments: failing({ reason: "Unintelligible", request: "r", issue: "i", odd: true }) }, `${UNKNOWN}: Lifeboat cannot read the object of r: i`],
+    ["waits only for volumes of the claims' own namespace",             { ne: leftBefore(9), attachments: TWO.slice(0, 1), ...STAYING }, "Evacuated, Drained True; "],
+    ["is drained if volume attachments may not be read, and says so",                   { ne: leftBefore(9), attachments: refused(403) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 403 Forbidden: the service account lacks a permission; lifeboat install --with maintenance`],
+    ["is drained if volume attachments are not served, and says so",                        { ne: leftBefore(9), attachments: refused(404) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 404`],
+    ["is drained if the API server does not answer for five minutes, and says so",     { ne: leftBefore(300), attachments: failing({ reason: "Unreachable" }) }, `${UNKNOWN}: the API server cannot be reached`],
+    ["is drained if volume attachments cannot be parsed, and says so",                 { ne: leftBefore(9), attachments: failing({ reason: "Unintelligible", request: "r", issue: "i", odd: true }) }, `${UNKNOWN}: Lifeboat cannot read the object of r: i`],
   ])("%s", (_, situation, expected) => {
     expect(drainedOf(situation)).toBe(expected);
   });
 
-  test("is not drained while the API server does not answer for a moment", () => {
+  test("is not drained while the API server does not answer for less than five minutes", () => {
     const attachments = failing({ reason: "Unreachable" });
     expect(() => nextOf({ ne: leftBefore(299), attachments })).toThrow(attachments);
   });
 });
 
-test("if no VM was there, nothing is asked", () => {
+test("a node that never had VMs is drained without a request for volume attachments", () => {
   expect(nextOf({ attachments: refused(403) })).toMatchObject({
     phase: "Evacuated",
     message: expect.not.stringContaining("volumes"),

@@ -1,4 +1,4 @@
-/** Whether a NodeEvacuation will succeed, with what it does with VMs that cannot move. */
+/** The forecast of a NodeEvacuation, including VMs that it restarts or stops. */
 import { describe, expect, test } from "vitest";
 import { aheadOf, placedFirst } from "../../../shared/maintenance/beside.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
@@ -11,10 +11,10 @@ const VMIS = [pinnedVm("a"), pinnedVm("b")];
 
 // prettier-ignore
 test.each([
-  // a node for VMs of 2 GiB, of    and what becomes of both           so
-  ["room for both", 4, ["ShutsDown Restart", "ShutsDown Restart"],    "WillSucceedWithShutdowns"],
-  ["room for one",  3, ["ShutsDown Restart", "Blocked NoRestart"],    "WillBlock"],
-])("restarts are added up: %s", (_, gib, outcomes, verdict) => {
+  // a node for VMs          of 2 GiB, of    and the outcomes of both           so
+  ["with room for both VMs", 4, ["ShutsDown Restart", "ShutsDown Restart"],    "WillSucceedWithShutdowns"],
+  ["with room for one VM",   3, ["ShutsDown Restart", "Blocked NoRestart"],    "WillBlock"],
+])("restarts share the room of other nodes: %s", (_, gib, outcomes, verdict) => {
   const otherNodes = [node("node02", { allocatable: { memory: gib * GIB } })];
   const pods = [launcher("a"), launcher("b")];
   const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
@@ -29,7 +29,7 @@ const onOther = (name: string, liveMigratable = { migratable: true }) => ({
   vmi: vmiOf(name, { nodeName: "node02", activePods: { [`pod-${name}`]: "node02" }, liveMigratable }),
 });
 
-describe("two nodes that are emptied at the same time", () => {
+describe("two nodes that are evacuated at the same time", () => {
   const [started1, due, later] = [
     asked({
       name: "bios",
@@ -43,12 +43,12 @@ describe("two nodes that are emptied at the same time", () => {
 
   // prettier-ignore
   test.each([
-    ["an older one that is due is ahead",    due,      ["bios"]],
-    ["… not one that has started: the preflight reads its VMs", started1, []],
-    ["… not a younger one",                  later,    []],
-    ["… not one that is paused",             asked({ ...due, spec: { nodeName: "node02", progress: "Paused" } }), []],
-    ["… not one that has ended",             asked({ ...due, spec: { nodeName: "node02" }, status: { phase: "Evacuated" } }), []],
-    ["… not one of the same node",           asked({ name: "bios", uid: "u1", createdAt: 0 }), []],
+    ["an older NodeEvacuation that is due is ahead",    due,      ["bios"]],
+    ["a started NodeEvacuation is not ahead, because the preflight reads its VMs", started1, []],
+    ["a younger NodeEvacuation is not ahead",                  later,    []],
+    ["a paused NodeEvacuation is not ahead",             asked({ ...due, spec: { nodeName: "node02", progress: "Paused" } }), []],
+    ["an ended NodeEvacuation is not ahead",             asked({ ...due, spec: { nodeName: "node02" }, status: { phase: "Evacuated" } }), []],
+    ["a NodeEvacuation of the same node is not ahead",           asked({ name: "bios", uid: "u1", createdAt: 0 }), []],
   ])("%s", (_, other, expected) => {
     expect(aheadOf(asked(), [asked(), other], NOW).map(({ name }) => name)).toEqual(expected);
   });
@@ -56,11 +56,11 @@ describe("two nodes that are emptied at the same time", () => {
   // prettier-ignore
   test.each([
     // room for VMs of 2 GiB,            on node03, one VM here, one on the other node that  so
-    ["room for both",                     4, onOther("b"),                                   "Wait",    "WillSucceed"],
-    ["room for one",                      2, onOther("b"),                                   "Wait",    "NoRoom"],
-    ["… and the other one stays",         2, onOther("b", { migratable: false }),            "Wait",    "WillSucceed"],
-    ["… and the other one restarts",      2, onOther("b", { migratable: false }),            "Restart", "NoRoom"],
-  ] as const)("%s: %s", (...[, gib, other, whenBlocked, verdict]) => {
+    ["with room for both VMs",                                4, onOther("b"),                                   "Wait",    "WillSucceed"],
+    ["with room for one VM",                                  2, onOther("b"),                                   "Wait",    "NoRoom"],
+    ["with room for one VM, when the other VM stays",         2, onOther("b", { migratable: false }),            "Wait",    "WillSucceed"],
+    ["with room for one VM, when the other VM restarts",      2, onOther("b", { migratable: false }),            "Restart", "NoRoom"],
+  ] as const)("the forecast %s: $4", (...[, gib, other, whenBlocked, verdict]) => {
     const otherNodes = [
       node("node02", { unschedulable: true }),
       node("node03", { allocatable: { memory: gib * GIB } }),
@@ -72,7 +72,7 @@ describe("two nodes that are emptied at the same time", () => {
   });
 });
 
-test("a VM whose disk is a file of its node is not restarted: elsewhere it would start with an empty one", () => {
+test("a VM with a disk file on its node is not restarted, because it would start elsewhere with an empty disk", () => {
   const f = facts({
     pods: [launcher("a")],
     vmis: [{ ...pinnedVm("a"), hostDisk: "/data/a.img" }],
@@ -89,9 +89,9 @@ test("a VM whose disk is a file of its node is not restarted: elsewhere it would
 
 // prettier-ignore
 test.each([
-  ["of its owner",    {},                                                                               "Blocked BudgetExhausted",  "WillBlock"],
-  ["of a controller", { owners: [owner({ kind: "Cluster", name: "b", uid: "c", controller: true })] }, "Waits BudgetOfController", "Unknown"],
-])("a restart that a budget %s keeps", (_, tweak, outcome, verdict) => {
+  ["of the VM's owner", {},                                                                               "Blocked BudgetExhausted",  "WillBlock"],
+  ["of a controller",   { owners: [owner({ kind: "Cluster", name: "b", uid: "c", controller: true })] }, "Waits BudgetOfController", "Unknown"],
+])("a restart refused by a budget %s: %j", (_, tweak, outcome, verdict) => {
   const pod = launcher("a", { labels: { ...launcher("a").labels, app: "db" } });
   const f = facts({ pods: [pod], vmis: [pinnedVm("a")], budgets: [foreignBudget("b", "db", tweak)] });
   const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });

@@ -29,22 +29,22 @@ const restarting = (name: string, seconds: number) =>
 
 // prettier-ignore
 const ROWS: readonly (readonly [when: string, world: Situation, isHeld: boolean])[] = [
-  ["nothing else is there",                      {},                                                                         false],
-  ["a VM migrates",                              { vmis: [...ENDING, { ...WEB, isMigrating: true }] },                       true],
-  ["a VM has not had its turn",                  { vmis: [...ENDING, WEB] },                                                 true],
-  ["a VM cannot leave",                          { vmis: [...ENDING, STUCK], vms: { ...vms, "apps/stuck": { runStrategy: "Once" } } }, true],
-  ["its owner keeps a VM for an hour",           { vmis: [...ENDING, WEB], vms: { ...vms, "apps/web": { notBefore: time(3600) } } }, true],
-  ["a restart had no room at the last look",     { vmis: [...ENDING, STUCK], vms: { ...vms, "apps/stuck": {} }, ne: asking(false, noRoom) }, true],
-  ["a restart is in progress",                   { vmis: [...ENDING, STUCK], evacuations: [restarting("stuck", 9)] },        true],
+  ["no other VM or pod is on the node",                      {},                                                                         false],
+  ["another VM migrates",                              { vmis: [...ENDING, { ...WEB, isMigrating: true }] },                       true],
+  ["another VM waits for its turn",                  { vmis: [...ENDING, WEB] },                                                 true],
+  ["another VM cannot leave",                          { vmis: [...ENDING, STUCK], vms: { ...vms, "apps/stuck": { runStrategy: "Once" } } }, true],
+  ["an owner keeps another VM for an hour",           { vmis: [...ENDING, WEB], vms: { ...vms, "apps/web": { notBefore: time(3600) } } }, true],
+  ["another restart found no room",     { vmis: [...ENDING, STUCK], vms: { ...vms, "apps/stuck": {} }, ne: asking(false, noRoom) }, true],
+  ["another restart is in progress",                   { vmis: [...ENDING, STUCK], evacuations: [restarting("stuck", 9)] },        true],
   ["a restarted VM does not start again",        { evacuations: [restarting("other", 300)] },                                true],
   ["a pod has no controller",                    { left: onNode({ pods: [lone] }) },                                     true],
-  ["… and other pods stay",                      { left: onNode({ pods: [lone] }), ne: { ...asking(false), spec: { ...asking(false).spec, otherPods: "Leave" } } }, false],
+  ["a pod has no controller and other pods are left",                      { left: onNode({ pods: [lone] }), ne: { ...asking(false), spec: { ...asking(false).spec, otherPods: "Leave" } } }, false],
   ["a budget keeps a pod",                       { left: onNode({ pods: [guarded], budgets: [foreignBudget("b", "guarded")] }) }, true],
   ["a pod is about to leave",                    { left: onNode({ pods: [cart] }) },                                     false],
-  ["something blocks, and forceShutdowns is set", { ne: asking(true), vmis: [...ENDING, WEB], left: onNode({ pods: [lone] }) }, false],
+  ["a pod and a VM block and forceShutdowns is set", { ne: asking(true), vmis: [...ENDING, WEB], left: onNode({ pods: [lone] }) }, false],
 ];
 
-test.each(ROWS)("when %s, guests that would end wait or not", (_, world, isHeld) => {
+test.each(ROWS)("when %s, guests that would end wait: $2", (_, world, isHeld) => {
   const w = nodeWorld({ node: node(), ne: asking(false), vmis: ENDING, vms, left: onNode(), ...world });
   const fates = viewsOf(w)
     .filter(({ vmi }) => ENDING.includes(vmi))
@@ -52,7 +52,7 @@ test.each(ROWS)("when %s, guests that would end wait or not", (_, world, isHeld)
   expect(fates).toEqual(isHeld ? ["Waits", "Waits"] : ["ShutsDown", "Goes"]);
 });
 
-test("what blocks is named first; a guest that waits says what it waits for", () => {
+test("the blocker is named first, and a guest that waits names its condition", () => {
   const next = nextOf({ ne: asking(false), vmis: ENDING, vms, left: onNode({ pods: [lone] }) });
   expect(next.phase).toBe("Blocked");
   expect(next.message).toMatch(/^1 cannot leave; first: apps\/lone/);

@@ -1,4 +1,4 @@
-/** Evacuating a node: when other pods leave, the message about VMs that do not start again, and the duration. */
+/** The evacuation of a node: when other pods leave, the message about VMs that do not start again, and the estimate. */
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";
@@ -36,29 +36,29 @@ describe("other pods", () => {
 
   // prettier-ignore
   test.each<readonly [string, Situation, string, readonly string[]]>([
-    ["leave once no VM moves",           { left: { pods: [cart] } },                                "Evacuating EvictPod", []],
-    ["… not before",                     { vmis: [web], ...vm(), left: { pods: [cart] }, more: EVACUATIONS_OF_WEB }, "Evacuating CreateEvacuation", []],
-    ["… beside VMs that cannot",         { vmis: [pinned], ...vm(), left: { pods: [cart, launcher("web")], vmis: [pinned] } }, "Evacuating EvictPod", ["NotMigratable"]],
+    ["are evicted when no VM moves",           { left: { pods: [cart] } },                                "Evacuating EvictPod", []],
+    ["are not evicted while VMs move",                     { vmis: [web], ...vm(), left: { pods: [cart] }, more: EVACUATIONS_OF_WEB }, "Evacuating CreateEvacuation", []],
+    ["are evicted beside VMs that cannot move",         { vmis: [pinned], ...vm(), left: { pods: [cart, launcher("web")], vmis: [pinned] } }, "Evacuating EvictPod", ["NotMigratable"]],
     ["without a controller block",       { left: { pods: [lone] } },                                "Blocked",             ["Unmanaged"]],
     ["behind a budget wait",             { left: { pods: [guarded], budgets } },                    "Evacuating",          ["BudgetExhausted"]],
-    ["behind a storage engine's budget, too", { left: { pods: [engine], budgets: [foreignBudget("im-1", "im")] } }, "Evacuating",          ["BudgetOfController"]],
-    ["that end are waited for",          { left: { pods: [{ ...cart, deleting: true }] } },         "Evacuating",          []],
+    ["behind a storage engine's budget wait", { left: { pods: [engine], budgets: [foreignBudget("im-1", "im")] } }, "Evacuating",          ["BudgetOfController"]],
+    ["that terminate are waited for",          { left: { pods: [{ ...cart, deleting: true }] } },         "Evacuating",          []],
     ["that have ended are evicted",      { left: { pods: [done] } },             "Evacuating EvictPod", []],
-    ["… a launcher left by a migration", { left: { pods: [left] } },                                "Evacuating EvictPod", []],
-    ["… once",                           { left: { pods: [{ ...left, deleting: true }] } },         "Evacuating",          []],
-    ["… where others stay, launchers",   { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [done, left] } }, "Evacuating EvictPod", []],
-    ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [cart, lone] } }, "Evacuated Uncordon", []],
-    ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), left: { pods: [launcher("web")], vmis: [none] } }, "Evacuating Event EvictPod", []],
-    ["… behind a budget waits",          { vmis: [none], ...vm(), left: { pods: [launcher("web", { labels: { ...launcher("web").labels, app: "guarded" } })], vmis: [none], budgets } }, "Evacuating", ["BudgetExhausted"]],
-    ["a launcher that does not start",   { left: { pods: [launcher("web")], vmis: [starting] } },   "Evacuating",          ["NotScheduled"]],
-    ["one that hangs",                   { left: { pods: [hanging] } },                             "Blocked",             ["Finalizers"]],
+    ["that are launcher pods left by a migration are evicted", { left: { pods: [left] } },                                "Evacuating EvictPod", []],
+    ["that are launcher pods left by a migration are evicted once",                           { left: { pods: [{ ...left, deleting: true }] } },         "Evacuating",          []],
+    ["that have ended are evicted even with otherPods Leave",   { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [done, left] } }, "Evacuating EvictPod", []],
+    ["stay with otherPods Leave",                             { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [cart, lone] } }, "Evacuated Uncordon", []],
+    ["wait for a VM that its strategy shuts down, which is evicted", { vmis: [none], ...vm(), left: { pods: [launcher("web")], vmis: [none] } }, "Evacuating Event EvictPod", []],
+    ["wait for a VM that its strategy shuts down and a budget keeps",          { vmis: [none], ...vm(), left: { pods: [launcher("web", { labels: { ...launcher("web").labels, app: "guarded" } })], vmis: [none], budgets } }, "Evacuating", ["BudgetExhausted"]],
+    ["wait for a launcher pod that does not start",   { left: { pods: [launcher("web")], vmis: [starting] } },   "Evacuating",          ["NotScheduled"]],
+    ["wait for a launcher pod whose finalizer keeps it, which blocks",                   { left: { pods: [hanging] } },                             "Blocked",             ["Finalizers"]],
   ])("%s", (_, world, expected, reasons) => {
     const next = nextOf(world);
     expect(inShort(next)).toBe(expected);
     expect(next.more?.blockers?.map(({ reason }) => reason)).toEqual(reasons);
   });
 
-  test("a budget that has refused for a minute blocks", () => {
+  test("kept by a budget for a minute block", () => {
     const blockers = [
       {
         namespace: "apps",
@@ -74,7 +74,7 @@ describe("other pods", () => {
   });
 });
 
-test("an estimate follows what VMs have taken so far", () => {
+test("the estimate follows from the VMs that have left so far", () => {
   const gone = [own("a", { status: { phase: "Moved" } }), own("b", { status: { phase: "Moved" } })];
   const outcomes = ["a", "b"].map((name) => ({ namespace: "apps", name, uid: `vmi-${name}` }));
   const ne = started({ status: { outcomes } });
@@ -83,7 +83,7 @@ test("an estimate follows what VMs have taken so far", () => {
     vmis: [vmiOf("web")],
     evacuations: [...gone, own("web", { status: { phase: "Migrating" } })],
   });
-  // Two in five minutes, one left.
+  // Two VMs left in five minutes, one is left.
   expect(next.more).toMatchObject({
     virtualMachines: { total: 3, left: 1, moving: 1, moved: 2 },
     estimatedCompletionTime: time(150),
@@ -98,7 +98,7 @@ describe("a restarted VM that does not run again", () => {
   const vms = { "apps/web": {}, "apps/db": {} };
   const blockers = [{ namespace: "apps", name: "db", reason: "NotRunningAgain", message: "", since: time(-1) }];
 
-  test("is waited for five minutes, and then named", () => {
+  test("is reported after five minutes", () => {
     expect(nextOf({ evacuations: [restartedFor(299)], vms })).toMatchObject({
       phase: "Evacuating",
       more: { blockers: [] },
@@ -107,7 +107,7 @@ describe("a restarted VM that does not run again", () => {
     expect(late).toMatchObject({ phase: "Blocked", more: { blockers: [{ name: "db", reason: "NotRunningAgain" }] } });
   });
 
-  test("is named also where the next restart waits for it", () => {
+  test("is reported while the next restart waits for it", () => {
     const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } }, status: { blockers } });
     const next = nextOf({ ne, vms, vmis: [pinnedVm("web")], evacuations: [restartedFor(300)] });
     expect(next.phase).toBe("Blocked");
@@ -115,7 +115,7 @@ describe("a restarted VM that does not run again", () => {
   });
 });
 
-test("of VMs whose guests have ended without an Evacuation the total still tells; one of an external controller is blocked", () => {
+test("the total includes VMs whose guests ended without an Evacuation, and a VM that waits for its controller is blocked", () => {
   const waits = own("web", { status: { phase: "WaitingForExternalController", message: "its controller moves it" } });
   const before = started({
     status: {

@@ -1,4 +1,4 @@
-/** The fate of each VM: over any history of a node, the outcomes name every VM that was there, and are true. */
+/** The outcome of each VM: over any history of a node, the outcomes name every VM that was on it, and are true. */
 import { array, assert, boolean, constant, nat, oneof, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
@@ -11,7 +11,7 @@ import { at } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 import { nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
 
-/** As the API server shows the VMI. */
+/** The VMI as the API server shows it. */
 function whereabouts({ vmi, place }: Vm) {
   const shown: Readonly<Record<Vm["place"], VmiFacts | undefined>> = {
     Here: vmi,
@@ -36,7 +36,7 @@ interface Vm {
   expected?: Outcome;
 }
 
-/** A node, its VMs, and what happens to them; Lifeboat looks in between. */
+/** A node, its VMs, and their changes, which Lifeboat observes from time to time. */
 class History {
   readonly vms: Vm[] = [];
   readonly seen = new Set<string>();
@@ -49,7 +49,7 @@ class History {
     this.vms.push({ vmi, place: "Here" });
   }
 
-  /** Its own Evacuation: in progress, or with that end. */
+  /** Gives the VM an Evacuation of this NodeEvacuation: in progress, or ended. */
   evacuate(vm: Vm, phase: string, place: Vm["place"], expected: Outcome): void {
     const status = { phase, virtualMachineInstanceUID: vm.vmi.uid, completionTime: at(this.seconds).toISOString() };
     vm.evacuation = own(vm.vmi.name, { status });
@@ -115,13 +115,13 @@ type Step = Parameters<Parameters<typeof step.filter>[0]>[0];
 function take(one: Step, history: History): void {
   if (one.what === "arrive") return history.arrive(one.isEndedByStrategy);
   if (one.what === "look") return history.look();
-  // Lifeboat remembers how a guest ends once it has seen the VM.
+  // Lifeboat knows how a guest ended only if it has seen the VM.
   const there = onNode(history).filter(({ vmi }) => history.seen.has(vmi.uid));
   const vm = there[one.vm % Math.max(1, there.length)];
   if (vm !== undefined) HAPPENINGS[one.which]?.(history, vm);
 }
 
-/** It is withdrawn; migrations that are in progress end well. */
+/** Withdraws the NodeEvacuation; migrations in progress succeed. */
 function finish(history: History, isSeenBefore: boolean): void {
   if (isSeenBefore) history.look();
   history.end();
@@ -145,11 +145,11 @@ function check(steps: readonly Step[], isSeenBefore: boolean): void {
   expect([total, Object.values(ends).reduce((sum, count) => sum + count, 0)]).toEqual([there.length, there.length]);
 }
 
-test("over any history each VM that was there has one outcome, the true one, and the counts add up to all of them", () => {
+test("over any history, each VM that was on the node has one true outcome, and the counts include all of them", () => {
   assert(property(array(step, { maxLength: 60 }), boolean(), check), { numRuns: 300 });
 });
 
-test("what ended a guest is said: by this NodeEvacuation, by its strategy, or by others", () => {
+test("the outcome names who ended a guest: this NodeEvacuation, the VM's strategy, or others", () => {
   const history = new History();
   for (const isEndedByStrategy of [false, false, true, false]) history.arrive(isEndedByStrategy);
   history.look();
@@ -165,7 +165,7 @@ test("what ended a guest is said: by this NodeEvacuation, by its strategy, or by
   expect(said).toEqual(["Restarted", "Restarted ByOthers", "ShutDown EvictionStrategy", "Moved ByOthers node02"]);
 });
 
-test("VMs that had left before they could be listed are named as their Evacuations name them", () => {
+test("VMs that left before they were listed have the names in their Evacuations", () => {
   const history = new History();
   for (let i = 0; i < 4; i++) history.arrive(false);
   const [restarted, stopped, moved] = history.vms;

@@ -31,7 +31,7 @@ const dueAt = (w: NodeWorld) => isShutdownDue(viewOf(pinned, w), w);
 const ROOM = { preflight: facts({ vmis: [pinned] }) };
 const EVACUATIONS_OF_WEB = { "evacuations in apps where spec.virtualMachineInstance.name=web": [] };
 
-describe("whose turn it is", () => {
+describe("the turn of VMs", () => {
   const three = ["a", "b", "c"].map((name) => vmiOf(name));
   const evacuations = Object.fromEntries(
     three.map(({ name }) => [`evacuations in apps where spec.virtualMachineInstance.name=${name}`, []]),
@@ -49,11 +49,11 @@ describe("whose turn it is", () => {
 
   // prettier-ignore
   test.each<readonly [string, Situation, readonly string[], readonly string[]]>([
-    ["the first ones, as places are free: later ones are not asked about", { vms: { "apps/a": {}, "apps/b": {} } }, ["a", "b"], []],
-    ["past one whose owner keeps it",     { vms: { "apps/a": {}, "apps/b": held, "apps/c": {} } },                  ["a", "c"], ["b NotBefore"]],
-    ["none, if all owners keep theirs",   { vms: { "apps/a": held, "apps/b": held, "apps/c": held } },              [],         ["a NotBefore", "b NotBefore", "c NotBefore"]],
-    ["whatever owners want, if that does not count", ways({ ownersChoice: "Ignored" }),                             ["a", "b"], []],
-    ["a VM that another party moves has its place", { vms: { "apps/a": {}, "apps/b": {} }, more: { ...evacuations, "evacuations in apps where spec.virtualMachineInstance.name=a": [own("a")] } }, ["b"], []],
+    ["goes to the first VMs while places are free, without reads about later ones", { vms: { "apps/a": {}, "apps/b": {} } }, ["a", "b"], []],
+    ["skips a VM that its owner keeps",     { vms: { "apps/a": {}, "apps/b": held, "apps/c": {} } },                  ["a", "c"], ["b NotBefore"]],
+    ["comes for no VM if all owners keep theirs",   { vms: { "apps/a": held, "apps/b": held, "apps/c": held } },              [],         ["a NotBefore", "b NotBefore", "c NotBefore"]],
+    ["ignores owners if ownersChoice is Ignored", ways({ ownersChoice: "Ignored" }),                             ["a", "b"], []],
+    ["counts a VM that another party moves", { vms: { "apps/a": {}, "apps/b": {} }, more: { ...evacuations, "evacuations in apps where spec.virtualMachineInstance.name=a": [own("a")] } }, ["b"], []],
   ])("%s", (_, situation, started, blockers) => {
     expect(turnsIn(situation)).toEqual({ started, held: blockers });
   });
@@ -73,16 +73,16 @@ describe("a restart", () => {
 
   // prettier-ignore
   test.each([
-    ["at the first look",            { ...vm(), ...RESTART },                false],
-    ["59 s later",                   seen(time(-59)),                    false],
-    ["a minute later",               seen(time(-60)),                    true],
-    ["when there was no room",       seen(time(0), "NoRestart"),         true],
-    ["after another reason",         seen(time(-90), "Abandoned"),       false],
-    ["of one that was made anew",    seen(time(-90), undefined, "new"),  false],
-    ["… there was no room for it",   seen(time(-90), "NoRestart", "new"), false],
-  ] as const)("is due or not %s", (_, situation, expected) => expect(dueAt(nodeWorld(situation))).toBe(expected));
+    ["is not due when the VM first blocks",                             { ...vm(), ...RESTART },                false],
+    ["is not due 59 s after the VM first blocked",                      seen(time(-59)),                    false],
+    ["is due a minute after the VM first blocked",                      seen(time(-60)),                    true],
+    ["is due if only room was missing",                                 seen(time(0), "NoRestart"),         true],
+    ["is not due after a change of the reason",                         seen(time(-90), "Abandoned"),       false],
+    ["is not due for a recreated VM",                                   seen(time(-90), undefined, "new"),  false],
+    ["is not due for a recreated VM whose predecessor found no room",   seen(time(-90), "NoRestart", "new"), false],
+  ] as const)("%s", (_, situation, expected) => expect(dueAt(nodeWorld(situation))).toBe(expected));
 
-  test("names the VM's run strategy, and is an Evacuation of its own", () => {
+  test("has an Evacuation of its own that records the VM's run strategy", () => {
     const next = nextOf({ ...seen(time(-60)), ...ROOM, more: EVACUATIONS_OF_WEB });
     expect(next.chains?.flat()).toMatchObject([
       {
@@ -94,13 +94,13 @@ describe("a restart", () => {
     ]);
   });
 
-  test("waits until a migration that it had begun is withdrawn", () => {
+  test("waits until the VM's migration is withdrawn", () => {
     const started = own("web", { status: { phase: "Blocked", reason: "DisksNotLiveMigratable" } });
     const next = nextOf({ ...seen(time(-60)), ...ROOM, evacuations: [started], more: EVACUATIONS_OF_WEB });
     expect(inShort(next)).toBe("Evacuating WithdrawEvacuation");
   });
 
-  test("that has no room elsewhere does not begin, and says so", () => {
+  test("does not start without room elsewhere, and the blocker says so", () => {
     const next = nextOf({ ...seen(time(-60)), preflight: facts({ ...ROOM.preflight, otherNodes: [] }) });
     expect([inShort(next), next.more?.blockers?.map(({ reason }) => reason)]).toEqual(["Blocked", ["NoRestart"]]);
   });

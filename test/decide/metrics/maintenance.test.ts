@@ -1,4 +1,4 @@
-/** Samples about node maintenance. */
+/** Metrics of node maintenance. */
 import { expect, test } from "vitest";
 import { blockedSamplesOf, endedSamplesOf, rollingSamples } from "../../../shared/metrics/maintenance.ts";
 import type { Sample } from "../../../shared/metrics/open-metrics.ts";
@@ -12,7 +12,7 @@ function ended(name: string, phase: "Expired" | "Evacuated", seconds: number) {
   return started({ name, status: { phase, completionTime: time(-seconds) } });
 }
 
-test("maintenance that is blocked, or ended in the last hour, is named, and no other", () => {
+test("only maintenance that is blocked, or ended in the last hour, has a sample with its name", () => {
   const nodeEvacuations = [
     started({ status: { phase: "Blocked" } }),
     ended("a", "Expired", 9),

@@ -20,7 +20,7 @@ function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["
   return renderMetrics({ version: "1.2.3", credential, seen });
 }
 
-/** The samples of that name: their labels and value, zeros left out unless asked for. */
+/** Returns the samples of that name with labels and value, by default without zeros. */
 function samplesOf(name: string, tweak: Partial<SeenMetrics>, zeros = false) {
   const metrics = parse(rendered(tweak)).find((one) => one.name === name)?.metrics ?? [];
   const samples = metrics.map(({ labels = {}, value }) => [...Object.values(labels), Number(value)]);
@@ -31,8 +31,8 @@ function endedAt(phase: EndPhase, seconds: number) {
   return endedEvacuation(phase, { status: { completionTime: time(seconds) } });
 }
 
-describe("evacuations that have ended", () => {
-  test("in the last hour are told by cause and outcome", () => {
+describe("ended evacuations", () => {
+  test("of the last hour are counted by cause and outcome", () => {
     const evacuations = [
       endedAt("Moved", -1),
       endedAt("Moved", -3599),
@@ -46,7 +46,7 @@ describe("evacuations that have ended", () => {
     ]);
   });
 
-  test("all there can be are there from the start, at zero", () => {
+  test("have a zero sample for each cause and outcome from the start", () => {
     const all = CAUSES.flatMap((cause) => END_PHASES.map((outcome) => [cause, outcome, 0]));
     expect(samplesOf("lifeboat_evacuations_ended_last_hour", {}, true)).toEqual(all);
   });
@@ -55,18 +55,18 @@ describe("evacuations that have ended", () => {
 describe("evacuations in progress", () => {
   const evacuations = [evacuation(), newborn(), evacuation({ spec: { cause: "Preemption" } })];
 
-  test("are told by cause, all causes", () => {
+  test("are counted by cause, for all causes", () => {
     expect(samplesOf("lifeboat_evacuations_in_progress", { evacuations }, true)).toEqual(
       CAUSES.map((cause) => [cause, { ApiEviction: 2, Preemption: 1 }[cause as string] ?? 0]),
     );
   });
 
-  test("of pods are those whose mark has been seen", () => {
+  test("of pods without a VM are counted by their marks", () => {
     expect(samplesOf("pod_evacuations_in_progress", { evacuations, isDescheduling: true })).toEqual([[2]]);
     expect(rendered({ evacuations })).not.toContain("pod_evacuations");
   });
 
-  test("that descheduling has requested are a counter", () => {
+  test("requested by descheduling are a counter", () => {
     const name = "lifeboat_descheduling_pod_evacuations";
     const text = rendered({ isDescheduling: true, podEvacuations: 7 });
     expect(text).toContain(`# TYPE ${name} counter\n`);
@@ -79,7 +79,7 @@ function evacuationAt(name: string, at: number, status: object) {
   return newborn({ name, uid: name, createdAt: at * 1000, status });
 }
 
-describe("evacuations that do not go on", () => {
+describe("evacuations that do not continue", () => {
   const evacuations = [
     evacuationAt("a", 700, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
     evacuationAt("b", 600, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
@@ -90,7 +90,7 @@ describe("evacuations that do not go on", () => {
     evacuationAt("g", 0, { phase: "Pending" }),
   ];
 
-  test("are counted by what they wait for", () => {
+  test("are counted by their reason", () => {
     expect(samplesOf("lifeboat_evacuations_blocked", { evacuations })).toEqual([
       ["DisksNotLiveMigratable", 2],
       ["OfALaterKubeVirt", 1],
@@ -98,7 +98,7 @@ describe("evacuations that do not go on", () => {
     ]);
   });
 
-  test("the oldest of each phase says since when; one without a date says nothing", () => {
+  test("have the time of the oldest of each phase; one without a date has none", () => {
     expect(samplesOf("lifeboat_evacuations_oldest_timestamp_seconds", { evacuations })).toEqual([
       ["Pending", 200],
       ["Migrating", 300],
@@ -108,22 +108,22 @@ describe("evacuations that do not go on", () => {
   });
 });
 
-describe("the credential", () => {
-  test("has an end, in seconds since the epoch", () => {
+describe("the metrics of the credential", () => {
+  test("show its end, in seconds since the epoch", () => {
     const expiresAt = new Date("2027-01-01T00:00:00.900Z");
     const text = rendered({}, { expiresAt, rejected: false });
     expect(text).toContain("\nlifeboat_credential_accepted 1\n");
     expect(text).toContain("\nlifeboat_credential_expiry_timestamp_seconds 1798761600\n");
   });
 
-  test("is not accepted: nothing else could be read", () => {
+  test("show that it is not accepted, when nothing else could be read", () => {
     const text = renderMetrics({ version: "1.2.3", credential: { ...KEPT, rejected: true } });
     expect(text).toContain("\nlifeboat_credential_accepted 0\n");
     expect(text).not.toMatch(/lifeboat_(?:evacuations|webhook)/);
   });
 });
 
-test("a webhook is told, and whether there is a problem with it", () => {
+test("each webhook has a sample of whether it has a problem", () => {
   const problem = { reason: "WebhookMissing", message: "m" } as const;
   const webhooks = [{ endpoint: "evictions" }, { endpoint: "deletions", problem }] as const;
   const samples = [
@@ -133,13 +133,13 @@ test("a webhook is told, and whether there is a problem with it", () => {
   expect(samplesOf("lifeboat_webhook_problems", { webhooks }, true)).toEqual(samples);
 });
 
-test("the version is told", () => {
+test("the version has a sample", () => {
   expect(rendered()).toContain('\nlifeboat_build_info{version="1.2.3"} 1\n');
 });
 
-test("the Worker's version is the package's", () => expect(VERSION).toBe(packageJson.version));
+test("the Worker's version is the package's version", () => expect(VERSION).toBe(packageJson.version));
 
-describe("the table of families", () => {
+describe("the table of metric families", () => {
   const families: readonly Family[] = Object.values(FAMILIES);
   const all = rendered(
     {
@@ -156,7 +156,7 @@ describe("the table of families", () => {
     { expiresAt: new Date(0), rejected: false },
   );
 
-  test("NodeEvacuations are counted by phase, and those that are late", () => {
+  test("includes NodeEvacuations by phase, and late ones", () => {
     const status = { phase: "Evacuating", estimatedCompletionTime: time(-1) } as const;
     const nodeEvacuations = [asked(), started({ status }), started({ status: { phase: "Evacuated" } })];
     expect(samplesOf("lifeboat_node_evacuations", { nodeEvacuations })).toEqual([
@@ -166,14 +166,14 @@ describe("the table of families", () => {
     expect(samplesOf("lifeboat_node_evacuations_late", { nodeEvacuations })).toEqual([[1]]);
   });
 
-  test.each(families)("$name is in the text, with its labels", ({ name, type, unit, help, labels }) => {
+  test.each(families)("includes $name with its labels", ({ name, type, unit, help, labels }) => {
     const reported = unit === "" ? "" : `# UNIT ${name} ${unit}\n`;
     expect(all).toContain(`# TYPE ${name} ${type}\n${reported}# HELP ${name} ${help}\n`);
     const sample = all.split("\n").find((line) => new RegExp(`^${name}${SUFFIX[type]}[{ ]`).test(line));
     expect([...(sample ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label)).toEqual(labels);
   });
 
-  test("every label is explained, and none is a tenant's", () => {
+  test("explains every label, and no label holds a tenant's name", () => {
     const labels = new Set(families.flatMap(({ labels: names }) => [...names]));
     expect(Object.keys(LABEL_VALUES).toSorted()).toEqual([...labels].toSorted());
     for (const tenants of ["namespace", "name", "node", "vm", "vmi", "pod"]) expect([...labels]).not.toContain(tenants);
@@ -195,7 +195,7 @@ const lines = (tweak: Partial<Family>, ...samples: readonly Sample[]) =>
 
 const one: Sample = { labels: [], value: 1 };
 
-describe("the rules of OpenMetrics", () => {
+describe("OpenMetrics requires that", () => {
   test("the text ends with # EOF and a line feed, and has no empty line", () => {
     expect(renderOpenMetrics([])).toBe("# EOF\n");
     expect(renderOpenMetrics([[family(), [one]]])).toBe(
@@ -212,7 +212,7 @@ describe("the rules of OpenMetrics", () => {
     expect(lines({ type }, one)).toContain(line);
   });
 
-  test("the unit is told, between type and help, if there is one", () => {
+  test("the unit, if there is one, follows the type and precedes the help", () => {
     expect(lines({ name: "wait_seconds", unit: "seconds" }).slice(0, 3)).toEqual([
       "# TYPE wait_seconds counter",
       "# UNIT wait_seconds seconds",
@@ -222,8 +222,8 @@ describe("the rules of OpenMetrics", () => {
 
   // prettier-ignore
   test.each([
-    ["all of them",    '\\"\n',      '\\\\\\"\\n'],
-  ])("%s is escaped, in labels and in help", (_, text, escaped) => {
+    ["all special characters",    '\\"\n',      '\\\\\\"\\n'],
+  ])("%s is escaped in labels and help", (_, text, escaped) => {
     expect(lines({ help: text, labels: ["l"] }, { labels: [text], value: 1 })).toEqual([
       "# TYPE things counter",
       `# HELP things ${escaped}`,
@@ -237,7 +237,7 @@ describe("the rules of OpenMetrics", () => {
   test.each([
     [0, "0"], [12, "12"], [0.5, "0.5"], [1e21, "1e+21"], [Number.MAX_SAFE_INTEGER, "9007199254740991"],
     [Infinity, "+Inf"], [-Infinity, "-Inf"], [NaN, "NaN"],
-  ])("the number %d is %s", (value, text) => {
+  ])("the number %d is written as %s", (value, text) => {
     expect(lines({ type: "gauge" }, { labels: [], value })).toContain(`things ${text}`);
   });
 });

@@ -1,4 +1,4 @@
-/** The time line of a RollingMaintenance: a share of the time for each node, and what has happened. */
+/** The time line of a RollingMaintenance: a share of the time for each node, and the actual times. */
 import { expect, test } from "vitest";
 import type { NodeRow, RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { timeLineOf } from "../../../functions/page/time-line.ts";
@@ -28,16 +28,16 @@ const minutes = (span: { from: number; to: number } | undefined) =>
 
 // prettier-ignore
 test.each([
-  ["two nodes share the hour",        weekend([row("a"), row("b")]),                                                       [[0, 30], [30, 60]],        [undefined, undefined]],
-  ["two at a time",                   weekend([row("a"), row("b"), row("c")], { maxUnavailable: 2 }),                       [[0, 30], [0, 30], [30, 60]], [undefined, undefined, undefined]],
-  ["what has not ended lasts to now", weekend([row("a", { startTime: at(5), completionTime: at(12) }), row("b", { startTime: at(14) })]), [[0, 30], [30, 60]], [[5, 12], [14, 30]]],
-  ["nobody knows the end",            weekend([row("a", { startTime: at(5) })], { estimatedCompletionTime: undefined }),    [undefined],                [[5, 30]]],
+  ["two nodes share the hour",           weekend([row("a"), row("b")]),                                                       [[0, 30], [30, 60]],        [undefined, undefined]],
+  ["two nodes at a time share the hour", weekend([row("a"), row("b"), row("c")], { maxUnavailable: 2 }),                       [[0, 30], [0, 30], [30, 60]], [undefined, undefined, undefined]],
+  ["a node in progress lasts until now", weekend([row("a", { startTime: at(5), completionTime: at(12) }), row("b", { startTime: at(14) })]), [[0, 30], [30, 60]], [[5, 12], [14, 30]]],
+  ["without an end, nothing is planned", weekend([row("a", { startTime: at(5) })], { estimatedCompletionTime: undefined }),    [undefined],                [[5, 30]]],
 ])("%s", (_, { bars }, planned, actual) => {
   expect(bars.map((bar) => minutes(bar.planned))).toEqual(planned);
   expect(bars.map((bar) => minutes(bar.actual))).toEqual(actual);
 });
 
-test("everything is within the whole span, also what took longer than planned", () => {
+test("all bars are within the span, even of nodes that took longer than planned", () => {
   const { bars, span } = weekend([row("a", { startTime: at(0), completionTime: at(90) })]);
   expect(minutes(span)).toEqual([0, 90]);
   for (const { planned, actual } of bars)

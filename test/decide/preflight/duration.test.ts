@@ -19,7 +19,7 @@ function many(more: Partial<Parameters<typeof facts>[0]> = {}, limits: Limits = 
   return preflight(facts({ pods, vmis, settings: settings({ limits }), ...more })).time;
 }
 
-test("nothing moves: no time", () => {
+test("a drain in which no VM moves has no duration", () => {
   expect(preflight(facts({ pods: [], vmis: [] }))).not.toHaveProperty("time");
 });
 
@@ -30,12 +30,12 @@ test.each([
   [3,                9,           undefined, 3],
   [5,                5,           1,         1],
   [5,                2,           4,         2],
-])("KubeVirt lets %d move in the cluster, %d from a node, %s are asked to: %d at once", (all, outbound, concurrency, atOnce) => {
+])("with limits of %d for the cluster and %d for a node, and concurrency %s, %d VMs move at once", (all, outbound, concurrency, atOnce) => {
   const flags = { ...facts().flags, ...(concurrency !== undefined && { concurrency }) };
   expect(many({ flags }, { parallelMigrationsPerCluster: all, parallelOutboundMigrationsPerNode: outbound })).toMatchObject({ atOnce });
 });
 
-describe("given no finished migration, as fast as nets usually are, and no faster than bandwidthPerMigration", () => {
+describe("without a finished migration, a forecast assumes usual network speeds up to bandwidthPerMigration", () => {
   // prettier-ignore
   test.each([
     // KubeVirt's limit   least  most  basis
@@ -48,18 +48,18 @@ describe("given no finished migration, as fast as nets usually are, and no faste
   });
 });
 
-describe("given finished migrations, three waves as long as those", () => {
+describe("with finished migrations, three waves take as long as", () => {
   // prettier-ignore
   test.each<[string, ReturnType<typeof finished>[], seconds: readonly [least: number, most: number], basis: string]>([
-    ["of a VM elsewhere",           [finished("other", 20)], [42, 89], "based on 1 finished migration"],
-    ["a VM of the node has its own", [finished("a", 80), finished("other", 20)], [102, 209], "based on 2 finished migrations"],
-    ["one that has failed says nothing", [migration({ vmiName: "other", phase: "Failed" })], [15, 276], "no migration has finished yet: between 64 MiB/s and 10 Gbit/s for each VM"],
+    ["a migration of a VM elsewhere",           [finished("other", 20)], [42, 89], "based on 1 finished migration"],
+    ["the VM's own earlier migration", [finished("a", 80), finished("other", 20)], [102, 209], "based on 2 finished migrations"],
+    ["usual network speeds if the only migration failed", [migration({ vmiName: "other", phase: "Failed" })], [15, 276], "no migration has finished yet: between 64 MiB/s and 10 Gbit/s for each VM"],
   ])("%s", (_, all, [least, most], basis) => {
     expect(many({ finished: all })).toMatchObject({ seconds: { least, most }, basis });
   });
 });
 
-test("given VMs that do not say how large they are, they count as usual ones", () => {
+test("a VM of unknown size counts as a VM of usual size", () => {
   const vmis = NAMES.map((name) => vmiOf(name, { guestMemory: 0 }));
   expect(many({ vmis, finished: [finished("other", 20)] })).toMatchObject({ seconds: { least: 42, most: 89 } });
 });
@@ -74,7 +74,10 @@ const drains = fc.record({
   known: fc.integer({ min: 1, max: 40 }),
 });
 
-/** KubeVirt begins the next migration when one has ended; it begins, and a drain notes its end, within seconds. */
+/**
+ * KubeVirt starts the next migration when one has ended; the start takes seconds, and so does a drain's notice of the
+ * end.
+ */
 function happens(times: readonly number[], atOnce: number): number {
   const ends: number[] = [];
   for (const seconds of times) {
@@ -84,7 +87,7 @@ function happens(times: readonly number[], atOnce: number): number {
   return Math.max(...ends) + 3;
 }
 
-test("given at least one finished migration, nine of ten drains take no less than half and no more than twice of what is foretold", () => {
+test("with a finished migration, nine of ten drains take half to twice as long as forecast", () => {
   const all = fc.sample(drains, { numRuns: 1000, seed: 37 });
   const near = all.filter(({ around, perGib, atOnce, vms, known }) => {
     const times = vms.map(({ gib, busy }) => around + perGib * gib * busy);

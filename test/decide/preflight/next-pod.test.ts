@@ -29,7 +29,7 @@ const other = (labels: object, memory = 8 * GIB) => node("node02", { labels: { .
 
 type Selector = Readonly<Record<string, string>>;
 
-/** A VM of this model whose launcher selects that; the other node has these labels. */
+/** A VM of this model whose launcher pod has this nodeSelector; the other node has these labels. */
 function world(cpuModel: string | undefined, nodeSelector: Selector, labels: object, from = source) {
   const pods = [launcher("a", { placement: { nodeSelector } })];
   const vmis = [vmiOf("a", { asks: { ...PLAIN, ...(cpuModel !== undefined && { cpuModel }) } })];
@@ -39,15 +39,15 @@ function world(cpuModel: string | undefined, nodeSelector: Selector, labels: obj
 const NEWER = { ...INTEL, ...label("host-model-cpu", "Icelake"), ...can("Skylake", "Icelake"), ...has("vmx", "hle") };
 const AMD = { ...label("cpu-vendor", "AMD"), ...can("Skylake"), ...has("vmx") };
 
-describe("a migration", () => {
+describe("a migration of a VM", () => {
   // prettier-ignore
   test.each<[string, model: string | undefined, launcher: Selector, labels: object, lacks: string]>([
-    ["host-model, a newer one that knows the old",      "host-model",       {},                 NEWER, ""],
-    ["host-model, one without the model",               "host-model",       {},                 { ...INTEL, ...has("vmx") },   "cpu-model-migration.node.kubevirt.io/Skylake"],
-    ["host-model, one without a required feature",      "host-model",       {},                 { ...INTEL, ...can("Skylake") }, "cpu-feature.node.kubevirt.io/vmx"],
-    ["host-model, of another vendor",                   "host-model",       {},                 AMD,                           "cpu-vendor.node.kubevirt.io/Intel"],
-    ["host-model that has migrated: as it was then",    "host-model",       { ...INTEL, ...can("Penryn") }, { ...INTEL, ...can("Penryn") }, ""],
-    ["no model: as KubeVirt, the vendor only",          undefined,          {},                 INTEL, ""],
+    ["with host-model fits a newer node that supports the old model",    "host-model",       {},                 NEWER, ""],
+    ["with host-model fits no node without the model",                   "host-model",       {},                 { ...INTEL, ...has("vmx") },   "cpu-model-migration.node.kubevirt.io/Skylake"],
+    ["with host-model fits no node without a required feature",          "host-model",       {},                 { ...INTEL, ...can("Skylake") }, "cpu-feature.node.kubevirt.io/vmx"],
+    ["with host-model fits no node of another vendor",                   "host-model",       {},                 AMD,                           "cpu-vendor.node.kubevirt.io/Intel"],
+    ["with host-model that has migrated keeps its first model",          "host-model",       { ...INTEL, ...can("Penryn") }, { ...INTEL, ...can("Penryn") }, ""],
+    ["without a model requires only the vendor, as in KubeVirt",         undefined,          {},                 INTEL, ""],
   ])("%s", (_, ...[model, nodeSelector, labels, lacks]) => {
     const { verdict, pods } = preflight(world(model, nodeSelector, labels));
     expect({ verdict, message: pods[0]?.room?.message }).toEqual(
@@ -57,7 +57,7 @@ describe("a migration", () => {
     );
   });
 
-  test("off a node whose model nobody knows: KubeVirt creates no target pod", () => {
+  test("with host-model from a node of unknown model has no target pod", () => {
     const { verdict, pods } = preflight(world("host-model", {}, SKYLAKE, node(NODE, { labels: INTEL })));
     expect({ verdict, message: pods[0]?.room?.message }).toEqual({
       verdict: "NoRoom",
@@ -65,7 +65,7 @@ describe("a migration", () => {
     });
   });
 
-  test("of two nodes the one with the CPU and with room counts", () => {
+  test("fits the node that has both its CPU and room", () => {
     const vm = world("host-model", {}, AMD);
     const to = (memory: number) =>
       preflight({
@@ -79,8 +79,8 @@ describe("a migration", () => {
 
 // prettier-ignore
 test.each<[string, own: Selector | undefined, verdict: string]>([
-  ["a hostname that only its last migration asked for does not count", undefined,                            "WillSucceed"],
-  ["a hostname that the VM asks for does",                             { "kubernetes.io/hostname": NODE },   "WillBlock"],
+  ["a hostname that only the last migration added does not restrict the next migration", undefined,                            "WillSucceed"],
+  ["a hostname that the VM selects restricts the next migration",                        { "kubernetes.io/hostname": NODE },   "WillBlock"],
 ])("%s", (_, own, verdict) => {
   const f = world("host-passthrough", { "kubernetes.io/hostname": NODE }, SKYLAKE);
   const vmis = f.vmis.map((vmi) => ({ ...vmi, asks: { ...vmi.asks, ...(own && { nodeSelector: own }) } }));
@@ -89,9 +89,9 @@ test.each<[string, own: Selector | undefined, verdict: string]>([
 
 // prettier-ignore
 test.each<[string, model: string, launcher: Selector, obstacle: string | undefined]>([
-  ["what the last migration of a host-model VM has added does not count", "host-model", { ...INTEL, ...can("Penryn") },  undefined],
-  ["a named model does",                                                  "Skylake",    label("cpu-model", "Skylake"),    "no other node has room for it: NodeAffinity"],
-])("a restart: %s", (_, model, selector, obstacle) => {
+  ["ignores labels that the last migration of a host-model VM added", "host-model", { ...INTEL, ...can("Penryn") },  undefined],
+  ["obeys a named model",                                             "Skylake",    label("cpu-model", "Skylake"),    "no other node has room for it: NodeAffinity"],
+])("a restart %s", (_, model, selector, obstacle) => {
   const f = world(model, selector, AMD);
   expect(f.vmis.map((vmi) => restartObstacle(vmi, f, nodeWorld({ vms: { [keyOf(vmi)]: undefined } })))).toEqual([obstacle]);
 });
@@ -116,31 +116,31 @@ describe("the next pod", () => {
 
   // prettier-ignore
   test.each<[string, Case, NodeVerdict, string?]>([
-    ["the VMI selects another pool than its pod",     { vmi: { asks: asks({ nodeSelector: POOL_B }) }, pod: { placement: { nodeSelector: POOL_A } }, node: to(POOL_B) }, "WillSucceed"],
-    ["… and there is no such node",                   { vmi: { asks: asks({ nodeSelector: POOL_B }) }, pod: { placement: { nodeSelector: {} } }, node: to(POOL_A) },     "WillBlock"],
-    ["the VMI's affinity counts, not its pod's",      { vmi: { asks: asks({}) }, pod: { placement: { nodeSelector: {}, ...ON_A } }, node: to(POOL_B) },                 "WillSucceed"],
-    ["… required of the VMI",                         { vmi: { asks: asks(ON_A) }, node: to(POOL_B) },                                                                   "WillBlock"],
-    ["a hostname of its last migration",              { pod: { placement: HOST }, node: to({}) },                                                                        "WillSucceed"],
-    ["a label that its pod alone selects",            { pod: { placement: { nodeSelector: POOL_A } }, node: to(POOL_B) },                                                "Unknown", "nodeSelector pool of its pod"],
-    ["… and that every node has",                     { pod: { placement: { nodeSelector: POOL_A } }, node: to(POOL_A) },                                                "WillSucceed"],
-    ["the VMI tolerates what its pod does not",       { vmi: { asks: asks({ tolerations: TOLERANT }) }, node: { ...to({}), ...TAINTED } },                               "WillSucceed"],
-    ["its pod alone tolerates the taint",             { pod: { tolerations: TOLERANT }, node: { ...to({}), ...TAINTED } },                                               "Unknown", "tolerations of its pod for gpu"],
-    ["a node with an obsolete host model",            { vmi: { asks: asks({ cpuModel: "host-model" }) }, node: to({ ...SKYLAKE, "node-labeller.kubevirt.io/obsolete-host-model": "true" }) }, "NoRoom"],
-    ["memory that is being plugged in",               { vmi: { asks: asks({ guestMemory: 6 * GIB }), currentMemory: 2 * GIB }, node: to({}, 4 * GIB) },                   "NoRoom"],
-    ["… with room for it",                            { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: 2 * GIB }, node: to({}, 4 * GIB) },                   "WillSucceed"],
-    ["… half of which is requested",                  { vmi: { asks: asks({ guestMemory: 5 * GIB }), currentMemory: 2 * GIB }, node: to({}, 4 * GIB), settings: rendering({ memoryOvercommit: 200 }) }, "WillSucceed"],
-    ["CPUs that are being plugged in",                { vmi: { asks: asks({ vcpus: 24 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 2000) },                               "NoRoom"],
-    ["… with room for them",                          { vmi: { asks: asks({ vcpus: 8 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 2000) },                                "WillSucceed"],
-    ["memory of which the VMI does not say how much is missing", { vmi: { asks: asks({ guestMemory: 2 * GIB }), hotplugs: ["HotMemoryChange"] }, node: to({}) }, "Unknown", "spec.domain.memory (HotMemoryChange)"],
-    ["… or says that nothing is",                     { vmi: { asks: asks({ guestMemory: 2 * GIB }), currentMemory: 2 * GIB, hotplugs: ["HotMemoryChange"] }, node: to({}) }, "Unknown", "spec.domain.memory (HotMemoryChange)"],
-    ["… of which it does",                            { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: 2 * GIB, hotplugs: ["HotMemoryChange"] }, node: to({}, 4 * GIB) }, "WillSucceed"],
-    ["CPUs of which it does not say how many",        { vmi: { asks: asks({ vcpus: 2 }), hotplugs: ["HotVCPUChange"] }, node: to({}) },                                  "Unknown", "spec.domain.cpu (HotVCPUChange)"],
-    ["… of which it does",                            { vmi: { asks: asks({ vcpus: 4 }), currentVcpus: 2, hotplugs: ["HotVCPUChange"] }, node: to({}, 8 * GIB) },        "WillSucceed"],
-    ["CPUs at another ratio than its pod was given",  { vmi: { asks: asks({ vcpus: 4 }) }, node: to({}, 8 * GIB, 2000), settings: rendering({ cpuAllocationRatio: 1 }) }, "NoRoom"],
-    ["an overhead that the KubeVirt CR multiplies",   { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 2.5 * GIB), settings: rendering({ overheadRatio: 2 }) },  "Unknown", "additionalGuestMemoryOverheadRatio of the KubeVirt CR"],
-    ["… with room for the most",                      { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 4 * GIB), settings: rendering({ overheadRatio: 2 }) },    "WillSucceed"],
-    ["a label that the KubeVirt CR selects",          { node: to({}), settings: rendering({ nodeSelectors: POOL_A }) },                                                  "NoRoom"],
-  ])("of a migration: %s", (_, given, verdict, field) => {
+    ["selects the VMI's pool, not its current pod's",     { vmi: { asks: asks({ nodeSelector: POOL_B }) }, pod: { placement: { nodeSelector: POOL_A } }, node: to(POOL_B) }, "WillSucceed"],
+    ["selects the VMI's pool, of which there is no node",                   { vmi: { asks: asks({ nodeSelector: POOL_B }) }, pod: { placement: { nodeSelector: {} } }, node: to(POOL_A) },     "WillBlock"],
+    ["has the VMI's affinity, not its current pod's",      { vmi: { asks: asks({}) }, pod: { placement: { nodeSelector: {}, ...ON_A } }, node: to(POOL_B) },                 "WillSucceed"],
+    ["has the VMI's required affinity",                         { vmi: { asks: asks(ON_A) }, node: to(POOL_B) },                                                                   "WillBlock"],
+    ["does not select a hostname that the last migration added",              { pod: { placement: HOST }, node: to({}) },                                                                        "WillSucceed"],
+    ["may or may not select a label that only its current pod selects",            { pod: { placement: { nodeSelector: POOL_A } }, node: to(POOL_B) },                                                "Unknown", "nodeSelector pool of its pod"],
+    ["fits if every node has the label that only its current pod selects",                     { pod: { placement: { nodeSelector: POOL_A } }, node: to(POOL_A) },                                                "WillSucceed"],
+    ["has the VMI's tolerations",       { vmi: { asks: asks({ tolerations: TOLERANT }) }, node: { ...to({}), ...TAINTED } },                               "WillSucceed"],
+    ["may or may not have a toleration that only its current pod has",             { pod: { tolerations: TOLERANT }, node: { ...to({}), ...TAINTED } },                                               "Unknown", "tolerations of its pod for gpu"],
+    ["of a host-model VM fits no node with an obsolete host model",            { vmi: { asks: asks({ cpuModel: "host-model" }) }, node: to({ ...SKYLAKE, "node-labeller.kubevirt.io/obsolete-host-model": "true" }) }, "NoRoom"],
+    ["requests memory that is being plugged in",               { vmi: { asks: asks({ guestMemory: 6 * GIB }), currentMemory: 2 * GIB }, node: to({}, 4 * GIB) },                   "NoRoom"],
+    ["requests memory that is being plugged in, with enough room",                            { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: 2 * GIB }, node: to({}, 4 * GIB) },                   "WillSucceed"],
+    ["requests memory that is being plugged in, divided by the overcommit",                  { vmi: { asks: asks({ guestMemory: 5 * GIB }), currentMemory: 2 * GIB }, node: to({}, 4 * GIB), settings: rendering({ memoryOvercommit: 200 }) }, "WillSucceed"],
+    ["requests CPUs that are being plugged in",                { vmi: { asks: asks({ vcpus: 24 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 2000) },                               "NoRoom"],
+    ["requests CPUs that are being plugged in, with enough room",                          { vmi: { asks: asks({ vcpus: 8 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 2000) },                                "WillSucceed"],
+    ["requests an unknown amount of memory if the VMI's status does not show it", { vmi: { asks: asks({ guestMemory: 2 * GIB }), hotplugs: ["HotMemoryChange"] }, node: to({}) }, "Unknown", "spec.domain.memory (HotMemoryChange)"],
+    ["requests an unknown amount of memory if the VMI's status shows no difference",                     { vmi: { asks: asks({ guestMemory: 2 * GIB }), currentMemory: 2 * GIB, hotplugs: ["HotMemoryChange"] }, node: to({}) }, "Unknown", "spec.domain.memory (HotMemoryChange)"],
+    ["requests the memory that the VMI's status shows",                            { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: 2 * GIB, hotplugs: ["HotMemoryChange"] }, node: to({}, 4 * GIB) }, "WillSucceed"],
+    ["requests an unknown number of CPUs if the VMI's status does not show it",        { vmi: { asks: asks({ vcpus: 2 }), hotplugs: ["HotVCPUChange"] }, node: to({}) },                                  "Unknown", "spec.domain.cpu (HotVCPUChange)"],
+    ["requests the CPUs that the VMI's status shows",                            { vmi: { asks: asks({ vcpus: 4 }), currentVcpus: 2, hotplugs: ["HotVCPUChange"] }, node: to({}, 8 * GIB) },        "WillSucceed"],
+    ["requests CPUs by another cpuAllocationRatio than its current pod",  { vmi: { asks: asks({ vcpus: 4 }) }, node: to({}, 8 * GIB, 2000), settings: rendering({ cpuAllocationRatio: 1 }) }, "NoRoom"],
+    ["has an unknown memory overhead if the KubeVirt CR multiplies it",   { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 2.5 * GIB), settings: rendering({ overheadRatio: 2 }) },  "Unknown", "additionalGuestMemoryOverheadRatio of the KubeVirt CR"],
+    ["fits with the largest memory overhead",                      { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 4 * GIB), settings: rendering({ overheadRatio: 2 }) },    "WillSucceed"],
+    ["selects labels of the KubeVirt CR",          { node: to({}), settings: rendering({ nodeSelectors: POOL_A }) },                                                  "NoRoom"],
+  ])("of a migration %s", (_, given, verdict, field) => {
     const f = facts({
       node: node(NODE, { labels: SKYLAKE }),
       pods: [launcher("a", given.pod ?? {})],
@@ -156,16 +156,16 @@ describe("the next pod", () => {
 
   // prettier-ignore
   test.each<[string, Partial<NextStart>, obstacle: string | undefined, VmiFacts["hotplugs"]?]>([
-    ["from a template that has not changed",               { template: asks({ guestMemory: 2 * GIB }) },                         undefined],
-    ["with more memory than a node has",                   { template: asks({ guestMemory: 300 * GIB }) },                       "Resources"],
-    ["with less memory",                                   { template: asks({ guestMemory: GIB }) },                             undefined],
-    ["in a pool without nodes",                            { template: asks({ guestMemory: 2 * GIB, nodeSelector: POOL_B }) },   "NodeAffinity"],
-    ["with a host port's equal, a required pod affinity",  { template: asks({ guestMemory: 2 * GIB, unchecked: ["podAffinity"] }) }, "cannot be judged: podAffinity"],
-    ["by an instance type that has not changed",           { template: PLAIN, hasInstancetype: true },                           undefined],
-    ["by an instance type, while memory is plugged in",  { template: PLAIN, hasInstancetype: true },                           "spec.domain.memory (HotMemoryChange)", ["HotMemoryChange"]],
-    ["from a template, while memory is plugged in",        { template: asks({ guestMemory: 2 * GIB }) },                         undefined, ["HotMemoryChange"]],
-    ["by an instance type, and KubeVirt asks for a restart", { template: PLAIN, hasInstancetype: true, restartRequired: true }, "spec.instancetype (RestartRequired)"],
-  ])("of a start: %s", (...[, start, obstacle, hotplugs]) => {
+    ["from an unchanged template fits",               { template: asks({ guestMemory: 2 * GIB }) },                         undefined],
+    ["with more memory than any node has does not fit",                   { template: asks({ guestMemory: 300 * GIB }) },                       "Resources"],
+    ["with less memory fits",                                   { template: asks({ guestMemory: GIB }) },                             undefined],
+    ["in a pool without nodes does not fit",                            { template: asks({ guestMemory: 2 * GIB, nodeSelector: POOL_B }) },   "NodeAffinity"],
+    ["with a required pod affinity cannot be judged",  { template: asks({ guestMemory: 2 * GIB, unchecked: ["podAffinity"] }) }, "cannot be judged: podAffinity"],
+    ["with an unchanged instance type fits",           { template: PLAIN, hasInstancetype: true },                           undefined],
+    ["with an instance type during a memory hotplug cannot be judged",  { template: PLAIN, hasInstancetype: true },                           "spec.domain.memory (HotMemoryChange)", ["HotMemoryChange"]],
+    ["from a template during a memory hotplug fits",        { template: asks({ guestMemory: 2 * GIB }) },                         undefined, ["HotMemoryChange"]],
+    ["with an instance type that requires a restart cannot be judged", { template: PLAIN, hasInstancetype: true, restartRequired: true }, "spec.instancetype (RestartRequired)"],
+  ])("of a restart %s", (...[, start, obstacle, hotplugs]) => {
     const vmi = vmiOf("a", { asks: asks({ guestMemory: 2 * GIB }), ...(hotplugs && { hotplugs }) });
     const f = facts({ pods: [launcher("a")], vmis: [vmi], otherNodes: [to({})] });
     const vm = { runStrategy: "Always", start: { template: undefined, hasInstancetype: false, restartRequired: false, ...start } };

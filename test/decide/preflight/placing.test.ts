@@ -1,4 +1,7 @@
-/** In clusters of any kind preflight and the sandbox's scheduler agree on where pods fit, one by one and all together. */
+/**
+ * In clusters of any kind, preflight and the sandbox's scheduler agree on the places of pods, one by one and all
+ * together.
+ */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/index.ts";
@@ -31,7 +34,7 @@ const anyTerms = fc.array(
     ),
   { maxLength: 2 },
 );
-/** One volume that only some zone reaches, and one that every node does. */
+/** One volume that only some zones reach, and one that every node reaches. */
 const VOLUMES = [volumeIn("d", ["1"]), volumeIn("e", undefined)];
 const anySpec = fc
   .record({
@@ -74,7 +77,7 @@ const anyCluster = fc.record({
 
 type AnyCluster = typeof anyCluster extends fc.Arbitrary<infer T> ? T : never;
 
-/** The node lifecycle controller adds it. */
+/** The node lifecycle controller adds this taint. */
 const CORDONED = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 function nodesOf({ nodes }: AnyCluster): readonly Node[] {
@@ -94,7 +97,7 @@ const anyDrain = fc.record({
   vms: fc.array(fc.record({ spec: anySpec, labels: anyLabels }), { minLength: 1, maxLength: 5 }),
 });
 
-test("what is said to fit, all together, the scheduler places there; what is said not to fit has no place", () => {
+test("for any cluster, the scheduler can place each pod where preflight places it, and no pod that it does not place", () => {
   const seen = { fits: 0, not: 0 };
   fc.assert(
     fc.property(anyDrain, ({ cluster, vms }) => {
@@ -120,7 +123,7 @@ test("what is said to fit, all together, the scheduler places there; what is sai
         seen[room.fits ? "fits" : "not"] += 1;
         if (room.node === undefined) continue;
         expect(places).toContain(room.node);
-        // The source has gone when the next VM's turn has come.
+        // The source pod has gone when it is the next VM's turn.
         there.splice(there.indexOf(pod), 1);
         there.push(podOf(uid, { ...pod.spec, nodeName: room.node }, { labels: pod.metadata.labels ?? {} }));
       }

@@ -1,4 +1,7 @@
-/** The progress of a node's evacuation: its state, the VMs that have left, the VMs that remain, in order; and the progress of one VM, in words. */
+/**
+ * The progress of a node's evacuation: its state, the VMs that have left and that remain, in order; and one VM's
+ * progress in words.
+ */
 import { expect, test } from "vitest";
 import { nodeProgress, rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
 import { endedEvacuation, evacuation, migration, PINNED, time, EXTERNAL, NODE } from "../../support/fixtures.ts";
@@ -31,19 +34,19 @@ const one = { pods: [launcher("web")], vmis: [vmiOf("web")] };
 
 // prettier-ignore
 const STATES: readonly (readonly [what: string, row: Row])[] = [
-  ["two VMs that are to leave an open node", { facts: { ...two, evacuations: [of("a"), of("b")] },              is: ["InUse",    0, 2] }],
-  ["… because of a NoExecute taint",        { facts: { ...two, evacuations: [of("a", { spec: { cause: "NoExecuteTaint" } })] }, is: ["Draining", 0, 2] }],
-  ["cordoned, nothing asks",                { facts: one, node: CORDONED,                                       is: ["Cordoned", 0, 1] }],
-  ["cordoned, one is to leave",             { facts: { ...one, evacuations: [of("web")] }, node: CORDONED,      is: ["Draining", 0, 1] }],
-  ["… because a person evacuates it",       { facts: { ...one, evacuations: [of("web", { spec: { cause: "Operator" } })] }, node: CORDONED, is: ["Cordoned", 0, 1] }],
-  ["with the drain taint, and empty",       { facts: empty, node: { taints: [DRAIN_TAINT] },                    is: ["Drained",  0, 0] }],
-  ["cordoned, all have left",               { facts: { ...empty, evacuations: [left("a"), left("b", "Gone")] }, node: CORDONED, is: ["Drained", 2, 0] }],
-  ["one that left and came back is here",   { facts: { ...one, evacuations: [left("web")] }, node: CORDONED,    is: ["Cordoned", 0, 1] }],
-  ["one that left, not looked at since",    { facts: { ...empty, evacuations: [of("away")] }, node: CORDONED,   is: ["Drained",  1, 0] }],
-  ["one that left before the cordon",       { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-30),    is: ["Cordoned", 0, 1] }],
-  ["one that left after the cordon",        { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-90),    is: ["Draining", 1, 1] }],
-  ["one that left before the others were asked", { facts: { ...two, evacuations: [left("gone", "Moved", -3000), of("a"), of("b")] }, is: ["InUse", 0, 2] }],
-  ["one that left another node",            { facts: { ...empty, evacuations: [of("x", { status: { sourceNode: "node02" } })] }, node: CORDONED, is: ["Drained", 0, 0] }],
+  ["an open node with two Evacuations is in use", { facts: { ...two, evacuations: [of("a"), of("b")] },              is: ["InUse",    0, 2] }],
+  ["an open node with a NoExecute taint's Evacuation is draining",        { facts: { ...two, evacuations: [of("a", { spec: { cause: "NoExecuteTaint" } })] }, is: ["Draining", 0, 2] }],
+  ["a cordoned node without Evacuations is cordoned",                { facts: one, node: CORDONED,                                       is: ["Cordoned", 0, 1] }],
+  ["a cordoned node with an Evacuation is draining",             { facts: { ...one, evacuations: [of("web")] }, node: CORDONED,      is: ["Draining", 0, 1] }],
+  ["a cordoned node whose VM a person evacuates is cordoned",       { facts: { ...one, evacuations: [of("web", { spec: { cause: "Operator" } })] }, node: CORDONED, is: ["Cordoned", 0, 1] }],
+  ["an empty node with the drain taint is drained",       { facts: empty, node: { taints: [DRAIN_TAINT] },                    is: ["Drained",  0, 0] }],
+  ["a cordoned node that all VMs have left is drained",               { facts: { ...empty, evacuations: [left("a"), left("b", "Gone")] }, node: CORDONED, is: ["Drained", 2, 0] }],
+  ["a VM that returned to a cordoned node counts as there",   { facts: { ...one, evacuations: [left("web")] }, node: CORDONED,    is: ["Cordoned", 0, 1] }],
+  ["a VM that left since the last reconcile counts as gone",    { facts: { ...empty, evacuations: [of("away")] }, node: CORDONED,   is: ["Drained",  1, 0] }],
+  ["a VM that left before the cordon is not counted",       { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-30),    is: ["Cordoned", 0, 1] }],
+  ["a VM that left after the cordon is counted",        { facts: { ...one, evacuations: [left("gone")] }, node: cordonedAt(-90),    is: ["Draining", 1, 1] }],
+  ["a VM that left before the other Evacuations started is not counted", { facts: { ...two, evacuations: [left("gone", "Moved", -3000), of("a"), of("b")] }, is: ["InUse", 0, 2] }],
+  ["a VM that left another node is not counted",            { facts: { ...empty, evacuations: [of("x", { status: { sourceNode: "node02" } })] }, node: CORDONED, is: ["Drained", 0, 0] }],
 ];
 
 test.each(STATES)("%s", (_, { node: its, facts: more, is }) => {
@@ -51,7 +54,7 @@ test.each(STATES)("%s", (_, { node: its, facts: more, is }) => {
   expect([progress.state, progress.gone.length, progress.here.length]).toEqual(is);
 });
 
-test("what blocks comes first, then what fails, what moves, then what waits", () => {
+test("the VMs are listed in the order: blocked, failing, moving, waiting", () => {
   const names = ["waits", "moves", "failing", "pinned"];
   const { here } = nodeProgress(
     facts({
@@ -75,7 +78,7 @@ test("what blocks comes first, then what fails, what moves, then what waits", ()
   ]);
 });
 
-test("pods that a drain leaves in place are not counted", () => {
+test("a drain's progress omits pods that stay in place", () => {
   const daemon = plainPod("daemon", { owners: [{ kind: "DaemonSet", name: "ds", uid: "ds", controller: true }] });
   expect(nodeProgress(facts({ ...empty, pods: [daemon, plainPod("cart")] })).pods.map(({ key }) => key)).toEqual([
     "pod apps/cart",
@@ -86,7 +89,7 @@ type Tweak = Parameters<typeof vmiOf>[1];
 interface Seen {
   readonly vmi?: Tweak;
   readonly migration?: Parameters<typeof migration>[0];
-  /** The reason in its Evacuation. */
+  /** The reason of its Evacuation. */
   readonly reason?: string;
 }
 
@@ -96,22 +99,22 @@ const to = (targetNode: string) => ({ targetNode });
 
 // prettier-ignore
 const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: string])[] = [
-  ["nothing asks it to leave",            {},                                                                      "waiting", "runs"],
-  ["… nor would an eviction move it",     { vmi: { evictionStrategy: "None" } },                                   "waiting", "runs"],
-  ["marked, no migration yet",            { vmi: MARKED },                                                         "waiting", "is to move"],
-  ["its migration is new",                { vmi: MARKED, migration: { phase: "" } },                               "moving",  "is about to move"],
-  ["… to a node that only its VMI names", { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
-  ["… that it names itself",              { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
-  ["… by KubeVirt's workload updater",    { vmi: MOVING, migration: { phase: "Running", automatic: true, ...to("node03") } }, "moving", "moves to node03 (WorkloadUpdate)"],
-  ["KubeVirt delays it after a failure",  { vmi: MARKED, migration: { phase: "Pending" }, reason: "KubeVirtBackoff" }, "waiting", "waits for the end of KubeVirt's back-off"],
-  ["… and has begun it since",            { vmi: MOVING, migration: { phase: "Running" }, reason: "KubeVirtBackoff" }, "moving", "moves"],
-  ["virt-controller is away",             { vmi: MARKED, migration: { phase: "" }, reason: "KubeVirtNotAnswering" }, "waiting", "waits: KubeVirt's evacuation controller migrates the VM"],
-  ["it cannot move",                      { vmi: PINNED },                                                         "blocked", "blocked: NotMigratable"],
-  ["its owner moves it",                  { vmi: { ...EXTERNAL, ...MARKED } },                                     "blocked", "blocked: External"],
-  ["… and has asked KubeVirt to",         { vmi: { ...EXTERNAL, ...MARKED }, migration: { phase: "Pending" } },    "waiting", "waits for KubeVirt to start its migration"],
+  ["without an Evacuation runs",                {},                                                                      "waiting", "runs"],
+  ["with strategy None runs",                   { vmi: { evictionStrategy: "None" } },                                   "waiting", "runs"],
+  ["marked, without a migration, is to move",   { vmi: MARKED },                                                         "waiting", "is to move"],
+  ["with a new migration is about to move",     { vmi: MARKED, migration: { phase: "" } },                               "moving",  "is about to move"],
+  ["moving to a node that only its VMI names",  { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
+  ["moving to a node that its migration names", { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
+  ["moved by KubeVirt's workload updater",      { vmi: MOVING, migration: { phase: "Running", automatic: true, ...to("node03") } }, "moving", "moves to node03 (WorkloadUpdate)"],
+  ["delayed by KubeVirt after a failure waits", { vmi: MARKED, migration: { phase: "Pending" }, reason: "KubeVirtBackoff" }, "waiting", "waits for the end of KubeVirt's back-off"],
+  ["moving after KubeVirt's delay",             { vmi: MOVING, migration: { phase: "Running" }, reason: "KubeVirtBackoff" }, "moving", "moves"],
+  ["waits while virt-controller is away",       { vmi: MARKED, migration: { phase: "" }, reason: "KubeVirtNotAnswering" }, "waiting", "waits: KubeVirt's evacuation controller migrates the VM"],
+  ["that cannot move is blocked",               { vmi: PINNED },                                                         "blocked", "blocked: NotMigratable"],
+  ["that its owner has to move is blocked",     { vmi: { ...EXTERNAL, ...MARKED } },                                     "blocked", "blocked: External"],
+  ["whose owner has created a migration waits", { vmi: { ...EXTERNAL, ...MARKED }, migration: { phase: "Pending" } },    "waiting", "waits for KubeVirt to start its migration"],
 ];
 
-test.each(ROWS)("%s", (_, { vmi, migration: its, reason = "Pending" }, mood, words) => {
+test.each(ROWS)("a VM %s: %s", (_, { vmi, migration: its, reason = "Pending" }, mood, words) => {
   const migrations = its === undefined ? [] : [migration(its)];
   const [subject] = subjectsOf(
     facts({

@@ -1,6 +1,6 @@
 /**
- * The API server refuses requests during a drain: a quota refuses a migration's target pod, a budget refuses an eviction because replacements find
- * no room.
+ * The API server refuses requests during a drain: a quota refuses a migration's target pod, or a budget refuses an
+ * eviction because replacements find no room.
  */
 import { expect, test } from "vitest";
 import type { PreflightFacts, QuotaFacts } from "../../../shared/preflight/facts.ts";
@@ -45,16 +45,16 @@ const onHarvester = { ...limited, otherNodes: [node("node02", { labels: { "harve
 
 // prettier-ignore
 test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string, controller: string]>([
-  ["of Rancher's, on Harvester's nodes",        marked({ labels: RANCHERS }),                                                 onHarvester, "Unknown", "Harvester"],
-  ["… which Harvester has written",             marked({ labels: RANCHERS, managers: ["rancher", "harvester"] }),             limited,     "Unknown", "Harvester"],
-  ["… which it has raised for a move",          marked({ labels: RANCHERS, annotations: { [UID]: "{}" } }),                   limited,     "Unknown", "Harvester"],
-  ["… which it is to leave alone",              marked({ labels: RANCHERS, annotations: SKIPS }),                             onHarvester, "WillBlock", ""],
-  ["… of pods, which it does not raise",        marked({ labels: RANCHERS }, { pods: 1, "limits.memory": 3 * GIB }),          onHarvester, "WillBlock", ""],
-  ["of Rancher's, without Harvester",           marked({ labels: RANCHERS }),                                                 limited,     "WillBlock", ""],
-  ["of a person's, on Harvester's nodes",       marked({}),                                                                   onHarvester, "WillBlock", ""],
-  ["that Managed Tenant Quota has raised once", marked({ managers: ["kubectl", "mtq-controller"] }),                          limited,     "Unknown", "managed-tenant-quota"],
-  ["of Application-Aware Quota",                marked({ labels: { "aaq.kubevirt.io": "true" } }, { "count/pods": 1 }),       {},          "Unknown", "application-aware-quota"],
-  ["that only people have written",             marked({ managers: ["kubectl", "kube-controller-manager"] }),                 limited,     "WillBlock", ""],
+  ["of Rancher's on Harvester's nodes may be raised",                      marked({ labels: RANCHERS }),                                                 onHarvester, "Unknown", "Harvester"],
+  ["of Rancher's that Harvester has written may be raised",                marked({ labels: RANCHERS, managers: ["rancher", "harvester"] }),             limited,     "Unknown", "Harvester"],
+  ["of Rancher's that Harvester has raised for a migration may be raised", marked({ labels: RANCHERS, annotations: { [UID]: "{}" } }),                   limited,     "Unknown", "Harvester"],
+  ["of Rancher's that Harvester has to skip blocks",                       marked({ labels: RANCHERS, annotations: SKIPS }),                             onHarvester, "WillBlock", ""],
+  ["of Rancher's for pods, which Harvester does not raise, blocks",        marked({ labels: RANCHERS }, { pods: 1, "limits.memory": 3 * GIB }),          onHarvester, "WillBlock", ""],
+  ["of Rancher's without Harvester blocks",                                marked({ labels: RANCHERS }),                                                 limited,     "WillBlock", ""],
+  ["of a person's on Harvester's nodes blocks",                            marked({}),                                                                   onHarvester, "WillBlock", ""],
+  ["that Managed Tenant Quota has raised once may be raised",              marked({ managers: ["kubectl", "mtq-controller"] }),                          limited,     "Unknown", "managed-tenant-quota"],
+  ["of Application-Aware Quota may be raised",                             marked({ labels: { "aaq.kubevirt.io": "true" } }, { "count/pods": 1 }),       {},          "Unknown", "application-aware-quota"],
+  ["that only people have written blocks",                                 marked({ managers: ["kubectl", "kube-controller-manager"] }),                 limited,     "WillBlock", ""],
 ])("a used-up quota %s", (...[, one, more, verdict, controller]) => {
   const answer = preflight(facts({ quotas: [one], ...more }));
   expect(answer.verdict).toBe(verdict);
@@ -63,37 +63,37 @@ test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string, control
 
 // prettier-ignore
 test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string]>([
-  ["of pods, with one left",                    quota({ pods: 2 }, { pods: 1 }),                                              {}, "WillSucceed"],
-  ["… but the VM has a hotplug pod",            quota({ pods: 3 }, { pods: 2 }),                                              { pods: [launcher("web"), hotplug] }, "WillBlock"],
-  ["of objects",                                quota({ "count/pods": 1 }, { "count/pods": 1 }),                              {}, "WillBlock"],
-  ["of CPU, used up",                           quota({ cpu: 1500 }, { cpu: 1000 }),                                          {}, "WillBlock"],
-  ["of memory limits, used up",                 quota({ "limits.memory": 5 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillBlock"],
-  ["of memory limits, with enough",             quota({ "limits.memory": 6 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillSucceed"],
-  ["of memory limits that its pod does not say", quota({ "limits.memory": 6 * GIB }, { "limits.memory": 0 }),                 {}, "Unknown"],
-  ["of something else",                         quota({ configmaps: 1 }, { configmaps: 1 }),                                  {}, "WillSucceed"],
-  ["of another namespace",                      { ...FULL, namespace: "other" },                                              {}, "WillSucceed"],
-  ["for pods that end by themselves",           { ...FULL, scopes: ["Terminating"] },                                         {}, "WillSucceed"],
-  ["for pods that request nothing",             { ...FULL, scopes: ["BestEffort"] },                                          {}, "WillSucceed"],
-  ["for all others",                            { ...FULL, scopes: ["NotTerminating", "NotBestEffort"] },                     {}, "WillBlock"],
-  ["for a priority class, used up",             { ...FULL, scopes: ["PriorityClass"] },                                       {}, "Unknown"],
-  ["for a priority class, with one left",       quota({ pods: 2 }, { pods: 1 }, { scopes: ["PriorityClass"] }),               {}, "WillSucceed"],
-  ["that has not been counted",                 quota({}, {}, { counted: false }),                                            {}, "Unknown"],
-  ["used up, while another VM moves",           FULL, { vmis: [vmiOf("web"), vmiOf("db", { isMigrating: true })] },               "Unknown"],
-  ["… of another node",                         FULL, { migratingElsewhere: [vmiOf("db", { isMigrating: true })] },               "Unknown"],
-  ["used up, while a VM of another namespace moves", FULL, { migratingElsewhere: [vmiOf("db", { namespace: "other", isMigrating: true })] }, "WillBlock"],
-  ["used up, beside a VM that is shut down",    FULL, { pods: [launcher("web"), launcher("db")], vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }, "Unknown"],
-  ["used up, beside a pod that is evicted",     FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "ReplicaSet", name: "app", controller: true })] })] }, "Unknown"],
-  ["used up, beside a DaemonSet's pod",         FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "DaemonSet", name: "app", controller: true })] })] }, "WillBlock"],
-  ["used up, and the target pod is there",      FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ targetPod: "t" })] }, "WillSucceed"],
-  ["used up, and the migration waits for it",   FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } })] }, "WillBlock"],
-])("%s", (_, one, more, verdict) => {
+  ["a quota for pods with one left allows",                    quota({ pods: 2 }, { pods: 1 }),                                              {}, "WillSucceed"],
+  ["a quota for pods with one left blocks a VM with a hotplug pod",            quota({ pods: 3 }, { pods: 2 }),                                              { pods: [launcher("web"), hotplug] }, "WillBlock"],
+  ["a used-up quota for the count of pods blocks",                                quota({ "count/pods": 1 }, { "count/pods": 1 }),                              {}, "WillBlock"],
+  ["a used-up quota for CPU blocks",                           quota({ cpu: 1500 }, { cpu: 1000 }),                                          {}, "WillBlock"],
+  ["a used-up quota for memory limits blocks",                 quota({ "limits.memory": 5 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillBlock"],
+  ["a quota with enough memory limits allows",             quota({ "limits.memory": 6 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillSucceed"],
+  ["a quota for memory limits that the pod does not state is unknown", quota({ "limits.memory": 6 * GIB }, { "limits.memory": 0 }),                 {}, "Unknown"],
+  ["a quota for other resources allows",                         quota({ configmaps: 1 }, { configmaps: 1 }),                                  {}, "WillSucceed"],
+  ["a quota of another namespace allows",                      { ...FULL, namespace: "other" },                                              {}, "WillSucceed"],
+  ["a quota for pods with an active deadline allows",           { ...FULL, scopes: ["Terminating"] },                                         {}, "WillSucceed"],
+  ["a quota for pods without requests allows",             { ...FULL, scopes: ["BestEffort"] },                                          {}, "WillSucceed"],
+  ["a quota for all other pods blocks",                            { ...FULL, scopes: ["NotTerminating", "NotBestEffort"] },                     {}, "WillBlock"],
+  ["a used-up quota for a PriorityClass is unknown",             { ...FULL, scopes: ["PriorityClass"] },                                       {}, "Unknown"],
+  ["a quota for a PriorityClass with one left allows",       quota({ pods: 2 }, { pods: 1 }, { scopes: ["PriorityClass"] }),               {}, "WillSucceed"],
+  ["a quota without a status is unknown",                 quota({}, {}, { counted: false }),                                            {}, "Unknown"],
+  ["a used-up quota while another VM moves is unknown",           FULL, { vmis: [vmiOf("web"), vmiOf("db", { isMigrating: true })] },               "Unknown"],
+  ["a used-up quota while a VM of another node moves is unknown",                         FULL, { migratingElsewhere: [vmiOf("db", { isMigrating: true })] },               "Unknown"],
+  ["a used-up quota while a VM of another namespace moves blocks", FULL, { migratingElsewhere: [vmiOf("db", { namespace: "other", isMigrating: true })] }, "WillBlock"],
+  ["a used-up quota beside a VM that is shut down is unknown",    FULL, { pods: [launcher("web"), launcher("db")], vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }, "Unknown"],
+  ["a used-up quota beside a pod that is evicted is unknown",     FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "ReplicaSet", name: "app", controller: true })] })] }, "Unknown"],
+  ["a used-up quota beside a DaemonSet's pod blocks",         FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "DaemonSet", name: "app", controller: true })] })] }, "WillBlock"],
+  ["a used-up quota with an existing target pod allows",      FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ targetPod: "t" })] }, "WillSucceed"],
+  ["a used-up quota whose refusal the migration has met blocks",   FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } })] }, "WillBlock"],
+])("%s: $2", (_, one, more, verdict) => {
   const answer = preflight(facts({ quotas: [one], ...more }));
   expect(answer.verdict).toBe(verdict);
   if (verdict === "WillBlock") expect(answer.pods[0]).toMatchObject({ outcome: "Blocked", reason: "QuotaExceeded" });
   expect(answer.unknown.length > 0).toBe(verdict === "Unknown");
 });
 
-test("says what is needed and what is left, and who can change it", () => {
+test("the message names the needed and remaining amounts, and who can raise the quota", () => {
   const quotas = [quota({ "requests.memory": 3 * GIB }, { "requests.memory": 2 * GIB })];
   expect(preflight(facts({ quotas })).pods[0]).toMatchObject({
     message: "ResourceQuota team refuses its target pod: requests.memory: 2048Mi needed, 1024Mi left",
@@ -122,27 +122,27 @@ const apart = {
 
 // prettier-ignore
 test.each<[string, Partial<PreflightFacts>, verdict: string, stuck: number]>([
-  ["room for none",                            { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(GIB) },        "NoRoom",       2],
-  ["… all may go at once",                     { pods: quorum("a", "b", "c"), budgets: allowing(3), otherNodes: small(GIB) },        "WillSucceed",  0],
-  ["room for one",                             { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(ONE) },        "NoRoom",       1],
-  ["room for two: the third is let go by the second", { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(TWO) }, "WillSucceed",  0],
-  ["their anti-affinity, and a node too few",  { pods: quorum("a", "b").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1), otherPods: [neighbour("c", "node02", { labels: { app: "quorum" } })] }, "NoRoom", 1],
-  ["not ready: they take no disruption",       { pods: quorum("a", "b").map((pod) => ({ ...pod, ready: false })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
-  ["… they ask for what is not judged",       { pods: quorum("a", "b").map((pod) => ({ ...pod, unchecked: ["podAffinity"] })), budgets: allowing(1) }, "Unknown", 0],
-  ["no controller makes replacements",         { pods: bare, budgets: allowing(1), flags: force },                                   "Unknown", 0],
-])("%s", (_, more, verdict, stuck) => {
+  ["with room for no replacement",                            { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(GIB) },        "NoRoom",       2],
+  ["with room for no replacement, when all pods may be evicted at once",                     { pods: quorum("a", "b", "c"), budgets: allowing(3), otherNodes: small(GIB) },        "WillSucceed",  0],
+  ["with room for one replacement",                             { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(ONE) },        "NoRoom",       1],
+  ["with room for two replacements, so the third pod may be evicted", { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(TWO) }, "WillSucceed",  0],
+  ["with anti-affinity and a node too few",  { pods: quorum("a", "b").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1), otherPods: [neighbour("c", "node02", { labels: { app: "quorum" } })] }, "NoRoom", 1],
+  ["of unready pods, whose evictions need no replacement",       { pods: quorum("a", "b").map((pod) => ({ ...pod, ready: false })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
+  ["of pods with requests that are not judged",       { pods: quorum("a", "b").map((pod) => ({ ...pod, unchecked: ["podAffinity"] })), budgets: allowing(1) }, "Unknown", 0],
+  ["of pods without a controller",         { pods: bare, budgets: allowing(1), flags: force },                                   "Unknown", 0],
+])("a drain behind a budget, %s: $2", (_, more, verdict, stuck) => {
   const answer = preflight(facts({ vmis: [], ...more }));
   expect(answer.verdict).toBe(verdict);
   expect(answer.pods.filter(({ room }) => room?.fits === false)).toHaveLength(stuck);
 });
 
-test("a volume that no other node reaches keeps a replacement away", () => {
+test("a volume that no other node reaches prevents a replacement", () => {
   const volumes = [{ namespace: "apps", claim: "data", reachedFrom: [] }];
   const pods = quorum("a", "b").map((pod) => ({ ...pod, claims: ["data"] }));
   expect(preflight(facts({ vmis: [], pods, volumes, budgets: allowing(1) })).verdict).toBe("NoRoom");
 });
 
-test("the budget and what the replacement lacks are told; each eviction by itself would be allowed", () => {
+test("a drain that waits for replacements names the budget and the missing room", () => {
   const f = facts({ vmis: [], pods: quorum("a", "b"), budgets: allowing(1), otherNodes: small(GIB) });
   const { summary, pods, time } = preflight(f);
   const withVm = preflight({ ...f, pods: [launcher("web"), ...f.pods], vmis: [vmiOf("web")] });

@@ -1,4 +1,6 @@
-/** A pod fits on some nodes: examples of kube-scheduler's filters, for the preflight and for the sandbox's scheduler alike. */
+/**
+ * A pod fits on some nodes: examples of kube-scheduler's filters, for the preflight and for the sandbox's scheduler.
+ */
 import { describe, expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/index.ts";
 import {
@@ -36,7 +38,7 @@ const s1 = (node: string, spec: Spec = {}, tweak: PodTweak = {}) =>
 const init = (...requests: Record<string, string>[]): Spec => ({
   initContainers: requests.map((r, i) => ({ name: `i${i}`, image: "x", resources: { requests: r } })),
 });
-/** A pod of 1m, with these init containers; of `+2m` the plus says that it is a sidecar. */
+/** A pod of 1m with these init containers; `+2m` is a sidecar. */
 const beside = (...cpus: string[]): Spec => ({
   ...requesting({ cpu: "1m" }),
   initContainers: cpus.map((text, i) => ({
@@ -56,49 +58,49 @@ const ALL = ["a", "b", "c", "d"];
 // prettier-ignore
 const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [readonly Node[], readonly Pod[]], fits: readonly string[], tweak?: PodTweak])[] = [
   // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/noderesources/fit_test.go
-  ["nothing requested fits a full node",                     {},                                             small({ cpu: "10m", memory: "20" }),   ["a"]],
-  ["an init container asks for too much CPU",                { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "3m", memory: "1" }) }, small({ cpu: "8m", memory: "19" }), []],
-  ["of several init containers the largest counts, not their sum", { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "1m" }, { cpu: "1m" }, { cpu: "1m" }) }, small({ cpu: "9m", memory: "19" }), ["a"]],
-  ["an init container takes exactly what is left",           { ...requesting({ cpu: "4m" }), ...init({ cpu: "5m" }) }, small({ cpu: "5m" }),         ["a"]],
-  ["… more than is left",                                    gpus("0", "1"),                                 small({ [gpu]: "4" }),                 []],
-  ["an extended resource of two containers adds up",         { containers: ["1", "2"].map((n) => ({ name: `c${n}`, image: "x", resources: { requests: { [gpu]: "3" } } })) }, small(), []],
+  ["a pod without requests fits a full node",                     {},                                             small({ cpu: "10m", memory: "20" }),   ["a"]],
+  ["an init container that requests too much CPU does not fit",                { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "3m", memory: "1" }) }, small({ cpu: "8m", memory: "19" }), []],
+  ["the largest of several init containers counts, not their sum", { ...requesting({ cpu: "1m", memory: "1" }), ...init({ cpu: "1m" }, { cpu: "1m" }, { cpu: "1m" }) }, small({ cpu: "9m", memory: "19" }), ["a"]],
+  ["an init container that requests exactly the remaining CPU fits",           { ...requesting({ cpu: "4m" }), ...init({ cpu: "5m" }) }, small({ cpu: "5m" }),         ["a"]],
+  ["an init container that requests more than the remaining GPUs does not fit",                                    gpus("0", "1"),                                 small({ [gpu]: "4" }),                 []],
+  ["the extended resources of two containers are added up",         { containers: ["1", "2"].map((n) => ({ name: `c${n}`, image: "x", resources: { requests: { [gpu]: "3" } } })) }, small(), []],
   // Upstream: kubernetes/kubernetes staging/src/k8s.io/component-helpers/resource/helpers_test.go, and the documentation of sidecar containers
-  ["a sidecar adds to the containers",                       beside("+2m"),                                  small({ cpu: "8m" }),                  []],
-  ["… exactly what is left",                                 beside("+2m"),                                  small({ cpu: "7m" }),                  ["a"]],
-  ["… and to an init container after it",                    beside("+2m", "3m"),                            small({ cpu: "6m" }),                  []],
-  ["… not to one before it",                                 beside("3m", "+2m"),                            small({ cpu: "7m" }),                  ["a"]],
-  ["one resource fits, memory not",                          requesting({ cpu: "1m", memory: "2" }),         small({ cpu: "5m", memory: "19" }),    []],
-  ["an extended resource: more than there is",               requesting({ [gpu]: "10" }),                    small(),                               []],
-  ["an extended resource that the node does not have",       requesting({ "example.com/other": "1" }),       small(),                               []],
-  ["hugepages: more than are left",                          requesting({ "hugepages-2Mi": "2" }),           small({ "hugepages-2Mi": "4" }),       []],
-  ["overhead counts",                                        { ...requesting({ cpu: "1m" }), overhead: { cpu: "10m" } }, small(),                   []],
-  ["too many pods, whatever they ask for",                   {},                                             [[nodeOf("a", {}, {}, { pods: "1" })], [podOf("p", {}, { node: "a" })]], []],
-  ["ended pods take nothing",                                requesting({ cpu: "10m" }),                     [small()[0], [podOf("p", requesting({ cpu: "10m" }), { node: "a", phase: "Succeeded" })]], ["a"]],
+  ["a sidecar is added to the containers",                       beside("+2m"),                                  small({ cpu: "8m" }),                  []],
+  ["a sidecar and a container that request exactly the remaining CPU fit",                                 beside("+2m"),                                  small({ cpu: "7m" }),                  ["a"]],
+  ["a sidecar is added to a later init container",                    beside("+2m", "3m"),                            small({ cpu: "6m" }),                  []],
+  ["a sidecar is not added to an earlier init container",                                 beside("3m", "+2m"),                            small({ cpu: "7m" }),                  ["a"]],
+  ["a pod whose CPU fits and whose memory does not, does not fit",                          requesting({ cpu: "1m", memory: "2" }),         small({ cpu: "5m", memory: "19" }),    []],
+  ["a pod does not fit if it requests more of an extended resource than there is",               requesting({ [gpu]: "10" }),                    small(),                               []],
+  ["a pod does not fit if the node lacks its extended resource",       requesting({ "example.com/other": "1" }),       small(),                               []],
+  ["a pod does not fit if it requests more hugepages than remain",                          requesting({ "hugepages-2Mi": "2" }),           small({ "hugepages-2Mi": "4" }),       []],
+  ["the overhead of a pod is added",                                        { ...requesting({ cpu: "1m" }), overhead: { cpu: "10m" } }, small(),                   []],
+  ["a pod without requests does not fit beyond the maximum number of pods",                   {},                                             [[nodeOf("a", {}, {}, { pods: "1" })], [podOf("p", {}, { node: "a" })]], []],
+  ["ended pods use no resources",                                requesting({ cpu: "10m" }),                     [small()[0], [podOf("p", requesting({ cpu: "10m" }), { node: "a", phase: "Succeeded" })]], ["a"]],
   // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/nodeaffinity/node_affinity_test.go
-  ["node selector: missing label",                           { nodeSelector: { foo: "bar" } },               one({}),                               []],
-  ["node selector: the node has more labels",                { nodeSelector: { foo: "bar" } },               one({ foo: "bar", baz: "blah" }),      ["a"]],
-  ["In",                                                     expressions({ key: "foo", operator: "In", values: ["bar", "value2"] }), one({ foo: "bar" }), ["a"]],
-  ["Gt",                                                     expressions({ key: "version", operator: "Gt", values: ["0204"] }), one({ version: "0206" }), ["a"]],
+  ["a nodeSelector does not match a missing label",                           { nodeSelector: { foo: "bar" } },               one({}),                               []],
+  ["a nodeSelector ignores further labels of a node",                { nodeSelector: { foo: "bar" } },               one({ foo: "bar", baz: "blah" }),      ["a"]],
+  ["the operator In matches one of its values",                                                     expressions({ key: "foo", operator: "In", values: ["bar", "value2"] }), one({ foo: "bar" }), ["a"]],
+  ["the operator Gt compares integers",                                                     expressions({ key: "version", operator: "Gt", values: ["0204"] }), one({ version: "0206" }), ["a"]],
   ["an empty term matches nothing",                          nodeTerms({ matchExpressions: [] }),            one({ foo: "bar" }),                   []],
-  ["expressions of a term are ANDed",                        expressions({ key: "GPU", operator: "Exists" }, { key: "GPU", operator: "NotIn", values: ["AMD"] }), one({ GPU: "AMD" }), []],
-  ["both selector and affinity have to match",               { ...expressions({ key: "foo", operator: "Exists" }), nodeSelector: { foo: "other" } }, one({ foo: "bar" }), []],
+  ["all expressions of a term must match",                        expressions({ key: "GPU", operator: "Exists" }, { key: "GPU", operator: "NotIn", values: ["AMD"] }), one({ GPU: "AMD" }), []],
+  ["nodeSelector and affinity must both match",               { ...expressions({ key: "foo", operator: "Exists" }), nodeSelector: { foo: "other" } }, one({ foo: "bar" }), []],
   // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/tainttoleration/taint_toleration_test.go, nodeunschedulable/node_unschedulable_test.go
-  ["no toleration",                                          {},                                             [[tainted("NoSchedule")], []],         []],
-  ["an equal toleration",                                    tolerating({ key: "k", operator: "Equal", value: "v", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], ["a"]],
-  ["PreferNoSchedule keeps no pod away",                     {},                                             [[tainted("PreferNoSchedule")], []],   ["a"]],
-  ["cordoned",                                               {},                                             [[nodeOf("a", {}, { unschedulable: true })], []], []],
-  ["cordoned, tolerated",                                    tolerating({ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }), [[nodeOf("a", {}, { unschedulable: true })], []], ["a"]],
+  ["a taint without a toleration excludes a pod",                                          {},                                             [[tainted("NoSchedule")], []],         []],
+  ["an equal toleration admits a pod",                                    tolerating({ key: "k", operator: "Equal", value: "v", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], ["a"]],
+  ["a PreferNoSchedule taint excludes no pod",                     {},                                             [[tainted("PreferNoSchedule")], []],   ["a"]],
+  ["a cordoned node takes no pod",                                               {},                                             [[nodeOf("a", {}, { unschedulable: true })], []], []],
+  ["a cordoned node takes a pod that tolerates it",                                    tolerating({ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }), [[nodeOf("a", {}, { unschedulable: true })], []], ["a"]],
   // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/interpodaffinity/filtering_test.go
-  ["apart from a pod of its node",                           apart(podTerm(S1)),                             [two, [s1("a")]],                      ["b", "c", "d"]],
-  ["apart from a pod of its zone; a node without a zone will do", apart(podTerm(S1, zone)),                  [two, [s1("a")]],                      ["c", "d"]],
-  ["apart from a pod of another namespace",                  apart(podTerm(S1)),                             [two, [s1("a", {}, { namespace: "ns" })]], ALL],
-  ["a pod there wants to be apart from it",                  {},                                             [two, [s1("a", apart(podTerm({ app: "vm" }, zone)))]], ["c", "d"],   { labels: { app: "vm" } }],
+  ["anti-affinity excludes the node of the other pod",                           apart(podTerm(S1)),                             [two, [s1("a")]],                      ["b", "c", "d"]],
+  ["anti-affinity excludes the zone of the other pod, not a node without a zone", apart(podTerm(S1, zone)),                  [two, [s1("a")]],                      ["c", "d"]],
+  ["anti-affinity ignores a pod of another namespace",                  apart(podTerm(S1)),                             [two, [s1("a", {}, { namespace: "ns" })]], ALL],
+  ["the other pod's anti-affinity excludes its node",                  {},                                             [two, [s1("a", apart(podTerm({ app: "vm" }, zone)))]], ["c", "d"],   { labels: { app: "vm" } }],
 ];
 
 describe.each([
   ["the preflight", fitsByPreflight],
   ["the sandbox's scheduler", fitsByScheduler],
-] as const)("%s", (_, fits) => {
+] as const)("the filters of %s", (_, fits) => {
   for (const [what, spec, [nodes, pods], expected, tweak] of EXAMPLES) {
     test(what, () => {
       expect(fits(podOf("vm", spec, tweak), nodes, pods)).toEqual(expected);

@@ -1,6 +1,6 @@
 /**
- * Whether a pod fits nodes, asked twice: of the preflight, by way of the client's schemas, and of the sandbox's scheduler, which shares no
- * code with it.
+ * Whether a pod fits nodes, according to the preflight, by the client's schemas, and to the sandbox's scheduler, which
+ * shares no code with it.
  */
 import { type Node, type PersistentVolume as Volume, type Pod, whyNot } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
@@ -82,12 +82,12 @@ export function nodeOf(name: string, labels: Labels = {}, spec: Node["spec"] = {
   };
 }
 
-/** As the client reads it; one without a node is on the node that is drained. */
+/** The pod as the client reads it; a pod without a node is on the drained node. */
 export function readPod(pod: Pod): PreflightPod {
   return preflightPodSchema().parse({ ...pod, spec: { ...pod.spec, nodeName: pod.spec?.nodeName ?? "drained" } });
 }
 
-/** Bound to the claim of its own name, and reached from these zones only. */
+/** A volume bound to the claim of the same name, and reached only from these zones. */
 export function volumeIn(name: string, zones: readonly string[] | undefined, namespace = "default"): Volume {
   const matchExpressions = [{ key: "zone", operator: "In", values: [...(zones ?? [])] }];
   const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
@@ -107,7 +107,7 @@ export const claiming = (...names: string[]): Spec => ({
   volumes: names.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
 });
 
-/** Names of the nodes that it fits, as the preflight sees it. */
+/** Returns the names of the nodes that the pod fits, according to the preflight. */
 export function fitsByPreflight(
   pod: Pod,
   nodes: readonly Node[],

@@ -52,24 +52,24 @@ const engine = (tweak: object = {}) => {
 
 // prettier-ignore
 test.each<[string, PreflightFacts, ...[NodeVerdict, PodOutcome, reason: string]]>([
-  ["its target pod has a place, which no second one would find", vm({ ...TWO_PODS, isMigrating: true, evacuationNodeName: NODE }, { ...FULL, otherPods: [target()], migrations: [JOB] }), "WillSucceed", "Moves", "EvacuationInProgress"],
-  ["… of a migration that a person has created",        vm(TWO_PODS, { ...FULL, otherPods: [target()], migrations: [JOB] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],
-  ["… its migration has failed: there is room for another",  vm(TWO_PODS, { ...FULL, otherPods: [target({ phase: "Failed" })] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],
-  ["a second launcher pod is left over elsewhere",      vm(TWO_PODS, { otherPods: [target()] }),                                            "WillBlock",   "Blocked", "LeftOver"],
-  ["… of a VM that has moved just now",                 vm({ ...TWO_PODS, movedAt: NOW.getTime() - 5000 }, { otherPods: [target()] }),      "WillSucceed", "Moves",   "EvacuationTriggered"],
-  ["the pod itself is left over: its VM runs elsewhere", vm({ nodeName: "node02" }),                                                        "WillBlock",   "Blocked", "LeftOver"],
-  ["… and has moved just now",                          vm({ nodeName: "node02", movedAt: NOW.getTime() - 5000 }),                          "WillSucceed", "Waits",   "MigrationTarget"],
-  ["KubeVirt's limit for the cluster is 0",             facts({ settings: settings({ limits: { ...LIMITS, parallelMigrationsPerCluster: 0 } }) }),      "WillBlock", "Blocked", "MigrationsOff"],
-  ["… and for a node",                                  facts({ settings: settings({ limits: { ...LIMITS, parallelOutboundMigrationsPerNode: 0 } }) }), "WillBlock", "Blocked", "MigrationsOff"],
-  ["a name longer than a label",                        long(9),                                                                            "WillBlock",   "Blocked", "NameTooLong"],
-  ["… with a KubeVirt that may shorten it",             long(10),                                                                           "Unknown",     "Moves",   "EvacuationTriggered"],
-  ["… or that does not say its version",                long(undefined),                                                                    "Unknown",     "Moves",   "EvacuationTriggered"],
-  ["its Evacuation is Blocked",                         vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "Blocked", reason: "PersonsMigration", message: "it cannot start" })] }), "WillBlock", "Blocked", "PersonsMigration"],
-  ["its attempts have failed so far",                   vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "BackingOff", attempts: 2, message: "no room" })] }), "Unknown", "Moves", "EvacuationInProgress"],
-  ["its last evacuation was abandoned",                 vm({}, { evacuations: [about({ phase: "Abandoned", attempts: 5 })] }),              "Unknown",     "Moves",   "EvacuationTriggered"],
-  ["it selects the name of its node",                   vm({ asks: { ...PLAIN, nodeSelector: { "kubernetes.io/hostname": NODE } } }),       "WillBlock",   "Blocked", "BoundToNode"],
-  ["a storage engine's budget allows nothing now",      engine(),                                                                           "Unknown",     "Waits",   "BudgetOfController"],
-])("%s", (_, f, ...[verdict, outcome, reason]) => {
+  ["whose target pod has the last place on another node", vm({ ...TWO_PODS, isMigrating: true, evacuationNodeName: NODE }, { ...FULL, otherPods: [target()], migrations: [JOB] }), "WillSucceed", "Moves", "EvacuationInProgress"],
+  ["whose target pod of a person's migration has the last place",        vm(TWO_PODS, { ...FULL, otherPods: [target()], migrations: [JOB] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],
+  ["whose failed migration leaves room for another",  vm(TWO_PODS, { ...FULL, otherPods: [target({ phase: "Failed" })] }),                "WillSucceed", "Moves",   "EvacuationTriggered"],
+  ["with another launcher pod left over elsewhere",      vm(TWO_PODS, { otherPods: [target()] }),                                            "WillBlock",   "Blocked", "LeftOver"],
+  ["with another launcher pod, because it has just moved",                 vm({ ...TWO_PODS, movedAt: NOW.getTime() - 5000 }, { otherPods: [target()] }),      "WillSucceed", "Moves",   "EvacuationTriggered"],
+  ["whose pod is left over: it runs elsewhere", vm({ nodeName: "node02" }),                                                        "WillBlock",   "Blocked", "LeftOver"],
+  ["whose pod remains because it has just moved elsewhere",                          vm({ nodeName: "node02", movedAt: NOW.getTime() - 5000 }),                          "WillSucceed", "Waits",   "MigrationTarget"],
+  ["with KubeVirt's limit of 0 for the cluster",             facts({ settings: settings({ limits: { ...LIMITS, parallelMigrationsPerCluster: 0 } }) }),      "WillBlock", "Blocked", "MigrationsOff"],
+  ["with KubeVirt's limit of 0 for a node",                                  facts({ settings: settings({ limits: { ...LIMITS, parallelOutboundMigrationsPerNode: 0 } }) }), "WillBlock", "Blocked", "MigrationsOff"],
+  ["with a name longer than a label value",                        long(9),                                                                            "WillBlock",   "Blocked", "NameTooLong"],
+  ["with a long name that this KubeVirt version may shorten",             long(10),                                                                           "Unknown",     "Moves",   "EvacuationTriggered"],
+  ["with a long name and an unknown KubeVirt version",                long(undefined),                                                                    "Unknown",     "Moves",   "EvacuationTriggered"],
+  ["whose Evacuation is Blocked",                         vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "Blocked", reason: "PersonsMigration", message: "it cannot start" })] }), "WillBlock", "Blocked", "PersonsMigration"],
+  ["whose attempts have failed so far",                   vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "BackingOff", attempts: 2, message: "no room" })] }), "Unknown", "Moves", "EvacuationInProgress"],
+  ["whose last evacuation was abandoned",                 vm({}, { evacuations: [about({ phase: "Abandoned", attempts: 5 })] }),              "Unknown",     "Moves",   "EvacuationTriggered"],
+  ["that selects its own node's name",                   vm({ asks: { ...PLAIN, nodeSelector: { "kubernetes.io/hostname": NODE } } }),       "WillBlock",   "Blocked", "BoundToNode"],
+  ["behind a storage engine's budget that allows no eviction now",      engine(),                                                                           "Unknown",     "Waits",   "BudgetOfController"],
+])("the forecast of a VM %s", (_, f, ...[verdict, outcome, reason]) => {
   const found = preflight(f);
   expect({ verdict: found.verdict, outcome: found.pods[0]?.outcome, reason: found.pods[0]?.reason }).toEqual({ verdict, outcome, reason });
 });
@@ -100,7 +100,7 @@ describe("VMs that leave another node", () => {
     [7, false, "WillSucceed"],
     [7, true,  "NoRoom"],
     [5, true,  "WillSucceed"],
-  ])("of %i GiB, %s: they are placed first", (memory, leaving, verdict) => {
+  ])("of %i GiB are placed first if they leave (%s): %s", (memory, leaving, verdict) => {
     expect(preflight(f(memory, leaving)).verdict).toBe(verdict);
   });
 });

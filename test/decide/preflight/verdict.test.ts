@@ -1,4 +1,4 @@
-/** Will this drain succeed? The verdict of the node and what becomes of each pod, in administrators' own situations. */
+/** The verdict of a drain, and the outcome of each pod, in administrators' own situations. */
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
@@ -20,53 +20,53 @@ const met = { currentHealthy: 2, desiredHealthy: 2 };
 // prettier-ignore
 test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: string]>([
   ["a VM that can migrate",                          vm({}),                                                    "WillSucceed",              "Moves",     "EvacuationTriggered"],
-  ["… with no room",                                 vm({}, FULL),                                              "NoRoom",                   "Moves",     "EvacuationTriggered"],
-  ["… and something unread",                         vm({}, { unread: ["migrations"] }),                        "Unknown",                  "Moves",     "EvacuationTriggered"],
-  ["… no room counts for more than what is unread",  vm({}, { ...FULL, unread: ["migrations"] }),               "NoRoom",                   "Moves",     "EvacuationTriggered"],
-  ["… asks for what is not judged",                  vm({}, { pods: [launcher("web", { unchecked: ["hostPort"] })] }), "Unknown",             "Moves",     "EvacuationTriggered"],
+  ["a VM that can migrate, without room elsewhere",                                 vm({}, FULL),                                              "NoRoom",                   "Moves",     "EvacuationTriggered"],
+  ["a VM that can migrate, with unread facts",                         vm({}, { unread: ["migrations"] }),                        "Unknown",                  "Moves",     "EvacuationTriggered"],
+  ["a VM without room elsewhere, which outweighs unread facts",  vm({}, { ...FULL, unread: ["migrations"] }),               "NoRoom",                   "Moves",     "EvacuationTriggered"],
+  ["a VM with requests that are not judged",                  vm({}, { pods: [launcher("web", { unchecked: ["hostPort"] })] }), "Unknown",             "Moves",     "EvacuationTriggered"],
   ["a pinned VM",                                    vm(PINNED),                                                "WillBlock",                "Blocked",   "NotMigratable"],
-  ["… a blocker counts for more than what is unread", vm(PINNED, { unread: ["migrations"] }),                   "WillBlock",                "Blocked",   "NotMigratable"],
-  ["… marked: nothing moves it",                     vm({ ...PINNED, ...MARKED }),                              "WillBlock",                "Blocked",   "NotMigratable"],
-  ["… but its migration is under way",               vm({ ...PINNED, ...MARKED }, { migrations: [migration()] }), "WillSucceed",            "Moves",     "EvacuationInProgress"],
-  ["a pinned VM, if possible",                       vm({ ...PINNED, ...IF_POSSIBLE }),                         "WillSucceedWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
-  ["strategy None",                                  vm({ evictionStrategy: "None" }),                          "WillSucceedWithShutdowns", "ShutsDown", "StrategyNone"],
-  ["strategy External",                              vm({ evictionStrategy: "External" }),                      "WillBlock",                "Blocked",   "External"],
-  ["a strategy that KubeVirt does not know",         vm({ evictionStrategy: "Sometimes" }),                     "WillBlock",                "Blocked",   "UnknownStrategy"],
-  ["a backup keeps its migration from beginning",    vm(MARKED, { migrations: [migration({ phase: "Pending", blockedBy: BLOCKED_BY })] }), "WillSucceed", "Waits", "MigrationBlocked"],
-  ["a backup of an unmarked VM is under way",        vm({ backup: "b1" }),                                      "WillSucceed",              "Waits",     "MigrationBlocked"],
-  ["… of one that moves already",                    vm({ ...MARKED, backup: "b1" }, { migrations: [migration({ targetPod: "t" })] }), "WillSucceed", "Moves", "EvacuationInProgress"],
-  ["a VM is arriving",                               vm({ nodeName: "node02", isMigrating: true }),             "WillSucceed",              "Waits",     "MigrationTarget"],
-  ["… of an owner that moves it itself",             vm({ nodeName: "node02", isMigrating: true, evictionStrategy: "External" }), "WillBlock",                "Blocked",   "External"],
-  ["… that cannot move on",                          vm({ nodeName: "node02", isMigrating: true, ...PINNED }),  "WillBlock",                "Blocked",   "NotMigratable"],
-  ["… that is shut down then",                       vm({ nodeName: "node02", isMigrating: true, ...PINNED, ...IF_POSSIBLE }), "WillSucceedWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
-  ["its VMI is gone",                                facts({ vmis: [] }),                                       "WillBlock",                "Blocked",   "Orphaned"],
-  ["… it is being deleted",                          facts({ vmis: [], pods: [launcher("web", { deleting: true })] }), "WillSucceed",        "Ended",     "VmiGone"],
-  ["… it has ended",                                 facts({ vmis: [], pods: [launcher("web", { phase: "Failed" })] }), "WillSucceed",       "Ended",     "PodCompleted"],
-  ["… and was made anew",                            vm({ uid: "newer" }),                                      "WillBlock",                "Blocked",   "Orphaned"],
-  ["… to be shut down",                              vm({ uid: "newer", evictionStrategy: "None" }),            "WillSucceed",              "Ended",     "VmiGone"],
+  ["a pinned VM, which outweighs unread facts", vm(PINNED, { unread: ["migrations"] }),                   "WillBlock",                "Blocked",   "NotMigratable"],
+  ["a pinned VM that is marked",                     vm({ ...PINNED, ...MARKED }),                              "WillBlock",                "Blocked",   "NotMigratable"],
+  ["a pinned VM whose migration is in progress",               vm({ ...PINNED, ...MARKED }, { migrations: [migration()] }), "WillSucceed",            "Moves",     "EvacuationInProgress"],
+  ["a pinned VM with LiveMigrateIfPossible",                       vm({ ...PINNED, ...IF_POSSIBLE }),                         "WillSucceedWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
+  ["a VM with strategy None",                                  vm({ evictionStrategy: "None" }),                          "WillSucceedWithShutdowns", "ShutsDown", "StrategyNone"],
+  ["a VM with strategy External",                              vm({ evictionStrategy: "External" }),                      "WillBlock",                "Blocked",   "External"],
+  ["a VM with an unknown strategy",         vm({ evictionStrategy: "Sometimes" }),                     "WillBlock",                "Blocked",   "UnknownStrategy"],
+  ["a VM whose migration waits for a backup",    vm(MARKED, { migrations: [migration({ phase: "Pending", blockedBy: BLOCKED_BY })] }), "WillSucceed", "Waits", "MigrationBlocked"],
+  ["an unmarked VM during a backup",        vm({ backup: "b1" }),                                      "WillSucceed",              "Waits",     "MigrationBlocked"],
+  ["a migrating VM during a backup",                    vm({ ...MARKED, backup: "b1" }, { migrations: [migration({ targetPod: "t" })] }), "WillSucceed", "Moves", "EvacuationInProgress"],
+  ["a VM that migrates to the node",                               vm({ nodeName: "node02", isMigrating: true }),             "WillSucceed",              "Waits",     "MigrationTarget"],
+  ["an External VM that migrates to the node",             vm({ nodeName: "node02", isMigrating: true, evictionStrategy: "External" }), "WillBlock",                "Blocked",   "External"],
+  ["a pinned VM that migrates to the node",                          vm({ nodeName: "node02", isMigrating: true, ...PINNED }),  "WillBlock",                "Blocked",   "NotMigratable"],
+  ["a pinned VM with LiveMigrateIfPossible that migrates to the node",                       vm({ nodeName: "node02", isMigrating: true, ...PINNED, ...IF_POSSIBLE }), "WillSucceedWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
+  ["a launcher pod whose VMI is gone",                                facts({ vmis: [] }),                                       "WillBlock",                "Blocked",   "Orphaned"],
+  ["a launcher pod being deleted whose VMI is gone",                          facts({ vmis: [], pods: [launcher("web", { deleting: true })] }), "WillSucceed",        "Ended",     "VmiGone"],
+  ["an ended launcher pod whose VMI is gone",                                 facts({ vmis: [], pods: [launcher("web", { phase: "Failed" })] }), "WillSucceed",       "Ended",     "PodCompleted"],
+  ["a launcher pod whose VMI was recreated",                            vm({ uid: "newer" }),                                      "WillBlock",                "Blocked",   "Orphaned"],
+  ["a launcher pod whose VMI was recreated with strategy None",                              vm({ uid: "newer", evictionStrategy: "None" }),            "WillSucceed",              "Ended",     "VmiGone"],
   // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go, pkg/registry/core/pod/storage/eviction.go
-  ["an ordinary pod",                                plain({}),                                                 "WillSucceed",              "Evicted",   "NotAVirtualMachine"],
-  ["… of a DaemonSet",                               plain({ owners: [owner({ kind: "DaemonSet" })] }),         "WillSucceed",              "Stays",     "DaemonSet"],
-  ["… of the kubelet",                               plain({ annotations: { "kubernetes.io/config.mirror": "x" } }), "WillSucceed",         "Stays",     "MirrorPod"],
-  ["… of no controller",                             plain({ owners: [] }),                                     "WillBlock",                "Blocked",   "Unmanaged"],
-  ["… with an emptyDir",                             plain({ localStorage: true }),                             "WillBlock",                "Blocked",   "LocalStorage"],
-  ["… with an emptyDir, and the flag",               plain({ localStorage: true }, { flags: { force: false, deleteEmptyDirData: true } }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
-  ["… behind a budget with none left",               plain({}, { budgets: [foreignBudget("b", "app")] }),       "WillBlock",                "Blocked",   "BudgetExhausted"],
-  ["… behind one that has not been counted yet",     plain({}, { budgets: [foreignBudget("b", "app", { generation: 2, status: { disruptionsAllowed: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
-  ["… not ready, others are",                        plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: met })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
-  ["… not ready, nor are others",                    plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { ...met, currentHealthy: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
-  ["… not ready, AlwaysAllow",                       plain(unhealthy, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", status: { ...met, currentHealthy: 1 } })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
-  ["… of another namespace's budget",                plain({}, { budgets: [foreignBudget("b", "app", { namespace: "other" })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
-  ["… not ready, no one is needed (desiredHealthy 0)", plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { currentHealthy: 0, desiredHealthy: 0 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
-  ["… being deleted, behind a budget",               plain({ deleting: true }, { budgets: [foreignBudget("b", "app")] }), "WillSucceed",   "Evicted",   "NotAVirtualMachine"],
-  ["… failed, behind two budgets",                   plain({ phase: "Failed" }, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app")) }), "WillSucceed", "Ended", "PodCompleted"],
-  ["… not ready, behind two budgets: AlwaysAllow is of no use", plain(unhealthy, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { unhealthyPodEvictionPolicy: "AlwaysAllow" })) }), "WillBlock", "Blocked", "SeveralBudgets"],
-  ["… pending",                                      plain({ phase: "Pending" }, { budgets: [foreignBudget("b", "app")] }), "WillSucceed",  "Evicted",   "NotAVirtualMachine"],
-  ["… behind two budgets",                           plain({}, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { status: { disruptionsAllowed: 1 } })) }), "WillBlock", "Blocked", "SeveralBudgets"],
-])("%s", (...[, f, verdict, outcome, reason]) => {
+  ["a pod of a ReplicaSet",                                plain({}),                                                 "WillSucceed",              "Evicted",   "NotAVirtualMachine"],
+  ["a pod of a DaemonSet",                               plain({ owners: [owner({ kind: "DaemonSet" })] }),         "WillSucceed",              "Stays",     "DaemonSet"],
+  ["a mirror pod of the kubelet",                               plain({ annotations: { "kubernetes.io/config.mirror": "x" } }), "WillSucceed",         "Stays",     "MirrorPod"],
+  ["a pod without a controller",                             plain({ owners: [] }),                                     "WillBlock",                "Blocked",   "Unmanaged"],
+  ["a pod with an emptyDir",                             plain({ localStorage: true }),                             "WillBlock",                "Blocked",   "LocalStorage"],
+  ["a pod with an emptyDir and the flag --delete-emptydir-data",               plain({ localStorage: true }, { flags: { force: false, deleteEmptyDirData: true } }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["a pod behind an exhausted budget",               plain({}, { budgets: [foreignBudget("b", "app")] }),       "WillBlock",                "Blocked",   "BudgetExhausted"],
+  ["a pod behind a budget whose status is out of date",     plain({}, { budgets: [foreignBudget("b", "app", { generation: 2, status: { disruptionsAllowed: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["an unready pod while enough others are ready",                        plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: met })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["an unready pod while too few others are ready",                    plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { ...met, currentHealthy: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["an unready pod behind a budget with AlwaysAllow",                       plain(unhealthy, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", status: { ...met, currentHealthy: 1 } })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["a pod whose budget is of another namespace",                plain({}, { budgets: [foreignBudget("b", "app", { namespace: "other" })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["an unready pod behind a budget with desiredHealthy 0", plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { currentHealthy: 0, desiredHealthy: 0 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["a pod being deleted behind a budget",               plain({ deleting: true }, { budgets: [foreignBudget("b", "app")] }), "WillSucceed",   "Evicted",   "NotAVirtualMachine"],
+  ["a failed pod behind two budgets",                   plain({ phase: "Failed" }, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app")) }), "WillSucceed", "Ended", "PodCompleted"],
+  ["an unready pod behind two budgets with AlwaysAllow", plain(unhealthy, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { unhealthyPodEvictionPolicy: "AlwaysAllow" })) }), "WillBlock", "Blocked", "SeveralBudgets"],
+  ["a pending pod behind a budget",                                      plain({ phase: "Pending" }, { budgets: [foreignBudget("b", "app")] }), "WillSucceed",  "Evicted",   "NotAVirtualMachine"],
+  ["a pod behind two budgets",                           plain({}, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { status: { disruptionsAllowed: 1 } })) }), "WillBlock", "Blocked", "SeveralBudgets"],
+])("the verdict of a drain with %s: $2", (...[, f, verdict, outcome, reason]) => {
   const answer = preflight(f);
   expect(answer).toMatchObject({ verdict, pods: [{ outcome, reason }] });
-  // The answer says who can change what blocks, and only that ends a drain.
+  // The answer names who can remove a blocker, and only a blocker makes a drain fail.
   const [pod] = answer.pods;
   expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
   if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(its owner|its external controller|the owner|the person)/);
@@ -81,7 +81,7 @@ test("a VM whose last evacuation was abandoned waits until the back-off is over"
   expect(said).toMatchObject([{ outcome: "Waits", reason: "BackingOff", room: { fits: true } }]);
 });
 
-describe("a volume that node02 does not reach", () => {
+describe("a volume that node02 cannot reach", () => {
   const zone = { key: "zone", operator: "In", values: ["1"] };
   const volumes = [{ namespace: "apps", claim: "disk", reachedFrom: [{ matchExpressions: [zone], matchFields: [] }] }];
   const web = launcher("web");
@@ -94,25 +94,25 @@ describe("a volume that node02 does not reach", () => {
 
   // prettier-ignore
   test.each<[string, PreflightFacts["pods"], expected: object]>([
-    ["plugged into the VM",             [web, holder],                                                { fits: false, message }],
-    ["plugged into another VM",         [web, { ...holder, owners: [owner({ kind: "Pod", uid: "x" })] }], { fits: true }],
+    ["keeps a VM if it is plugged into the VM",                     [web, holder],                                                { fits: false, message }],
+    ["does not keep a VM if it is plugged into another VM",         [web, { ...holder, owners: [owner({ kind: "Pod", uid: "x" })] }], { fits: true }],
   ])("%s", (_, pods, expected) => {
     expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject(expected);
   });
 });
 
-test("a volume of another namespace's claim is another one", () => {
+test("a volume of another namespace's claim keeps no VM", () => {
   const volumes = [{ namespace: "other", claim: "disk", reachedFrom: [] }];
   const pods = [launcher("web", { claims: ["disk"] })];
   expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject({ fits: true });
 });
 
-test("where there is no other node the VM's pod says so", () => {
+test("without another node the pod's message says so", () => {
   const room = { fits: false, message: "there is no other node" };
   expect(preflight(facts({ otherNodes: [] })).pods[0]?.room).toMatchObject(room);
 });
 
-test("a workload update in progress is named, to the node that the VM leaves and to the one that it comes to", () => {
+test("a workload update in progress is named on the node that the VM leaves and on its target node", () => {
   const update = migration({ name: "update-x7", automatic: true, targetNode: NODE });
   const leaving = preflight(vm(MARKED, { migrations: [update] })).pods[0];
   expect(leaving?.message).toBe("its migration update-x7 (cause WorkloadUpdate) is in progress");
@@ -124,7 +124,7 @@ test("a workload update in progress is named, to the node that the VM leaves and
   ]);
 });
 
-test("what a VM waits for is named before any migration is there", () => {
+test("the condition that a VM waits for is named before a migration exists", () => {
   const [backedUp, collecting] = [vm({ backup: "b1" }), vm({ hasUtilityVolumes: true })].map(
     (f) => preflight(f).pods[0],
   );
@@ -137,21 +137,21 @@ const deleted = (secondsAgo: number, tweak: Partial<PreflightPod> = {}) =>
 const kept = { finalizers: ["example.com/backup", "example.com/dns"] };
 const dead = { node: node(NODE, { ready: false }) };
 
-describe("a pod that is deleted", () => {
+describe("a pod that is being deleted", () => {
   // prettier-ignore
   test.each<[string, Partial<PreflightFacts>, verdict: string, reason: string]>([
-    ["has just had its time",              { pods: [deleted(59, kept)] },                                             "WillSucceed",  "NotAVirtualMachine"],
-    ["and kept by finalizers",             { pods: [deleted(60, kept)] },                                             "WillBlock",    "Finalizers"],
-    ["… a VM's pod",                       { pods: [launcher("web", { deleting: true, goneBy: 0, ...kept })] },       "WillBlock",    "Finalizers"],
-    ["… one that a drain leaves in place", { pods: [deleted(60, { ...kept, owners: [owner({ kind: "DaemonSet" })] })] }, "WillSucceed", "DaemonSet"],
-    ["of a kubelet that is not ready",     { pods: [deleted(86_400)], ...dead },                                      "WillBlock",    "DeadKubelet"],
-    ["and stays, nothing says why",        { pods: [deleted(86_400)] },                                               "Unknown", "NotAVirtualMachine"],
-  ])("%s", (_, tweak, verdict, reason) => {
+    ["has had less than a minute beyond its grace period", { pods: [deleted(59, kept)] },                                             "WillSucceed",  "NotAVirtualMachine"],
+    ["is kept by finalizers",                              { pods: [deleted(60, kept)] },                                             "WillBlock",    "Finalizers"],
+    ["is a VM's pod kept by finalizers",                   { pods: [launcher("web", { deleting: true, goneBy: 0, ...kept })] },       "WillBlock",    "Finalizers"],
+    ["is a DaemonSet's pod kept by finalizers",            { pods: [deleted(60, { ...kept, owners: [owner({ kind: "DaemonSet" })] })] }, "WillSucceed", "DaemonSet"],
+    ["is on a node whose kubelet is not ready",            { pods: [deleted(86_400)], ...dead },                                      "WillBlock",    "DeadKubelet"],
+    ["stays for an unknown reason",                        { pods: [deleted(86_400)] },                                               "Unknown", "NotAVirtualMachine"],
+  ])("%s: $2", (_, tweak, verdict, reason) => {
     const vmis = [vmiOf("web")];
     expect(preflight(facts({ vmis, ...tweak }))).toMatchObject({ verdict, pods: [{ reason }] });
   });
 
-  test("what holds it and who can change that are told", () => {
+  test("has a message that names its finalizers and who can remove them", () => {
     const { pods } = preflight(facts({ pods: [deleted(86_400, kept)], vmis: [] }));
     expect(pods[0]).toMatchObject({
       message: "Terminating, and its grace period ended 24h ago: finalizers example.com/backup, example.com/dns",
@@ -163,7 +163,7 @@ describe("a pod that is deleted", () => {
   });
 });
 
-test("nothing that is to leave a node that is not ready is promised to leave", () => {
+test("no pod on a node whose kubelet is not ready is promised to leave", () => {
   const unready = node(NODE, { ready: false });
   expect(preflight(facts({ node: unready }))).toMatchObject({
     verdict: "Unknown",

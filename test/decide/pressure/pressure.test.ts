@@ -1,4 +1,4 @@
-/** Node pressure: who leaves a node before its kubelet kills, and who takes them. */
+/** Node pressure: which VMs leave a node before its kubelet evicts them, and which nodes take them. */
 import { describe, expect, test } from "vitest";
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
@@ -33,14 +33,14 @@ function allowing(parallelOutboundMigrationsPerNode: number): Partial<PressureWo
   return { settings: relieving({ limits: { parallelOutboundMigrationsPerNode } }) };
 }
 
-describe("before the kubelet kills", () => {
-  test("as many leave a node at once as may, by the KubeVirt CR's limit", () => {
+describe("before the kubelet evicts, VMs leave a node under pressure", () => {
+  test("as many at once as the KubeVirt CR's limit allows", () => {
     expect(leaving(abc)).toEqual(["a", "b"]);
     expect(leaving(abc, allowing(1))).toEqual(["a"]);
     expect(planPressure(pressureWorld(abc)).again).toBe(true);
   });
 
-  test("with an Evacuation, marked as urgent, for the node's condition, and said", () => {
+  test("with an urgent Evacuation and an Event that name the node's conditions", () => {
     const both = { ...PRESSURED, pressures: ["MemoryPressure", "DiskPressure"] };
     const [chain = []] = planPressure(pressureWorld([], pressing(both))).chains;
     const by = "node condition MemoryPressure, DiskPressure";
@@ -54,7 +54,7 @@ describe("before the kubelet kills", () => {
     ]);
   });
 
-  test("who is marked counts among those who leave; on a node with the drain taint that is every VM", () => {
+  test("fewer at once if marked VMs already leave, and none under the drain taint", () => {
     const [x, y] = ["x", "y"].map((uid) => ({ vmi: marked({ uid }), pod: { ...pod(), ...asking(GIB) } }));
     expect(leaving([...(x ? [x] : []), ...abc])).toEqual(["a"]);
     expect(leaving([...(x && y ? [x, y] : []), ...abc])).toEqual([]);
@@ -64,18 +64,18 @@ describe("before the kubelet kills", () => {
 
   // prettier-ignore
   test.each<[Phase, string, readonly string[]]>([
-    ["Pending",         "takes a place",  ["a"]],
-    ["BackingOff",      "takes none",     ["a", "b"]],
-    ["Blocked",         "takes none",     ["a", "b"]],
-    ["WaitingForExternalController", "takes none",     ["a", "b"]],
-    ["Withdrawn",       "takes a place",  ["a"]],
+    ["Pending",                      "counts toward the limit", ["a"]],
+    ["BackingOff",                   "does not count",          ["a", "b"]],
+    ["Blocked",                      "does not count",          ["a", "b"]],
+    ["WaitingForExternalController", "does not count",          ["a", "b"]],
+    ["Withdrawn",                    "counts toward the limit", ["a"]],
   ])("a marked VM whose Evacuation is %s %s", (phase, _, expected) => {
     const going = vmOnNode("x", {}, { evacuationNodeName: NODE });
     const evacuations = [evacuationOf("x", { status: { phase } })];
     expect(leaving([going, ...abc], { evacuations })).toEqual(expected);
   });
 
-  test("a VM that its owner, or a user, migrates takes a place", () => {
+  test("fewer at once if an owner or user already migrates a VM", () => {
     const byOwner = vmOnNode("x", {}, { evacuationNodeName: NODE, isMigrating: true, ...EXTERNAL });
     expect(leaving([byOwner, ...abc])).toEqual(["a"]);
     expect(leaving([vmOnNode("x", {}, { isMigrating: true }), ...abc])).toEqual(["a"]);
@@ -83,15 +83,15 @@ describe("before the kubelet kills", () => {
 
   // prettier-ignore
   test.each<[string, Partial<VmiFacts>]>([
-    ["with an Evacuation, but no mark",      {}],
-    ["External, marked: its owner moves it", { evacuationNodeName: NODE, ...EXTERNAL }],
-  ])("%s: takes no place, and is not chosen", (_, staying) => {
+    ["with an Evacuation and without a mark",   {}],
+    ["of an owner that has to move it, marked", { evacuationNodeName: NODE, ...EXTERNAL }],
+  ])("except a VM %s, which does not count toward the limit", (_, staying) => {
     const vmsOnNode = [vmOnNode("x", {}, staying), vmOnNode("y", {}, staying), ...abc];
     const evacuations = [evacuationOf("x"), evacuationOf("y")];
     expect(leaving([], { pressured: [{ node: PRESSURED, labels: {}, vmsOnNode, evacuations }] })).toEqual(["a", "b"]);
   });
 
-  test("the cheapest first: priority, then memory over request", () => {
+  test("by lowest priority, then by memory above the request", () => {
     const many = [
       vmOnNode("dear", { priority: 1000, guest: 9 }),
       vmOnNode("plain", { guest: 1 }),
@@ -107,18 +107,18 @@ describe("before the kubelet kills", () => {
   test.each<[string, Partial<VmiFacts>]>([
     ["pinned",                PINNED],
     ["paused by an I/O error", { pausedByIoError: true }],
-    ["… External",            { pausedByIoError: true, ...EXTERNAL }],
+    ["External and paused by an I/O error",            { pausedByIoError: true, ...EXTERNAL }],
     ["crashed",               { phase: "Failed" }],
     ["being deleted",         { deleting: true }],
     ["not running yet",       { phase: "Scheduled" }],
     ["elsewhere",             { nodeName: "node02" }],
-  ])("left alone: %s", (_, tweak) => expect(leaving([vmOnNode("x", {}, tweak)])).toEqual([]));
+  ])("except a VM that is %s", (_, tweak) => expect(leaving([vmOnNode("x", {}, tweak)])).toEqual([]));
 
   // prettier-ignore
   test.each<[EndPhase, number, readonly string[]]>([
     ["Abandoned",  60, []],
     ["Abandoned",  -1, ["x"]],
-  ])("%s, its back-off over in %d s: %j", (phase, seconds, expected) => {
+  ])("again after an evacuation was %s and its back-off ends in %d s: %j", (phase, seconds, expected) => {
     const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
     const vmsOnNode = [vmOnNode("x")];
     expect(leaving(vmsOnNode, { pressured: [{ node: PRESSURED, labels: {}, vmsOnNode, evacuations }] })).toEqual(expected);
@@ -126,14 +126,14 @@ describe("before the kubelet kills", () => {
 
   // prettier-ignore
   test.each<[string, readonly string[], readonly string[]]>([
-    ["others go first",                                          ["a"],            ["b", "c"]],
-    ["where nothing else leaves, one goes, the cheapest",        ["a", "b", "c"],  ["a"]],
-  ])("just moved: %s", (_, moved, expected) => {
+    ["after other VMs",                                  ["a"],            ["b", "c"]],
+    ["as the cheapest, if no other VM can leave",        ["a", "b", "c"],  ["a"]],
+  ])("if they have just moved, %s", (_, moved, expected) => {
     const vmsOnNode = abc.map((one) => (moved.includes(one.vmi.name) ? vmOnNode(one.vmi.name, {}, JUST_MOVED) : one));
     expect(leaving(vmsOnNode)).toEqual(expected);
   });
 
-  test("just moved: it waits for one that already leaves, and not for one that no node can take", () => {
+  test("if they have just moved, after VMs that already leave, and before VMs that fit no node", () => {
     const going = { vmi: marked({ uid: "x" }), pod: { ...pod(), ...asking(GIB) } };
     const last = vmOnNode("last", {}, JUST_MOVED);
     expect(leaving([going, last])).toEqual([]);
@@ -142,45 +142,45 @@ describe("before the kubelet kills", () => {
     expect(reported.map(({ message }) => message).join()).toContain("although it has just moved");
   });
 
-  describe("External VMs", () => {
+  describe("if they are External:", () => {
     const [x, y, z] = [external("x"), external("y"), external("z")];
     const full = { candidateNodes: [candidateNode("node02", 0)] };
 
     // prettier-ignore
     test.each<[string, readonly VmOnNode[], Partial<PressureWorld>, readonly string[]]>([
-      ["are marked, also where no other node has room: their controllers know where to", [x, y], full,          ["x", "y"]],
-      ["cannot migrate: their controllers may stop them",  [external("x", PINNED)],                 {},            ["x"]],
-      ["as many at a time as may leave a node",            [x, y, z],                            {},            ["x", "y"]],
-      ["take no place of VMs that KubeVirt moves",         [x, ...abc],                          {},            ["x", "a", "b"]],
-      ["one that its controller migrates takes a place of theirs", [external("w", { isMigrating: true }), x, y], {}, ["x"]],
-      ["one that was asked a minute ago has time",         [x, y, z],                            { evacuations: [evacuationOf("x")] }, ["y"]],
-      ["… three minutes ago: others are marked, too",      [x, y, z],                            { evacuations: [evacuationOf("x", { createdAt: at(-180).getTime() })] }, ["y", "z"]],
+      ["as marks, even without room elsewhere, because their controllers know more", [x, y], full,          ["x", "y"]],
+      ["as marks, even if they cannot migrate, because their controllers may stop them",  [external("x", PINNED)],                 {},            ["x"]],
+      ["as many at once as may leave a node",            [x, y, z],                            {},            ["x", "y"]],
+      ["beside the VMs that KubeVirt moves",         [x, ...abc],                          {},            ["x", "a", "b"]],
+      ["fewer at once if their controllers already migrate one", [external("w", { isMigrating: true }), x, y], {}, ["x"]],
+      ["fewer at once if one was marked a minute ago",         [x, y, z],                            { evacuations: [evacuationOf("x")] }, ["y"]],
+      ["others if one was marked three minutes ago without effect",      [x, y, z],                            { evacuations: [evacuationOf("x", { createdAt: at(-180).getTime() })] }, ["y", "z"]],
     ])("%s", (_, vmsOnNode, tweak, expected) => expect(leaving(vmsOnNode, tweak)).toEqual(expected));
   });
 
-  test("a terminating pod is left alone", () => {
+  test("except terminating pods", () => {
     expect(leaving(abc.map((one) => ({ ...one, pod: { ...one.pod, deleting: true } })))).toEqual([]);
   });
 });
 
-describe("who takes them", () => {
+describe("VMs of a node under pressure move to a node", () => {
   // prettier-ignore
   test.each([
-    ["one to be avoided",         { taints: [{ key: "x", effect: "PreferNoSchedule" }] },      true],
-    ["not ready",                 { ready: false },                                            false],
-    ["short of memory",           { pressures: ["MemoryPressure"] },                           false],
+    ["with a PreferNoSchedule taint",         { taints: [{ key: "x", effect: "PreferNoSchedule" }] },      true],
+    ["that is not ready",                     { ready: false },                                            false],
+    ["that is short of memory",               { pressures: ["MemoryPressure"] },                           false],
   ])("%s: %s", (_, tweak, takes) => {
     const other = candidateNode("node02", 8 * GIB, tweak);
     expect(abc.map(({ pod: one }) => canTake({ node: other.node }, { pod: one, cpu: {} }))).toEqual(abc.map(() => takes));
     expect(leaving(abc, { candidateNodes: [other] })).toEqual(takes ? ["a", "b"] : []);
   });
 
-  test("none, or the node itself: nothing moves", () => {
+  test("unless no other node exists", () => {
     expect(leaving(abc, { candidateNodes: [] })).toEqual([]);
     expect(leaving(abc, { candidateNodes: [candidateNode(NODE, 99 * GIB)] })).toEqual([]);
   });
 
-  test("what is promised to one is not there for the next, on whichever node", () => {
+  test("whose room is reserved for each VM, across several nodes under pressure", () => {
     expect(leaving(abc, { candidateNodes: [candidateNode("node02", 1.5 * GIB)] })).toEqual(["a"]);
     const z = vmOnNode("z", {}, { nodeName: "node03" });
     const there = {
@@ -193,7 +193,7 @@ describe("who takes them", () => {
     expect(leaving([], { pressured, candidateNodes: [candidateNode("node02", 3 * GIB)] })).toEqual(["a", "b", "z"]);
   });
 
-  test("a VM that asks for other nodes: one as the scheduler sees it", () => {
+  test("that the VM selects, as the scheduler would choose", () => {
     const asks = { ...PLAIN, nodeSelector: { disk: "fast" } };
     const picky = abc.map((one) => ({ ...one, vmi: { ...one.vmi, asks } }));
     const fast = candidateNode("node02", 8 * GIB, { labels: { disk: "fast" } });
@@ -201,19 +201,19 @@ describe("who takes them", () => {
     expect(leaving(picky, { candidateNodes: [fast] })).toEqual(["a", "b"]);
   });
 
-  test("a hostname that its last migration has added does not keep a VM there", () => {
+  test("even if the last migration added the current node's hostname", () => {
     const placement = { nodeSelector: { "kubernetes.io/hostname": NODE } };
     const sent = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
     expect(leaving(sent)).toEqual(["a", "b"]);
   });
 
-  test("a node under pressure takes no pod, though it tolerates the taint", () => {
+  test("unless it is under pressure, even if the pod tolerates its taint", () => {
     const tolerant = abc.map((one) => ({ ...one, pod: { ...one.pod, tolerations: [{ operator: "Exists" }] } }));
     const pressured = candidateNode("node02", 8 * GIB, { pressures: ["MemoryPressure"] });
     expect(leaving(tolerant, { candidateNodes: [pressured] })).toEqual([]);
   });
 
-  test("the world is not touched", () => {
+  test("and the plan does not change its input", () => {
     const w = pressureWorld(abc);
     expect(planPressure(w)).toEqual(planPressure(w));
     expect(ROOM.room.get("memory")).toBe(8 * GIB);

@@ -1,4 +1,4 @@
-/** Guests that are being ended by a kubelet: who moves instead, and is marked at once. */
+/** Guests that a kubelet is ending: which of them move instead, and are marked at once. */
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/pressure/pressure.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../../support/fixtures.ts";
 import { leaving, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressured.ts";
 
-describe("should a guest that is being shut down move instead?", () => {
+describe("a guest that is being shut down moves instead", () => {
   // prettier-ignore
   test.each([
     // strategy                migratable  pinned
@@ -25,7 +25,7 @@ describe("should a guest that is being shut down move instead?", () => {
     ["LiveMigrate",            true,       false],
     ["LiveMigrateIfPossible",  true,       false],
     ["External",               true,       true],
-  ] as const)("%s: migratable %s, pinned %s", (evictionStrategy, migratable, pinned) => {
+  ] as const)("with strategy %s: migratable %s, pinned %s", (evictionStrategy, migratable, pinned) => {
     const asked = (["migratable", "pinned"] as const).map((mobility) =>
       shouldEvacuate(vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] }), relieving()),
     );
@@ -34,24 +34,24 @@ describe("should a guest that is being shut down move instead?", () => {
 
   // prettier-ignore
   test.each([
-    ["the VM is being deleted",              vmi({ deleting: true })],
-    ["the VM is scheduled",                  vmi({ phase: "Scheduled" })],
-    ["the VM is on no node",                 without(vmi(), "nodeName")],
-  ])("%s: no", (_, subject) => expect(shouldEvacuate(subject, relieving())).toBe(false));
+    ["that is being deleted",               vmi({ deleting: true })],
+    ["that is only scheduled",              vmi({ phase: "Scheduled" })],
+    ["that is on no node",                  without(vmi(), "nodeName")],
+  ])("unless it is a VM %s", (_, subject) => expect(shouldEvacuate(subject, relieving())).toBe(false));
 });
 
 const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
 
-describe("while a guest is being ended", () => {
+describe("a VM whose guest the kubelet is ending", () => {
   const signal = { vmi: vmi(), pod: pod(), reason: "Evicted", node: node() };
   const none = { pressured: [], candidateNodes: [] };
 
-  test("it is marked though it has just moved: there is nothing left to choose", () => {
+  test("is marked even if it has just moved, because its guest ends otherwise", () => {
     const moved = vmi({ movedAt: NOW.getTime() });
     expect(leaving([], { ...none, signals: [{ ...signal, vmi: moved }] })).toEqual([moved.name]);
   });
 
-  test("it is marked at once, whatever the limits and the room elsewhere", () => {
+  test("is marked at once, despite limits and missing room", () => {
     const signals = ["a", "b", "c"].map((name) => ({ ...signal, vmi: vmi({ name, uid: name }) }));
     expect(leaving([], { ...none, signals })).toEqual(["a", "b", "c"]);
     const [created] = only("CreateEvacuation", planPressure(pressureWorld([], { ...none, signals })).chains.flat());
@@ -60,7 +60,7 @@ describe("while a guest is being ended", () => {
     expect(created?.evacuation.spec).toMatchObject(spec);
   });
 
-  test("once, however many say so, and counts among those who leave", () => {
+  test("is marked once for several Events, and counts toward the limit", () => {
     const signals = [signal, { ...signal, reason: "Preempting" }];
     const once = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"];
     expect(verbs(planPressure(pressureWorld([], { ...none, signals })).chains.flat())).toEqual(once);
@@ -69,13 +69,13 @@ describe("while a guest is being ended", () => {
 
   // prettier-ignore
   test.each([
-    // the kubelet says        a sound node  under pressure  not ready  both   no node
+    // the kubelet's reason      a sound node  under pressure  not ready  both   no node
     ["Evicted",                true,         true,           true,      true,  true ],
     ["Preempting",             true,         true,           true,      true,  true ],
     ["Killing",                false,        true,           false,     false, false],
     ["TerminationByKubelet",   false,        true,           false,     false, false],
     ["Whatever",               false,        true,           false,     false, false],
-  ] as const)("%s: moves it from a sound node %s, under pressure %s, not ready %s, both %s, no node %s", (reason, ...expected) => {
+  ] as const)("with reason %s moves from a sound node: %s, under pressure: %s, not ready: %s, both: %s, no node: %s", (reason, ...expected) => {
     const pressures = ["MemoryPressure"];
     const nodes = [node(), node({ pressures }), node({ ready: false }), node({ ready: false, pressures }), undefined];
     const moved = nodes.map((one) => leaving([], { ...none, signals: [{ ...signal, reason, node: one }] }).length > 0);
@@ -84,19 +84,19 @@ describe("while a guest is being ended", () => {
 
   // prettier-ignore
   test.each([
-    ["it is marked",                            { vmi: marked() }],
-    ["it cannot migrate",                       { vmi: vmi(PINNED) }],
-    ["its guest stands still, paused by an I/O error", { vmi: vmi({ pausedByIoError: true }) }],
-    ["the pod is the target of its migration",  { pod: pod({ uid: "target" }), vmi: vmi({ activePods: { [pod().uid]: NODE, target: "node02" } }) }],
-  ])("%s: nothing", (_, tweak) => {
+    ["is already marked",                            { vmi: marked() }],
+    ["cannot migrate",                       { vmi: vmi(PINNED) }],
+    ["is paused by an I/O error", { vmi: vmi({ pausedByIoError: true }) }],
+    ["is named by its migration's target pod",  { pod: pod({ uid: "target" }), vmi: vmi({ activePods: { [pod().uid]: NODE, target: "node02" } }) }],
+  ])("is not marked if it %s", (_, tweak) => {
     expect(planPressure(pressureWorld([], { ...none, signals: [{ ...signal, ...tweak }] })).chains).toEqual([]);
   });
 
-  test("it has an Evacuation already: nothing", () => {
+  test("is not marked if it has an Evacuation", () => {
     expect(leaving([], { ...none, signals: [signal], evacuations: [newborn()] })).toEqual([]);
   });
 
-  test("switched off: nothing", () => {
+  test("is not marked if the feature is off", () => {
     const world = pressureWorld(abc, { settings: relieving({ featureGates: [] }), signals: [signal] });
     expect(planPressure(world)).toMatchObject({ chains: [] });
   });

@@ -1,4 +1,4 @@
-/** A decision on one VMI asks for facts: each rule asks only for what it needs, when it needs it. */
+/** A decision on one VMI reads facts: each rule reads only those that it needs, when it needs them. */
 import { expect, test } from "vitest";
 import { decide } from "../../../shared/facts/decide.ts";
 import type { Facts } from "../../../shared/facts/facts.ts";
@@ -58,21 +58,21 @@ async function askedBy({ evacuations = [], web = vmi(), migrations = [], named =
 
 // prettier-ignore
 test.each<[string, Given, more: readonly string[], rounds: number]>([
-  ["nothing is in progress",           {},                                                                                    [],                              2],
-  ["… and it may have a budget",       { own: settings({ disruptionBudgets: "Always" }) },                                    [BUDGET],                        3],
-  ["… and pods are annotated",         { own: settings({ disruptionBudgets: "Never", featureGates: ["DeschedulerSupport"] }) }, [LAUNCHERS],                   3],
-  ["… and an event names its pod",     { named: [pod()] },                                                                    [NODE],                          3],
-  ["its Evacuations have ended",       { evacuations: [evacuation({ status: { phase: "Moved" } })] },                         [],                              2],
-  ["it has to leave",                  { web: marked(), evacuations: [evacuation(young)] },                                   [MIGRATIONS],                    2],
-  ["… since a minute",                 { web: marked(), evacuations: [evacuation()] },                                        [MIGRATIONS, NODE],              3],
-  ["… and has left",                   { web: vmi({ nodeName: "node02", activePods: { next: "node02" } }), evacuations: [evacuation()] }, [MIGRATIONS],        2],
-  ["… for a taint",                    { web: marked(), evacuations: [{ ...disrupted("NoExecuteTaint", 60), ...young }] },    [MIGRATIONS, PODS, NODE],        3],
-  ["… for a preemption",               { web: marked(), evacuations: [{ ...disrupted("Preemption", 60), ...young }] },        [MIGRATIONS],                    2],
-  ["… whose deadline has passed",      { web: marked(), evacuations: [{ ...disrupted("Preemption", -60), ...young }] },       [MIGRATIONS, PODS, NODE],        4],
-  ["its migration is young",           { web: marked(), evacuations: [evacuation(young)], migrations: [migration({ phase: "Pending" })] }, [MIGRATIONS],        2],
-  ["… waits for long",                 { web: marked(), evacuations: [evacuation(young)], migrations: [old] },                [MIGRATIONS, EVENTS, QUEUE],     4],
-  ["it is to be restarted",            { evacuations: [evacuation({ spec: { by: "Restart" }, status: { phase: "Restarting", startTime: time(-59) } })] }, [],   2],
-])("%s", async (_, given, more, rounds) => {
+  ["without an evacuation",                                   {},                                                                                    [],                              2],
+  ["without an evacuation, with budgets",                     { own: settings({ disruptionBudgets: "Always" }) },                                    [BUDGET],                        3],
+  ["without an evacuation, with annotated pods",              { own: settings({ disruptionBudgets: "Never", featureGates: ["DeschedulerSupport"] }) }, [LAUNCHERS],                   3],
+  ["without an evacuation, named by an event of its pod",     { named: [pod()] },                                                                    [NODE],                          3],
+  ["whose Evacuations have ended",                            { evacuations: [evacuation({ status: { phase: "Moved" } })] },                         [],                              2],
+  ["under a new evacuation",                                  { web: marked(), evacuations: [evacuation(young)] },                                   [MIGRATIONS],                    2],
+  ["under an evacuation that is a minute old",                { web: marked(), evacuations: [evacuation()] },                                        [MIGRATIONS, NODE],              3],
+  ["that has left its node",                                  { web: vmi({ nodeName: "node02", activePods: { next: "node02" } }), evacuations: [evacuation()] }, [MIGRATIONS],        2],
+  ["evacuated for a taint",                                   { web: marked(), evacuations: [{ ...disrupted("NoExecuteTaint", 60), ...young }] },    [MIGRATIONS, PODS, NODE],        3],
+  ["evacuated for a preemption",                              { web: marked(), evacuations: [{ ...disrupted("Preemption", 60), ...young }] },        [MIGRATIONS],                    2],
+  ["evacuated for a preemption past its deadline",            { web: marked(), evacuations: [{ ...disrupted("Preemption", -60), ...young }] },       [MIGRATIONS, PODS, NODE],        4],
+  ["with a new migration",                                    { web: marked(), evacuations: [evacuation(young)], migrations: [migration({ phase: "Pending" })] }, [MIGRATIONS],        2],
+  ["with a migration that has waited for long",               { web: marked(), evacuations: [evacuation(young)], migrations: [old] },                [MIGRATIONS, EVENTS, QUEUE],     4],
+  ["that is being restarted",                                 { evacuations: [evacuation({ spec: { by: "Restart" }, status: { phase: "Restarting", startTime: time(-59) } })] }, [],   2],
+])("a VM %s needs no more reads than its rules", async (_, given, more, rounds) => {
   const found = await askedBy(given);
   expect(new Set(found.asked)).toEqual(new Set([EVACUATIONS, VMI, ...more]));
   expect([found.asked.length, found.rounds]).toEqual([2 + more.length, rounds]);

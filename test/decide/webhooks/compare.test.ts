@@ -1,4 +1,4 @@
-/** The webhook objects that are installed: whether they lead to Lifeboat. */
+/** The installed webhook objects: whether they lead to Lifeboat. */
 import { expect, test } from "vitest";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { webhookState, WEBHOOK_OBJECTS, type WebhookEndpoint } from "../../../shared/settings/webhooks.ts";
@@ -33,12 +33,12 @@ function inCluster(clientConfig: object) {
 
 // prettier-ignore
 test.each<[string, object, string | undefined]>([
-  ["in order",                   { service: { path: `${own}/${TOKEN}` }, caBundle: "TRUSTED" },          undefined],
-  ["without a caBundle",         { service: { path: `${own}/${TOKEN}` } },                               "its caBundle does not trust the certificate that Lifeboat serves"],
-  ["with another caBundle",      { service: { path: `${own}/${TOKEN}` }, caBundle: "OTHER" },            "its caBundle does not trust the certificate that Lifeboat serves"],
-  ["with another token",         { service: { path: `${own}/secret` }, caBundle: "TRUSTED" },            "the token in its path is not a webhookToken of this cluster"],
-  ["without a path, or trust",   { service: {} },                                                        "its path is not /clusters/prod/admission/evictions with a webhookToken of this cluster; its caBundle does not trust the certificate that Lifeboat serves"],
-])("in the cluster, a webhook %s: each mismatch is named, and the certificate's life known", (_, clientConfig, said) => {
+  ["without a mismatch",          { service: { path: `${own}/${TOKEN}` }, caBundle: "TRUSTED" },          undefined],
+  ["without a caBundle",          { service: { path: `${own}/${TOKEN}` } },                               "its caBundle does not trust the certificate that Lifeboat serves"],
+  ["with another caBundle",       { service: { path: `${own}/${TOKEN}` }, caBundle: "OTHER" },            "its caBundle does not trust the certificate that Lifeboat serves"],
+  ["with another token",          { service: { path: `${own}/secret` }, caBundle: "TRUSTED" },            "the token in its path is not a webhookToken of this cluster"],
+  ["without path and caBundle",   { service: {} },                                                        "its path is not /clusters/prod/admission/evictions with a webhookToken of this cluster; its caBundle does not trust the certificate that Lifeboat serves"],
+])("a webhook of Lifeboat in the cluster %s: every mismatch is reported", (_, clientConfig, said) => {
   const problem = said === undefined ? undefined : { reason: "WebhookMisconfigured", message: `lifeboat: ${said}: lifeboat install` };
   expect(inCluster(clientConfig)).toEqual({ endpoint: "evictions", chain: [VALIDITY], ...(problem && { problem }) });
 });
@@ -46,17 +46,17 @@ test.each<[string, object, string | undefined]>([
 // prettier-ignore
 test.each<[string, unknown, string]>([
   ["with a token",               at(`${SITE}${own}/${TOKEN}`),                                      "Asks"],
-  ["without one",                at(`${SITE}/behind/a/proxy${own}`),                                "Asks"],
-  ["a Service",                  { name: "evictions.lifeboat.dev", clientConfig: { service: { path: `${own}/${TOKEN}` } } }, "Asks"],
+  ["without a token",            at(`${SITE}/behind/a/proxy${own}`),                                "Asks"],
+  ["with a Service",             { name: "evictions.lifeboat.dev", clientConfig: { service: { path: `${own}/${TOKEN}` } } }, "Asks"],
   ["with an unknown token",      at(`${SITE}${own}/secret-of-nobody`),                              "WebhookMisconfigured"],
-  ["with no token at all",       at(`${SITE}${own}/%E0%A4%A`),                                      "WebhookMisconfigured"],
+  ["with an invalid token",      at(`${SITE}${own}/%E0%A4%A`),                                      "WebhookMisconfigured"],
   ["of another cluster",         at(`${SITE}/clusters/dev/admission/evictions/${TOKEN}`),           "WebhookMisconfigured"],
   ["under another name",         at(`${SITE}${own}/${TOKEN}`, "mine"),                              "WebhookMisconfigured"],
-])("a webhook %s", (_, webhook, expected) => {
+])("a webhook %s: $2", (_, webhook, expected) => {
   expect(stateOf("evictions", webhook)).toBe(expected);
 });
 
-test("an object that is not there: the guard is missing where a gate of it is on", () => {
+test("a missing webhook object is reported for the guard only if one of its gates is on", () => {
   expect([stateOf("evictions"), stateOf("deletions"), stateOf("deletions", undefined, GATED)]).toEqual([
     "WebhookMissing",
     undefined,

@@ -1,4 +1,4 @@
-/** A few runs, as `npm run chaos` performs them, at night; and that a run notices a lost VM. */
+/** Runs `npm run chaos` a few times at night, and proves that a run notices a lost VM. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -30,7 +30,7 @@ test.each([
   expect(code, output).toBe(0);
 });
 
-test("a VM whose launcher is killed is lost, and the run is a bad one", { timeout: 300_000 }, async () => {
+test("when a VM's launcher is killed, the run reports the VM as lost and fails", { timeout: 300_000 }, async () => {
   const cluster = await startCluster("Worker");
   const { sandbox, observer } = cluster;
   try {

@@ -1,4 +1,4 @@
-/** The judge of a RollingMaintenance: it notices one node too many, and an outcome that nobody has seen. */
+/** The judge of a RollingMaintenance: it notices a node too many, and an outcome that did not happen. */
 import { expect, test } from "vitest";
 import { outcomeProblems, remember, type Seen, unavailableOf } from "../../../infra/lab/chaos/rolling.ts";
 import type { VirtualMachineInstance } from "../../../infra/sandbox/index.ts";
@@ -19,9 +19,9 @@ function rolling(nextNode: string): RollingMaintenance {
 }
 
 test.each([
-  ["WhenEvacuated", "an empty node is no longer counted", [], ["b"]],
-  ["WhenUncordoned", "an empty node counts", [], ["a", "b"]],
-  ["WhenUncordoned", "until it is back", ["uid-a"], ["b"]],
+  ["WhenEvacuated", "an empty node no longer counts as unavailable", [], ["b"]],
+  ["WhenUncordoned", "an empty node counts as unavailable", [], ["a", "b"]],
+  ["WhenUncordoned", "an uncordoned node no longer counts as unavailable", ["uid-a"], ["b"]],
 ])("%s: %s", (nextNode, _, back, expected) => {
   const parts = [part("a", "Evacuated"), part("b", "Evacuating"), part("c", "Withdrawn")];
   expect(unavailableOf(rolling(nextNode), parts, new Set(back))).toEqual(expected);
@@ -50,27 +50,27 @@ const one = (outcome: string, targetNode?: string): VmOutcome => ({
 
 // prettier-ignore
 const SEEN = [
-  ["it has moved",                  historyOf(vmi("1", "a"), vmi("1", "b")),                             ["Moved"]],
-  ["it stays",                      historyOf(vmi("1", "a")),                                            ["Abandoned", "LeftBehind"]],
-  ["it runs again",                 historyOf(vmi("1", "a"), undefined, vmi("2", "b")),                  ["Restarted", "Stopped"]],
-  ["it is off, by its strategy",    historyOf(vmi("1", "a", "Running", "None"), vmi("1", "a", "Failed")), ["ShutDown", "Stopped"]],
-  ["it has never been on the node", historyOf(vmi("1", "b")),                                            []],
+  ["a VM that has moved",               historyOf(vmi("1", "a"), vmi("1", "b")),                             ["Moved"]],
+  ["a VM that stays",                   historyOf(vmi("1", "a")),                                            ["Abandoned", "LeftBehind"]],
+  ["a VM that runs again",              historyOf(vmi("1", "a"), undefined, vmi("2", "b")),                  ["Restarted", "Stopped"]],
+  ["a VM whose strategy shuts it down", historyOf(vmi("1", "a", "Running", "None"), vmi("1", "a", "Failed")), ["ShutDown", "Stopped"]],
+  ["a VM that was never on the node",   historyOf(vmi("1", "b")),                                            []],
 ] as const;
 
-test.each(SEEN)("%s", (_, history, expected) => {
+test.each(SEEN)("the judge knows the true outcomes of %s", (_, history, expected) => {
   const outcomes = ["Moved", "Restarted", "ShutDown", "Stopped", "Abandoned", "LeftBehind", "Open"];
   const isTrue = (outcome: string) =>
     outcomeProblems(part("a", "Withdrawn", [one(outcome)]), history, TIMES).length === 0;
   expect(outcomes.filter(isTrue)).toEqual(expected);
 });
 
-test("a target node that is another one than was seen", () => {
+test("the judge reports a target node that differs from the observed node", () => {
   const history = historyOf(vmi("1", "a"), vmi("1", "b"));
   expect(outcomeProblems(part("a", "Evacuated", [one("Moved", "b")]), history, undefined)).toEqual([]);
   expect(outcomeProblems(part("a", "Evacuated", [one("Moved", "c")]), history, undefined)).toHaveLength(1);
 });
 
-test("a VM that stays on a node which is said to be empty, and one that is not named", () => {
+test("the judge reports a VM on a node that is reported empty, and a VM that is not named", () => {
   const history = historyOf(vmi("1", "a"));
   expect(outcomeProblems(part("a", "Evacuated", [one("LeftBehind")]), history, undefined)).toEqual([
     "NodeEvacuation ne-a (Evacuated) says that web is LeftBehind",

@@ -1,4 +1,6 @@
-/** Runs `npm start`: one scenario to its end, at night all of them. It omits the maintenance beside a Worker, which `.ci/run` runs. */
+/**
+ * Runs one scenario of `npm start` to its end; all scenarios at night. `.ci/run` runs the maintenance beside a Worker.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -19,7 +21,7 @@ async function start(...args: readonly string[]) {
 const LONG = { timeout: 300_000 };
 const AT_NIGHT = { ...LONG, tags: ["nightly"] };
 
-test("the maintenance, with Lifeboat as two pods of its cluster", AT_NIGHT, async () => {
+test("the maintenance scenario, with Lifeboat as two pods of its cluster, loses no VM", AT_NIGHT, async () => {
   const { code, lines, stderr } = await start("--in-cluster");
   expect(stderr).toBe("");
   expect(lines.some((line) => line.includes("node-1-kernel: Evacuated: the node is empty"))).toBe(true);
@@ -41,7 +43,7 @@ const SCENARIOS: readonly Scenario[] = [
   ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d \(.*\))?, VMs lost 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
 ];
 
-// They wait far more than they work.
+// The scenarios mostly wait, so they run at the same time.
 test.concurrent.each(SCENARIOS)(GIVEN, AT_NIGHT, expectRun);
 
 async function expectRun(...[scenario, lost, outcome, expected]: Scenario): Promise<void> {
@@ -56,7 +58,7 @@ async function expectRun(...[scenario, lost, outcome, expected]: Scenario): Prom
   expect(said).toEqual(said.toSorted((one, other) => one - other));
   // A pod that tolerates a taint stays.
   expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
-  // Their launchers get SIGTERM before it is their turn to move.
+  // The launchers get SIGTERM before it is their turn to move.
   if (scenario === "pressure") {
     expect(lines.at(-3)).toMatch(/^Without the shield: .*VMs lost [1-6] \(/);
     expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d \(.*\))?, VMs lost 0$/);

@@ -1,4 +1,4 @@
-/** The pages in a real browser: signing in, reading and copying, what the script does, and for whom the pages must work. */
+/** The pages in a real browser: signing in, reading and copying, the page's script, and accessibility. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
@@ -93,7 +93,7 @@ async function signIn(page: Page, token: string): Promise<void> {
 const textOf = (page: Page) => page.locator("main").innerText();
 const heading = (page: Page) => page.locator("h1").innerText();
 
-test("the address and the token that a terminal prints open the page; signing out closes it", async () => {
+test("a visitor opens the page with the address and token from a terminal, and closes it by signing out", async () => {
   const text = (await pageInvitation(stage.sandbox.client, `${stage.worker.url}/clusters/${CLUSTER}`)).join("\n");
   const [address = "", token = ""] = [/https:\S+/.exec(text)?.[0], /eyJ\S+/.exec(text)?.[0]];
   const context = await newContext();
@@ -112,7 +112,7 @@ test("the address and the token that a terminal prints open the page; signing ou
   await context.close();
 });
 
-test("without script a visitor reads the command for an act; with it, a button copies the command", async () => {
+test("without JavaScript a visitor reads the command of an action; with it, a button copies the command", async () => {
   const storageState = await signedIn.storageState();
   const plain = await newContext({ javaScriptEnabled: false, storageState });
   const still = await plain.newPage();
@@ -129,7 +129,7 @@ test("without script a visitor reads the command for an act; with it, a button c
   await context.close();
 });
 
-test("with the keyboard alone a visitor gets from the cluster to a VM, and copies its command", async () => {
+test("with the keyboard alone, a visitor reaches a VM from the cluster's page and copies its command", async () => {
   const context = await newContext({
     storageState: await signedIn.storageState(),
     permissions: ["clipboard-read", "clipboard-write"],
@@ -159,7 +159,7 @@ interface Axe {
   run(options: unknown): Promise<{ violations: readonly { id: string; nodes: readonly { html: string }[] }[] }>;
 }
 
-/** Rule and element of each violation that axe finds. */
+/** Returns rule and element of each violation that axe finds. */
 async function violationsOf(page: Page, options: object = {}): Promise<readonly string[]> {
   return await page.evaluate(async (more) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The test has put it there.
@@ -183,7 +183,7 @@ test.each([
   "/nosuch",
   "/signin",
 ])(
-  "axe finds nothing on %s with all unfolded, in either theme; from a phone to a wall nothing is too wide",
+  "axe finds no violation on the unfolded page %s, in both themes, and it fits phones and wall screens",
   async (path) => {
     const page = await signedIn.newPage();
     await page.goto(path);
@@ -207,7 +207,7 @@ test.each([
   },
 );
 
-test("without a click the page shows what changes, and whether the cluster can be read; focus and what is unfolded stay", async () => {
+test("the page updates itself, shows a cluster that cannot be read, and keeps focus and unfolded parts", async () => {
   const page = await signedIn.newPage();
   const complaints = complaintsOf(page);
   await page.clock.install();

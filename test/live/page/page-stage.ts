@@ -5,7 +5,7 @@ import { createNode, type Sandbox, startSandbox } from "../../../infra/sandbox/i
 import { type ApiProxy, startApiProxy } from "../../support/setup/api-proxy.ts";
 import { trust } from "../../support/installed/worker.ts";
 
-/** The same one by two names. */
+/** One cluster under two names. */
 export const CLUSTERS = ["harbour", "quay"] as const;
 export const NODE = "node01";
 export const OPERATOR_TOKEN = "the-operator-token-of-pages";
@@ -13,7 +13,7 @@ export const OPERATOR_TOKEN = "the-operator-token-of-pages";
 export interface PageStage {
   readonly sandbox: Sandbox;
   readonly worker: RunningWorker;
-  /** On the Worker's way to the API server. */
+  /** Between the Worker and the API server. */
   readonly proxy: ApiProxy;
   stop(): Promise<void>;
 }

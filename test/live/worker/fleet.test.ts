@@ -1,6 +1,4 @@
-/**
- * One deployment, several clusters: what happens to one never touches another.
- */
+/** One deployment, several clusters: faults of one cluster never affect another. */
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -68,7 +66,7 @@ async function reconcile(name: Name) {
   return (await worker.fetch(`/clusters/${name}/reconcile`, { method: "POST", headers })).status;
 }
 
-test("with one API server gone, the other cluster's evictions, ticks and reconciles continue", async () => {
+test("while one API server is away, evictions, ticks and reconciles of the other cluster continue", async () => {
   await clusters.east.apiServer.suspend();
   expect([await reconcile("east"), await reconcile("west")]).toEqual([503, 200]);
   const { client } = clusters.west;
@@ -78,7 +76,7 @@ test("with one API server gone, the other cluster's evictions, ticks and reconci
   expect(vmi.status).toMatchObject({ phase: "Running", nodeName: "node02" });
 });
 
-test("by the queue: a cluster that hangs keeps no other one waiting for more than its few seconds", async () => {
+test("with a queue, a cluster that hangs does not delay the others by more than a few seconds", async () => {
   const { west } = clusters;
   const hung = createServer(() => undefined).listen(0, "127.0.0.1");
   await once(hung, "listening");

@@ -1,6 +1,4 @@
-/**
- * The messages of an eviction's answer, in the words of Lifeboat, KubeVirt's own webhook and the API server.
- */
+/** The messages of an eviction's answer, in the words of Lifeboat, KubeVirt's own webhook and the API server. */
 import { expect, test } from "vitest";
 import { undecidedMessage } from "../../../../shared/settings/failure-posture.ts";
 import { interpretAnswer } from "../../../../shared/descheduling/cycle/request.ts";
@@ -22,9 +20,9 @@ const rows: readonly (readonly [code: number, message: string, outcome: string, 
   [429, `${LIFEBOAT}${MESSAGE.NotMigratable(vmi(), "LiveMigrate")}`,                                          "Refused"],
   [429, `${LIFEBOAT}${undecidedMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
-  // A message that quotes the prefix does not begin with it.
+  // A message that quotes the prefix does not start with it.
   [429, `${LIFEBOAT}no: Eviction triggered evacuation of VMI "ns/vm"`,                                        "Refused"],
-  // The policy knows other words, or the pod is not announced to be evicted in background.
+  // The policy has other prefixes, or the pod is not annotated for eviction in background.
   [429, `${OTHER}Moved later`,                                                                                "Background", ["Eviction triggered", "Moved"]],
   [429, `${OTHER}Moved later`,                                                                                "Refused"],
   [429, "Moved later",                                                                                        "Background", ["Moved"]],
@@ -38,6 +36,9 @@ const rows: readonly (readonly [code: number, message: string, outcome: string, 
 const DEFAULT = ["Eviction triggered"];
 const cases = rows.map(([code, message, outcome, prefixes = DEFAULT]) => ({ code, message, outcome, prefixes }));
 
-test.each(cases)("$code $message -> $outcome, given $prefixes", ({ code, message, outcome, prefixes }) => {
-  expect(interpretAnswer({ code, message }, prefixes)).toBe(outcome);
-});
+test.each(cases)(
+  "the answer $code $message means $outcome with the prefixes $prefixes",
+  ({ code, message, outcome, prefixes }) => {
+    expect(interpretAnswer({ code, message }, prefixes)).toBe(outcome);
+  },
+);

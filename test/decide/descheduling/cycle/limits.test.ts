@@ -1,6 +1,4 @@
-/**
- * The limits of a cycle: which is reached when, and what plugins make of it.
- */
+/** The limits of a cycle: when each is reached. */
 import { expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../../shared/descheduling/cycle/policy.ts";
 import { Counters, type LimitName } from "../../../../shared/descheduling/cycle/limits.ts";
@@ -12,7 +10,7 @@ const ELSEWHERE = { nodeName: "node02", namespace: "shop" };
 
 type Before = "nothing" | "inProgress" | "evicted" | "elsewhere";
 
-/** Which of a VM and an ordinary pod, of node01 and namespace apps, are over a limit of 1. */
+/** Whether a VM and an ordinary pod, of node01 and namespace apps, exceed a limit of 1. */
 type Over = "neither" | "VM" | "both";
 
 // prettier-ignore
@@ -41,17 +39,17 @@ const NAMES: readonly LimitName[] = [
 const BEFORE = ["nothing", "inProgress", "evicted", "elsewhere"] as const;
 
 test.each(NAMES.flatMap((limit) => BEFORE.map((before) => [limit, before] as const)))(
-  "%s is 1, %s",
+  "a limit %s of 1 is reached or not with one eviction: %s",
   (limit, before) => {
     const made = counters({ [limit]: 1 }, before);
     const over = { neither: [undefined, undefined], VM: [limit, undefined], both: [limit, limit] };
     expect([made.limitReached(VM), made.limitReached(POD)]).toEqual(over[rows[limit][before]]);
-    // A pod whose eviction is a request counts and is limited as a VM is.
+    // A pod whose eviction is a request counts as a VM does.
     expect(made.limitReached(requestedPod("only"))).toBe(made.limitReached(VM));
   },
 );
 
-test("what is requested and evicted in this cycle counts at once; of several limits reached the first of upstream's order is said", () => {
+test("requests and evictions of this cycle count at once, and the first limit in upstream's order is reported", () => {
   const made = new Counters({ evictionsTotal: 2, evacuationsPerNode: 1 }, []);
   made.requested(vmPod("a"));
   expect([made.limitReached(VM), made.limitReached(POD)]).toEqual(["evacuationsPerNode", undefined]);

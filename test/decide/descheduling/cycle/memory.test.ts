@@ -1,4 +1,4 @@
-/** Pods that other parties evict in background: when they count, for how long, and what the Lease remembers of them. */
+/** Pods that other parties evict in background: when and how long they count, and which of them the Lease remembers. */
 import { describe, expect, test } from "vitest";
 import {
   annotationsAfter,
@@ -29,18 +29,18 @@ const recalling = { now: NOW, ttlSeconds: TTL };
 describe("a pod", () => {
   // prettier-ignore
   test.each<[string, Readonly<Record<string, string>>, Noted | undefined, counts: boolean, after: Noted | undefined]>([
-    ["that was never requested",                  ONLY,                      undefined,                  false, undefined],
-    ["with both annotations, seen first",         BOTH,                      undefined,                  true,  noted("in-progress", 0)],
-    ["with both annotations, for one TTL",        BOTH,                      noted("in-progress", -600), true,  noted("in-progress", -600)],
-    ["with both annotations, for longer",         BOTH,                      noted("in-progress", -601), false, noted("in-progress", -601)],
-    ["that was requested, for one TTL",           ONLY,                      noted("requested", -600),   true,  noted("requested", -600)],
-    ["that was requested, for longer",            ONLY,                      noted("requested", -601),   false, undefined],
-    ["that was requested and is now in progress", BOTH,                      noted("requested", -599),   true,  noted("in-progress", 0)],
-    ["that was in progress and was cancelled",    ONLY,                      noted("in-progress", -1),   false, undefined],
-    ["in progress, but not only to be requested", { [IN_PROGRESS]: "true" }, undefined,                  false, undefined],
-    ["that is no longer only to be requested",    {},                        noted("requested", -1),     false, undefined],
-    ["noted by a clock far ahead",                BOTH,                      noted("in-progress", 601),  false, noted("in-progress", 601)],
-  ])("%s: counts, or not", (_, annotations, before, ...[counts, after]) => {
+    ["that was never requested does not count",               ONLY,                      undefined,                  false, undefined],
+    ["with both annotations counts from the first time",      BOTH,                      undefined,                  true,  noted("in-progress", 0)],
+    ["with both annotations counts for one TTL",              BOTH,                      noted("in-progress", -600), true,  noted("in-progress", -600)],
+    ["with both annotations no longer counts after the TTL",  BOTH,                      noted("in-progress", -601), false, noted("in-progress", -601)],
+    ["that was requested counts for one TTL",                 ONLY,                      noted("requested", -600),   true,  noted("requested", -600)],
+    ["that was requested is forgotten after the TTL",         ONLY,                      noted("requested", -601),   false, undefined],
+    ["that was requested and is now in progress counts anew", BOTH,                      noted("requested", -599),   true,  noted("in-progress", 0)],
+    ["that was in progress and was cancelled is forgotten",   ONLY,                      noted("in-progress", -1),   false, undefined],
+    ["in progress without request-evict-only does not count", { [IN_PROGRESS]: "true" }, undefined,                  false, undefined],
+    ["that has lost request-evict-only is forgotten",         {},                        noted("requested", -1),     false, undefined],
+    ["noted by a clock far ahead does not count",             BOTH,                      noted("in-progress", 601),  false, noted("in-progress", 601)],
+  ])("%s", (_, annotations, before, ...[counts, after]) => {
     const pod = plainPod("pod", { annotations });
     const { inProgress, memory } = recall(memoryOf(pod.uid, before), { ...recalling, pods: [pod] });
     expect([inProgress, memory.get(pod.uid)]).toEqual([counts ? [pod] : [], after]);
@@ -60,8 +60,8 @@ describe("a pod", () => {
   });
 });
 
-describe("the Lease", () => {
-  test("keeps for each pod since when it counts, and drops what is no longer needed", () => {
+describe("the descheduler's Lease", () => {
+  test("keeps for each pod the time since which it counts, and drops ended entries", () => {
     const before = {
       "requested.lifeboat.dev/a": time(-5),
       "requested.lifeboat.dev/b": time(-4),
@@ -87,13 +87,13 @@ describe("the Lease", () => {
     expect(evacuationsRequested(before)).toBe(7);
   });
 
-  test("does not change while nothing does", () => {
+  test("does not change while the memory does not change", () => {
     const before = { "requested.lifeboat.dev/a": time(-5) };
     expect(annotationsAfter(before, readMemory(before), 0)).toEqual({});
     expect([evacuationsRequested(), readMemory().size]).toEqual([0, 0]);
   });
 
-  test("has room for so many: requests first, then annotations that were seen first", () => {
+  test("remembers a limited number: requested pods first, then the pods noted earliest", () => {
     const pods = Array.from({ length: MOST_REMEMBERED + 2 }, (_, i) => requestedPod(`p${i}`, i > 0));
     const [asked, first, ...others] = pods;
     const memory = new Map([
@@ -104,7 +104,7 @@ describe("the Lease", () => {
     expect(recalled.memory.size).toBe(MOST_REMEMBERED);
     const kept = [asked, first, others.at(-1)].map((pod) => recalled.memory.has(pod?.uid ?? ""));
     expect(kept).toEqual([true, true, true]);
-    // A forgotten evacuation does not count: it would count for ever.
+    // A forgotten evacuation does not count, because it would count forever.
     expect(recalled.inProgress).toHaveLength(MOST_REMEMBERED);
     const written = annotationsAfter({}, new Map(pods.map(({ uid }) => [uid, noted("requested", 0)])), 0);
     expect(Object.keys(written)).toHaveLength(MOST_REMEMBERED);

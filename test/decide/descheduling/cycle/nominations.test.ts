@@ -1,4 +1,4 @@
-/** A whole policy nominates pods: it spares some pods, skips some nodes, and asks its plugins in order. */
+/** A policy nominates pods: it skips some pods and nodes, and calls its plugins in order. */
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../../shared/descheduling/cycle/nominations.ts";
@@ -11,7 +11,7 @@ import { plainPod, policy, vmiOf, vmPod } from "../../../support/descheduling/wo
 import { keyOf } from "../../../../shared/kube/objects.ts";
 import { settings } from "../../../support/fixtures.ts";
 
-/** Nominates every pod that it sees and may evict. */
+/** Nominates every evictable pod that it gets. */
 const everything = (name: string, extensionPoint: EnabledPlugin["extensionPoint"] = "deschedule"): EnabledPlugin => ({
   name,
   extensionPoint,
@@ -62,7 +62,7 @@ test.each([
   ["a launcher pod whose VMI is not known",            VM,              [],                                     false],
   ["a launcher pod that has ended",                    vmPod("web", { phase: "Succeeded" }), [],                false],
   ["another pod that has ended",                       plainPod("web", { phase: "Succeeded" }), [],             true ],
-] as const)("%s: nominated %4$s", (_, pod, vmis, expected) => {
+] as const)("%s: nominated $3", (_, pod, vmis, expected) => {
   expect(nominated({ pods: [pod], vmis })).toEqual(expected ? ["vms/Everything node01/pod-web"] : []);
 });
 
@@ -101,9 +101,9 @@ const fitting: EnabledPlugin = {
 
 // prettier-ignore
 test.each<[string, asks: Partial<GuestAsks>, expected: readonly string[]]>([
-  ["the VM asks for it, too",            { nodeSelector: { "kubernetes.io/hostname": "node01" } }, []],
-  ["its last migration has asked for it", {},                                                      ["vms/Fitting node01/pod-web"]],
-])("a launcher pod selects the name of its node: %s", (_, asks, expected) => {
+  ["if the VM selects that node, too, the pod stays",            { nodeSelector: { "kubernetes.io/hostname": "node01" } }, []],
+  ["if only the last migration selected that node, the pod is nominated", {},                                                      ["vms/Fitting node01/pod-web"]],
+])("a launcher pod whose nodeSelector has its own node's name: %s", (_, asks, expected) => {
   const nodes = TWO.map((one) => ({ ...one, labels: { "kubernetes.io/hostname": one.name } }));
   const pod = vmPod("web", { placement: { nodeSelector: { "kubernetes.io/hostname": "node01" } } });
   const vmis = [vmiOf(pod, { asks: { ...PLAIN, cpuModel: "host-passthrough", ...asks } })];

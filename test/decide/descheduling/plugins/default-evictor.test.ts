@@ -1,4 +1,4 @@
-/** DefaultEvictor: upstream's cases, protection by protection. */
+/** DefaultEvictor: upstream's cases, one per protection. */
 import { describe, expect, test } from "vitest";
 import {
   DEFAULT_PROTECTIONS,
@@ -43,26 +43,27 @@ const mandatory = { obeysPreference: true };
 
 // prettier-ignore
 const rows: readonly (readonly [string, Partial<ScheduledPod>, Partial<EvictorArguments>, boolean])[] = [
-  // pod                                             facts                                              arguments                          may go
-  ["an ordinary one",                                {},                                                {},                                true],
-  ["without owner, failed",                          { ...bare, phase: "Failed" },                      {},                                false],
-  ["without owner, running, unprotected",                 bare,                                              without("FailedBarePods"),         false],
-  ["with local storage",                             { localStorage: true },                            {},                                false],
-  ["with local storage, unprotected",                { localStorage: true },                            without("PodsWithLocalStorage"),   true],
-  ["of a DaemonSet",                                 { owners: [owner({ kind: "DaemonSet" })] },        {},                                false],
-  ["of a DaemonSet, unprotected",                    { owners: [owner({ kind: "DaemonSet" })] },        without("DaemonSetPods"),          true],
-  ["a mirror pod",                                   { annotations: mirror },                           {},                                false],
-  ["terminating",                                    { deleting: true },                                {},                                false],
-  ["system critical",                                critical,                                          {},                                false],
-  ["system critical, unprotected",                   critical,                                          noCritical,                        true],
-  ["above the threshold",                            high,                                              low,                               false],
-  ["below the threshold",                            { priority: 799 },                                 low,                               true],
-  ["selected by label",                              { labels: { app: "web" } },                        { labelSelector: labelled({ app: "web" }) }, true],
-  ["not selected by label",                          {},                                                { labelSelector: labelled({ app: "web" }) }, false],
-  ["prefers to stay",                                { annotations: preferStay },                       {},                                true],
-  ["prefers to stay, which is obeyed",               { annotations: preferStay },                       mandatory,                         false],
-  ["with a claim, protected",                        { claims: ["data"] },                              withExtra("PodsWithPVC"),          false],
-  ["with resource claims, protected",                { hasResourceClaims: true },                       withExtra("PodsWithResourceClaims"), false],
+  // pod                                             facts                                              arguments       
+  // evictable
+  ["an ordinary pod is evictable",                                {},                                                {},                                true],
+  ["a failed pod without owner is protected",                          { ...bare, phase: "Failed" },                      {},                                false],
+  ["a running pod without owner is protected without FailedBarePods",                 bare,                                              without("FailedBarePods"),         false],
+  ["a pod with local storage is protected",                             { localStorage: true },                            {},                                false],
+  ["a pod with local storage is evictable without its protection",                { localStorage: true },                            without("PodsWithLocalStorage"),   true],
+  ["a DaemonSet's pod is protected",                                 { owners: [owner({ kind: "DaemonSet" })] },        {},                                false],
+  ["a DaemonSet's pod is evictable without its protection",                    { owners: [owner({ kind: "DaemonSet" })] },        without("DaemonSetPods"),          true],
+  ["a mirror pod is protected",                                   { annotations: mirror },                           {},                                false],
+  ["a terminating pod is protected",                                    { deleting: true },                                {},                                false],
+  ["a system-critical pod is protected",                                critical,                                          {},                                false],
+  ["a system-critical pod is evictable without its protection",                   critical,                                          noCritical,                        true],
+  ["a pod above the priority threshold is protected",                            high,                                              low,                               false],
+  ["a pod below the priority threshold is evictable",                            { priority: 799 },                                 low,                               true],
+  ["a pod with a selected label is evictable",                              { labels: { app: "web" } },                        { labelSelector: labelled({ app: "web" }) }, true],
+  ["a pod without a selected label is protected",                          {},                                                { labelSelector: labelled({ app: "web" }) }, false],
+  ["a pod that prefers to stay is evictable",                                { annotations: preferStay },                       {},                                true],
+  ["a pod that prefers to stay is protected if the preference is obeyed",               { annotations: preferStay },                       mandatory,                         false],
+  ["a pod with a PersistentVolumeClaim is protected by PodsWithPVC",                        { claims: ["data"] },                              withExtra("PodsWithPVC"),          false],
+  ["a pod with resource claims is protected by PodsWithResourceClaims",                { hasResourceClaims: true },                       withExtra("PodsWithResourceClaims"), false],
 ];
 
 test.each(rows)("%s", (_, tweak, args, expected) => expect(passes(tweak, args)).toBe(expected));
@@ -76,7 +77,7 @@ describe("minReplicas", () => {
     [1, "1 replica: counts from 2 on",  [[a]],           true],
     [2, "replicas of others",           [[a], [b]],      false],
     [2, "two owners: not asked",        [[a, b], [b]],   true],
-  ] as const)("%i: %s", (minReplicas, _, owners, expected) => {
+  ] as const)("minReplicas %i, %s: evictable or not", (minReplicas, _, owners, expected) => {
     const pods = owners.map((of, i) => pod(`p${i}`, { owners: of }));
     const evictor = defaultEvictor(evictorArguments({ minReplicas }))(evictorWorld({ nodes: [], pods }));
     expect(pods.map((p) => evictor.filter(p))[0]).toBe(expected);
@@ -86,7 +87,7 @@ describe("minReplicas", () => {
 test.each([
   [true, false],
   [false, true],
-])("nodeFit is %s: a pod that no node takes may go: %s", (nodeFit, expected) => {
+])("if nodeFit is %s, a pod that fits no node is evictable: %s", (nodeFit, expected) => {
   const subject = pod("p", { placement: { ...ANYWHERE, nodeSelector: { datacenter: "west" } } });
   const seen = evictorWorld({ nodes: [node("node2")], pods: [subject] });
   expect(defaultEvictor(evictorArguments({ nodeFit }))(seen).preEvictionFilter(subject)).toBe(expected);

@@ -1,4 +1,4 @@
-/** LowNodeUtilization, rule by rule: which nodes, which pods in which order, what a verdict means. */
+/** LowNodeUtilization, rule by rule: its nodes, the order of its pods, and the effect of limits. */
 import { describe, expect, test } from "vitest";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, lowNodeUtilization } from "../../../../shared/descheduling/plugins/low-node-utilization.ts";
@@ -19,7 +19,7 @@ import {
 const five = ["p1", "p2", "p3", "p4", "p5"];
 const fixed = five.map((name) => pod(name, UNEVICTABLE.daemonSet));
 
-/** Pods on a node of 1000m, each asking for so many percent of it. */
+/** Pods on a node of 1000m, each requesting this percentage of it. */
 const at = (name: string, percents: readonly number[]) =>
   percents.map((percent, i) => pod(`${name}-${i}`, { nodeName: name, requests: { cpu: percent * 10 } }));
 
@@ -27,32 +27,32 @@ const cpu = (low: number, high: number, tweak: Partial<Arguments> = {}) => {
   return args({ thresholds: { cpu: low }, targetThresholds: { cpu: high }, ...tweak });
 };
 
-describe("which nodes", () => {
+describe("LowNodeUtilization", () => {
   const nodes = ["a", "b", "c", "d"].map((name) => node(name, { allocatable: { cpu: 1000, memory: 1, pods: 100 } }));
   const pods = [...at("a", [20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("c", [30]), ...at("d", [10])];
   // prettier-ignore
   test.each([
-    ["the fullest node first, until each is at the target",  cpu(30, 50),                        ["a-0", "a-1", "b-0"]],
-    ["no node is under-utilised",                            cpu(9, 50),                         []],
+    ["evicts from the fullest node first, until each node is at the target",  cpu(30, 50),                        ["a-0", "a-1", "b-0"]],
+    ["evicts no pod if no node is under-utilised",                            cpu(9, 50),                         []],
   ] as const)("%s", (_, given, expected) => expect(evicted(lowNodeUtilization, given, world({ nodes, pods }))).toEqual(expected));
 
-  test("pods that have ended ask for nothing, and do not leave", () => {
+  test("ignores the requests of ended pods, and does not evict them", () => {
     const ended = pods.map((p) => (p.nodeName === "a" ? { ...p, phase: "Succeeded" } : p));
     expect(evicted(lowNodeUtilization, cpu(30, 50), world({ nodes, pods: ended }))).toEqual(["b-0"]);
   });
 
-  test("no more leaves than the other nodes have room for", () => {
+  test("evicts no more than fits on the other nodes", () => {
     const [a, b, , d] = nodes;
     const few = {
       nodes: [a, b, d].filter((n) => n !== undefined),
       pods: [...at("a", [20, 20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("d", [20])],
     };
-    // d takes 30% more; the pod that goes beyond is the last.
+    // The node d takes 30% more; the last evicted pod exceeds that.
     expect(evicted(lowNodeUtilization, cpu(20, 50), world(few))).toEqual(["a-0", "a-1"]);
   });
 });
 
-describe("which pods", () => {
+describe("LowNodeUtilization evicts first", () => {
   const nodes = [node("n1"), node("n2")];
   const given = args({ thresholds: { pods: 30 }, targetThresholds: { pods: 35 } });
   const order = (pods: readonly ScheduledPod[], inProgress: string[] = [], tweak: Partial<Arguments> = {}) => {
@@ -65,19 +65,19 @@ describe("which pods", () => {
   const preferStay = { annotations: { "descheduler.alpha.kubernetes.io/prefer-no-eviction": "" } };
   // prettier-ignore
   test.each([
-    ["no priority before any",          pod("a", { priority: -5 }),                pod("b")],
-    ["the lower priority",              pod("a", { priority: 2 }),                 pod("b", { priority: 1 })],
-    ["BestEffort before Burstable",     pod("a"),                                  pod("b", { qosClass: "BestEffort" })],
-    ["who does not prefer to stay",     pod("a", preferStay),                      pod("b")],
-    ["else the name",                   pod("b-1"),                                pod("b")],
+    ["a pod without priority",                 pod("a", { priority: -5 }),                pod("b")],
+    ["a pod of lower priority",                pod("a", { priority: 2 }),                 pod("b", { priority: 1 })],
+    ["a BestEffort pod",                       pod("a"),                                  pod("b", { qosClass: "BestEffort" })],
+    ["a pod that does not prefer to stay",     pod("a", preferStay),                      pod("b")],
+    ["the pod whose name comes first",         pod("b-1"),                                pod("b")],
   ] as const)("%s", (_, later, first) => expect(order([later, first])).toEqual([first.name, later.name]));
 
-  test("those in progress come before all others, in the same order among each other", () => {
+  test("pods in progress, in the same order among themselves", () => {
     const pods = [pod("a", { priority: 9 }), pod("b", { priority: 8 }), pod("c"), pod("d")];
     expect(order(pods, ["a", "b"])).toEqual(["b", "a", "c"]);
   });
 
-  test("multi-level sorting: in progress or not, then by the sorters of the policy, then by priority", () => {
+  test("pods in progress, then by the sorters of the policy, then by priority", () => {
     const pods = [
       pod("a", { priority: 9 }),
       pod("b", { createdAt: 1 }),
@@ -94,34 +94,34 @@ describe("which pods", () => {
   const both = { operator: "Exists" };
   // prettier-ignore
   test.each([
-    ["tolerates one of them",                       [toleration("a", both), toleration("c", both)],        false],
-    ["tolerates both with one toleration: quirk",   [both],                                                false],
-  ] as const)("of the other node a pod %s", (_, tolerations, goes) => {
+    ["one of two taints",                                   [toleration("a", both), toleration("c", both)],        false],
+    ["two taints with one toleration (upstream's quirk)",   [both],                                                false],
+  ] as const)("no pod, unless it tolerates the other node's taints: a pod that tolerates %s", (_, tolerations, goes) => {
     const seen = world({ nodes: [node("n1"), node("n2", { taints: two })], pods: [pod("p", { tolerations }), ...fixed] });
     expect(evicted(lowNodeUtilization, given, seen)).toEqual(goes ? ["p"] : []);
   });
 });
 
-/** Five pods on a node, n1 being the fullest. */
+/** Returns five pods on a node; n1 is the fullest node. */
 const on = (nodeName: string) =>
   five.map((name) => pod(`${nodeName}-${name}`, { nodeName, requests: { cpu: 0, memory: nodeName === "n1" ? 2 : 1 } }));
 
-describe("verdicts", () => {
+describe("the answer to a nomination", () => {
   const nodes = [node("n1"), node("n2"), node("n3")];
   const pods = [...on("n1"), ...on("n2")];
   const given = args({ thresholds: { pods: 20 }, targetThresholds: { pods: 30 } });
   // prettier-ignore
   test.each([
-    ["all accepted: until n3 is full",           undefined,                        ["n1-p1", "n1-p2", "n2-p1"]],
-    ["skipped: the next pod, nothing subtracted", saying("Skipped", "n1-p1"),      ["n1-p1", "n1-p2", "n1-p3", "n2-p1"]],
-    ["node limit: the next node",                saying("NodeLimit", "n1-p1"),     ["n1-p1", "n2-p1", "n2-p2"]],
-    ["total limit: nothing more",                saying("TotalLimit", "n1-p2"),    ["n1-p1", "n1-p2"]],
-    ["a limit of one for each node",             limits({ perNode: 1 }),           ["n1-p1", "n1-p2", "n2-p1", "n2-p2"]],
+    ["accepted: the plugin continues until n3 is full",           undefined,                        ["n1-p1", "n1-p2", "n2-p1"]],
+    ["skipped: the plugin nominates the next pod and subtracts nothing", saying("Skipped", "n1-p1"),      ["n1-p1", "n1-p2", "n1-p3", "n2-p1"]],
+    ["node limit: the plugin continues with the next node",                saying("NodeLimit", "n1-p1"),     ["n1-p1", "n2-p1", "n2-p2"]],
+    ["total limit: the plugin ends",                saying("TotalLimit", "n1-p2"),    ["n1-p1", "n1-p2"]],
+    ["a limit of one per node: each node continues with one pod",             limits({ perNode: 1 }),           ["n1-p1", "n1-p2", "n2-p1", "n2-p2"]],
   ] as const)("%s", (_, judge, expected) => {
     expect(nominated(lowNodeUtilization, given, world({ nodes, pods }), judge)).toEqual(expected);
   });
 
-  test("what is in progress counts against the plugin's own limit", () => {
+  test("for a pod in progress counts toward the plugin's own limit", () => {
     const seen = world({ nodes, pods: on("n1") }, {}, ["n1-p4"]);
     expect(nominated(lowNodeUtilization, { ...given, evictionLimits: { node: 1 } }, seen)).toEqual(["n1-p4"]);
   });

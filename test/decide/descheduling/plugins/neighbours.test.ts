@@ -1,4 +1,7 @@
-/** RemovePodsViolatingInterPodAntiAffinity and RemovePodsViolatingTopologySpreadConstraint: which pods leave, how many, and which stay. */
+/**
+ * RemovePodsViolatingInterPodAntiAffinity and RemovePodsViolatingTopologySpreadConstraint: which pods they evict, and
+ * how many.
+ */
 import { describe, expect, test } from "vitest";
 import { antiAffinity } from "../../../../shared/descheduling/plugins/anti-affinity.ts";
 import { type Arguments, topologySpread } from "../../../../shared/descheduling/plugins/topology-spread.ts";
@@ -30,7 +33,7 @@ function args(tweak: Partial<Arguments> = {}): Arguments {
   return { constraints: ["DoNotSchedule"], topologyBalanceNodeFit: true, ...tweak };
 }
 
-/** Each in a zone of its own. */
+/** Returns nodes, each in a zone of its own. */
 function nodesOf(count: number): readonly ScheduledNode[] {
   return Array.from({ length: count }, (_, i) =>
     node(`n${i}`, { labels: { zone: `z${i}` }, allocatable: { cpu: 99_999, pods: 200 } }),
@@ -48,43 +51,43 @@ describe("RemovePodsViolatingInterPodAntiAffinity", () => {
 
   // prettier-ignore
   test.each<[string, readonly ScheduledPod[], readonly string[]]>([
-    ["one of two pods that exclude each other",             [pod("a", apart("host")), pod("b", apart("host"))],                                   ["a"]],
-    ["all but one of three",                                [pod("a", apart("host")), pod("b", apart("host")), pod("c", apart("host"))],          ["a", "b"]],
-    ["the one of lower priority",                           [pod("a", { ...apart("host"), priority: 1 }), pod("b", apart("host"))],               ["b"]],
-    ["only the pod that has the term",                      [web("a"), pod("b", apart("host"))],                                                  ["b"]],
-    ["a neighbour on another node of the domain",           [pod("a", apart("zone")), web("b", { nodeName: "n2" })],                              ["a"]],
-    ["none in another domain",                              [pod("a", apart("zone")), web("b", { nodeName: "n3" })],                              []],
-    ["none by a label that the node does not have",         [pod("a", apart("rack")), web("b")],                                                  []],
-    ["none in another namespace",                           [pod("a", apart("host")), web("b", { namespace: "shop" })],                           []],
-    ["one in a namespace that the term names",              [pod("a", apart("host", { namespaces: ["shop"] })), web("b", { namespace: "shop" })], ["a"]],
-    ["none that the term does not select",                  [pod("a", apart("host")), web("b", { labels: { app: "db" } })],                       []],
-    ["none by a term that selects nothing",                 [pod("a", { ...apart("host"), antiAffinity: [{ topologyKey: "host", namespaces: [] }] }), web("b")], []],
-    ["a neighbour that has ended, or is being deleted",     [pod("a", apart("host")), web("b", { phase: "Failed" }), web("c", { deleting: true })], []],
-    ["one that DefaultEvictor protects stays",              [pod("a", { ...apart("host"), ...UNEVICTABLE.daemonSet }), pod("b", apart("host"))],  ["b"]],
-    ["a VM beside the target of its own migration stays",   [pod("a", { ...apart("zone"), labels: { ...WEB, ...vm } }), web("b", { nodeName: "n2", labels: { ...WEB, ...vm } })], []],
-    ["a VM beside another one leaves",                      [pod("a", { ...apart("zone"), labels: { ...WEB, ...vm } }), web("b", { nodeName: "n2", labels: { ...WEB, "kubevirt.io/created-by": "other" } })], ["a"]],
+    ["evicts one of two pods that exclude each other",                [pod("a", apart("host")), pod("b", apart("host"))],                                   ["a"]],
+    ["evicts two of three pods that exclude each other",              [pod("a", apart("host")), pod("b", apart("host")), pod("c", apart("host"))],          ["a", "b"]],
+    ["evicts the pod of lower priority",                              [pod("a", { ...apart("host"), priority: 1 }), pod("b", apart("host"))],               ["b"]],
+    ["evicts only the pod that has the term",                         [web("a"), pod("b", apart("host"))],                                                  ["b"]],
+    ["evicts a pod with a neighbour on another node of the domain",   [pod("a", apart("zone")), web("b", { nodeName: "n2" })],                              ["a"]],
+    ["evicts no pod whose neighbour is in another domain",            [pod("a", apart("zone")), web("b", { nodeName: "n3" })],                              []],
+    ["evicts no pod by a topology label that its node lacks",         [pod("a", apart("rack")), web("b")],                                                  []],
+    ["evicts no pod whose neighbour is in another namespace",         [pod("a", apart("host")), web("b", { namespace: "shop" })],                           []],
+    ["evicts a pod whose neighbour is in a namespace of the term",    [pod("a", apart("host", { namespaces: ["shop"] })), web("b", { namespace: "shop" })], ["a"]],
+    ["evicts no pod whose neighbour the term does not select",        [pod("a", apart("host")), web("b", { labels: { app: "db" } })],                       []],
+    ["evicts no pod by a term without a selector",                    [pod("a", { ...apart("host"), antiAffinity: [{ topologyKey: "host", namespaces: [] }] }), web("b")], []],
+    ["evicts no pod whose neighbour has ended or is being deleted",   [pod("a", apart("host")), web("b", { phase: "Failed" }), web("c", { deleting: true })], []],
+    ["evicts the neighbour of a pod that DefaultEvictor protects",    [pod("a", { ...apart("host"), ...UNEVICTABLE.daemonSet }), pod("b", apart("host"))],  ["b"]],
+    ["evicts no VM beside the target of its own migration",           [pod("a", { ...apart("zone"), labels: { ...WEB, ...vm } }), web("b", { nodeName: "n2", labels: { ...WEB, ...vm } })], []],
+    ["evicts a VM beside another VM",                                 [pod("a", { ...apart("zone"), labels: { ...WEB, ...vm } }), web("b", { nodeName: "n2", labels: { ...WEB, "kubevirt.io/created-by": "other" } })], ["a"]],
   ])("%s", (_, pods, expected) => {
     expect(evicted(antiAffinity, {}, world({ nodes, pods }))).toEqual(expected);
   });
 
   const both = [pod("a", apart("host")), pod("b", apart("host"))];
 
-  test("a pod that is leaving already counts, and the other one stays, in whatever order", () => {
+  test("counts a pod that is already leaving, and evicts no other, in any order", () => {
     for (const args of [{}, { inProgressFirst: false }])
       expect(nominated(antiAffinity, args, world({ nodes, pods: both }, {}, ["b"]))).toEqual(["b"]);
   });
 
-  test("one that was refused: the other one leaves", () => {
+  test("evicts another pod if one was refused", () => {
     expect(nominated(antiAffinity, {}, world({ nodes, pods: both }), saying("Skipped", "a"))).toEqual(["a", "b"]);
   });
 
-  test("the arguments select pods, and their neighbours", () => {
+  test("applies its arguments to pods and their neighbours", () => {
     const seen = world({ nodes, pods: [pod("a", apart("host")), web("b", { labels: { ...WEB, tier: "x" } })] });
     expect(evicted(antiAffinity, { labelSelector: labelled({ tier: "x" }) }, seen)).toEqual([]);
     expect(evicted(antiAffinity, { namespaces: { exclude: ["default"] } }, seen)).toEqual([]);
   });
 
-  test("a node's limit ends the node, the total limit ends the plugin", () => {
+  test("skips the rest of a node at the node's limit, and ends at the total limit", () => {
     const pods = ["n1", "n2"].flatMap((nodeName) =>
       ["a", "b", "c"].map((name) => pod(`${nodeName}-${name}`, { ...apart("host"), nodeName })),
     );
@@ -103,7 +106,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     matchLabelKeys: [],
     ...tweak,
   });
-  /** So many pods in each zone, one node each. */
+  /** Returns this many pods in each zone, one node each. */
   const podsIn = (sizes: readonly number[], tweak: Partial<ScheduledPod> = {}) =>
     sizes.flatMap((size, zone) =>
       Array.from({ length: size }, (_, i) => pod(`z${zone}-${i}`, { nodeName: `n${zone}`, labels: WEB, ...tweak })),
@@ -129,11 +132,11 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     [[2, 2, 2, 1],       1, 0],
     [[2, 5, 3, 8, 5, 7], 1, 5],
     [[0, 1, 100],        1, 66],
-  ])("domains of %j pods with maxSkew %i: as few moves as needed", (sizes, maxSkew, moves) => {
+  ])("balances domains of %j pods with maxSkew %i in as few moves as needed: %i", (sizes, maxSkew, moves) => {
     expect(leaving(sizes, { maxSkew })).toHaveLength(moves);
   });
 
-  test("ScheduleAnyway counts only if the arguments name it", () => {
+  test("counts ScheduleAnyway only if the arguments name it", () => {
     expect(leaving([3, 1], { whenUnsatisfiable: "ScheduleAnyway" })).toEqual([]);
     expect(leaving([3, 1], { whenUnsatisfiable: "ScheduleAnyway" }, { constraints: ["ScheduleAnyway"] })).toEqual([
       "z0-0",
@@ -149,22 +152,22 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
 
   // prettier-ignore
   test.each<[string, readonly ScheduledPod[], readonly string[]]>([
-    ["the pod of lower priority",                        [web("a", { priority: 2 }), web("b", { priority: 1 })],                ["b"]],
-    ["last one that says where it wants to be",          [web("a", wanted), web("b", { priority: 9 })],                         ["b"]],
-    ["never one that DefaultEvictor protects",           [web("a", UNEVICTABLE.daemonSet), web("b", { priority: 9 })],          ["b"]],
-    ["… which counts, and all others may stay",          [web("a", UNEVICTABLE.daemonSet), web("b", { nodeName: "n1" })],       []],
-    ["a pod without the constraint counts, too",         [web("a", { priority: 0 }), pod("b", { nodeName: "n0", labels: WEB, priority: -1 })],   ["b"]],
-    ["pods of another namespace do not",                 [web("a"), web("b", { namespace: "shop" })],                           []],
-    ["ended and deleted ones do not",                    [web("a"), web("b", { phase: "Succeeded" }), web("c", { deleting: true })], []],
-    ["none by a constraint that selects nothing",        [web("a", { spread: [] }), web("b", { spread: [] })],                  []],
-    ["nodes that a pod does not want do not count",      [web("a", only), web("b", only)],                                      []],
-    ["… unless the constraint says so, and it fits",     [web("a", { ...only, spread: [spread({ nodeAffinityPolicy: "Ignore" })] }), web("b", { spread: [spread({ nodeAffinityPolicy: "Ignore" })] })], ["b"]],
-    ["matchLabelKeys: pods of another version",          [web("a", { labels: { ...WEB, v: "1" }, spread: [spread({ matchLabelKeys: ["v"] })] }), web("b", { labels: { ...WEB, v: "2" }, spread: [spread({ matchLabelKeys: ["v"] })] })], []],
+    ["evicts the pod of lower priority",                                           [web("a", { priority: 2 }), web("b", { priority: 1 })],                ["b"]],
+    ["evicts a pod that selects its node last",                                    [web("a", wanted), web("b", { priority: 9 })],                         ["b"]],
+    ["evicts no pod that DefaultEvictor protects",                                 [web("a", UNEVICTABLE.daemonSet), web("b", { priority: 9 })],          ["b"]],
+    ["counts a pod that DefaultEvictor protects",                                  [web("a", UNEVICTABLE.daemonSet), web("b", { nodeName: "n1" })],       []],
+    ["counts a pod without the constraint",                                        [web("a", { priority: 0 }), pod("b", { nodeName: "n0", labels: WEB, priority: -1 })],   ["b"]],
+    ["ignores pods of another namespace",                                          [web("a"), web("b", { namespace: "shop" })],                           []],
+    ["ignores ended pods and pods that are being deleted",                         [web("a"), web("b", { phase: "Succeeded" }), web("c", { deleting: true })], []],
+    ["ignores a constraint without a selector",                                    [web("a", { spread: [] }), web("b", { spread: [] })],                  []],
+    ["ignores nodes that a pod does not select",                                   [web("a", only), web("b", only)],                                      []],
+    ["counts nodes that a pod does not select with nodeAffinityPolicy Ignore",     [web("a", { ...only, spread: [spread({ nodeAffinityPolicy: "Ignore" })] }), web("b", { spread: [spread({ nodeAffinityPolicy: "Ignore" })] })], ["b"]],
+    ["ignores pods of another version by matchLabelKeys",                          [web("a", { labels: { ...WEB, v: "1" }, spread: [spread({ matchLabelKeys: ["v"] })] }), web("b", { labels: { ...WEB, v: "2" }, spread: [spread({ matchLabelKeys: ["v"] })] })], []],
   ])("%s", (_, pods, expected) => {
     expect(evicted(topologySpread, args(), world({ nodes: nodesOf(2), pods }))).toEqual(expected);
   });
 
-  test("a tainted node counts, unless the constraint honors taints or the pod tolerates them", () => {
+  test("counts a tainted node, unless the constraint honors taints and the pod does not tolerate them", () => {
     const nodes = [...nodesOf(1), node("n1", { labels: { zone: "z1" }, taints: [taint("t")] })];
     const leave = (constraint: Partial<SpreadConstraint>, tweak: Partial<ScheduledPod> = {}) => {
       const pods = podsIn([2, 0], { spread: [spread(constraint)], ...tweak });
@@ -177,22 +180,22 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     ]);
   });
 
-  test("topologyBalanceNodeFit: a pod that fits nowhere else stays, or not", () => {
+  test("keeps a pod that fits no other node, unless topologyBalanceNodeFit is false", () => {
     const nodes = [...nodesOf(1), node("n1", { labels: { zone: "z1" }, allocatable: { pods: 0 } })];
     const seen = world({ nodes, pods: podsIn([2, 0], { spread: own }) });
     expect(evicted(topologySpread, args(), seen)).toEqual([]);
     expect(evicted(topologySpread, args({ topologyBalanceNodeFit: false }), seen)).toEqual(["z0-0"]);
   });
 
-  test("pods that are leaving already are counted as gone, before any other", () => {
+  test("counts pods that are already leaving as gone", () => {
     const seen = world({ nodes: nodesOf(2), pods: podsIn([4, 0], { spread: own }) }, {}, ["z0-3"]);
     expect(nominated(topologySpread, args(), seen)).toEqual(["z0-3", "z0-0"]);
-    // Its place elsewhere is its own already.
+    // The leaving pod already has its place elsewhere.
     const pods = [web("large", { requests: { cpu: 999_999 } }), web("small")];
     expect(nominated(topologySpread, args(), world({ nodes: nodesOf(2), pods }, {}, ["large"]))).toEqual(["large"]);
   });
 
-  test("a refusal: another pod leaves instead; a node's limit: pods of other nodes; the total limit: none", () => {
+  test("nominates another pod after a refusal, skips a node at its limit, and ends at the total limit", () => {
     const seen = world({ nodes: nodesOf(2), pods: podsIn([3, 0], { spread: own }) });
     expect(nominated(topologySpread, args(), seen, saying("Skipped", "z0-0"))).toEqual(["z0-0", "z0-1"]);
     expect(nominated(topologySpread, args(), seen, saying("NodeLimit", "z0-0"))).toEqual(["z0-0"]);
@@ -201,7 +204,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     expect(nominated(topologySpread, args(), many, limits({ total: 1 }))).toEqual(["z0-0", "z1-0"]);
   });
 
-  test("a pod that leaves for one constraint is not counted for the next", () => {
+  test("does not count a pod for the next constraint if it leaves for one", () => {
     const two = [spread(), spread({ topologyKey: "rack" })];
     const nodes = nodesOf(2).map((one, i) => ({ ...one, labels: { ...one.labels, rack: `r${i}` } }));
     const seen = world({ nodes, pods: podsIn([2, 0], { spread: two }) });

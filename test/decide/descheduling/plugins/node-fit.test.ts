@@ -22,7 +22,7 @@ interface Facts {
 
 const OTHER = { nodeName: "n2" };
 
-/** Whether a pod on n1 could go to n2. */
+/** Says whether a pod on n1 fits on n2. */
 function fits(facts: Facts): boolean {
   const subject = pod("p", facts.pod);
   const nodes = [node("n1"), node("n2", facts.node)];
@@ -37,31 +37,31 @@ const apart: PodTerm = { topologyKey: "host", namespaces: [], selector: labelled
 
 // prettier-ignore
 test.each([
-  ["nothing against it",                    {},                                                                        true],
-  ["required affinity not met",             { pod: wantsDesired, node: { labels: { desired: "no" } } },                false],
-  ["insufficient cpu",                      { pod: { requests: { cpu: 2001 } } },                                      false],
-  ["no place beside a pod",                 { node: { allocatable: { pods: 1 } }, others: [pod("other", OTHER)] },     false],
-  ["… that has ended",                      { node: { allocatable: { pods: 1 } }, others: [pod("other", { ...OTHER, phase: "Failed" })] }, true],
-  ["a pod there keeps others away",         { node: host, others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },  false],
-  ["… in no such domain",                   { others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },              true],
-] as const)("given %s on the other node, then a pod fits there: %3$s", (_, facts, expected) => expect(fits(facts)).toBe(expected));
+  ["no obstacle",                                                            {},                                                                        true],
+  ["an unmet required affinity",                                             { pod: wantsDesired, node: { labels: { desired: "no" } } },                false],
+  ["insufficient CPU",                                                       { pod: { requests: { cpu: 2001 } } },                                      false],
+  ["a pod that takes the only place",                                        { node: { allocatable: { pods: 1 } }, others: [pod("other", OTHER)] },     false],
+  ["an ended pod on the only place",                                         { node: { allocatable: { pods: 1 } }, others: [pod("other", { ...OTHER, phase: "Failed" })] }, true],
+  ["a pod whose anti-affinity excludes others",                              { node: host, others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },  false],
+  ["a pod whose anti-affinity names a topology that the node lacks",         { others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },              true],
+] as const)("given %s on the other node, the pod fits there: $2", (_, facts, expected) => expect(fits(facts)).toBe(expected));
 
-describe("any node, and any other", () => {
+describe("a pod's own node", () => {
   const full = { cpu: 50, memory: 0, pods: 1 };
   // prettier-ignore
   test.each([
     // own node                                             fitsAny  fitsAnyOther
-    ["has room to spare",          {},                        true,    false],
-    ["is full, which is its own doing", { allocatable: full }, true,   false],
-    ["is cordoned",                { unschedulable: true },   false,   false],
-  ] as const)("its own node %s", (_, tweak, any, other) => {
+    ["fits, if the node has room to spare",          {},                        true,    false],
+    ["fits, if only the pod itself fills the node", { allocatable: full }, true,   false],
+    ["does not fit, if the node is cordoned",                { unschedulable: true },   false,   false],
+  ] as const)("%s", (_, tweak, any, other) => {
     const subject = pod("p");
     const nodes = [node("n1", tweak)];
     const fit = nodeFit(nodes, evictorWorld({ nodes, pods: [subject] }));
     expect([fit.fitsAny(subject), fit.fitsAnyOther(subject)]).toEqual([any, other]);
   });
 
-  test("what is found for one pod does not decide for the next", () => {
+  test("fits or not for each pod separately", () => {
     const nodes = [node("n1"), node("n2", { labels, allocatable: { pods: 1 } }), node("n3", { taints: [t] })];
     const tolerant = { tolerations: [toleration("t")] };
     const pods = [

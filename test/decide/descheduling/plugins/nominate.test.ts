@@ -49,7 +49,7 @@ function nominated(nominations: Nominations, judge: Judge = () => "Accepted"): r
   return names;
 }
 
-describe.each(PLUGINS)("%s", (_, nominate, byNode) => {
+describe.each(PLUGINS)("the plugin %s", (_, nominate, byNode) => {
   const three = [old("a", { namespace: "a" }), old("b", { labels: { app: "web" } }), old("c", UNEVICTABLE.daemonSet)];
   // prettier-ignore
   test.each<[Partial<PodSelection>, readonly string[]]>([
@@ -57,25 +57,25 @@ describe.each(PLUGINS)("%s", (_, nominate, byNode) => {
     [{ namespaces: { include: ["a"] } },                   ["a"]],
     [{ namespaces: { exclude: ["a"] } },                   ["b"]],
     [{ labelSelector: labelled({ app: "web" }) },          ["b"]],
-  ])("selects pods by %j, and never one that DefaultEvictor protects", (tweak, expected) => {
+  ])("selects pods by %j, except pods that DefaultEvictor protects", (tweak, expected) => {
     expect(nominated(nominate(tweak, world({ nodes, pods: three })))).toEqual(expected);
   });
 
-  test("asks whether a pod fits elsewhere", () => {
+  test("with nodeFit nominates only pods that fit elsewhere", () => {
     const seen = world({ nodes, pods: [old("a"), old("huge", { requests: { cpu: 2001 } })] }, { nodeFit: true });
     expect(nominated(nominate({}, seen))).toEqual(["a"]);
   });
 
-  // As old as each other: by namespace and name, on each node or on all.
+  // Pods of equal age are ordered by namespace and name, on each node or on all nodes.
   const pods = ["c", "b", "a"].flatMap((name) => [old(`1${name}`), old(`2${name}`, { nodeName: "n2" })]);
   const inOrder = ["1a", "1b", "1c", "2a", "2b", "2c"];
   // prettier-ignore
   test.each([
-    ["by node, then by name",                     [],           undefined,                    inOrder],
-    ["those in progress first, on each node",     ["1c", "2b"], undefined,                    byNode ? ["1c", "1a", "1b", "2b", "2a", "2c"] : ["1c", "2b", "1a", "1b", "2a", "2c"]],
-    ["skipped: the next pod",                     [],           saying("Skipped", "1a"),      inOrder],
-    ["node limit: the next node",                 [],           saying("NodeLimit", "1b"),    byNode ? ["1a", "1b", "2a", "2b", "2c"] : inOrder],
-    ["total limit: nothing more",                 [],           saying("TotalLimit", "1b"),   ["1a", "1b"]],
+    ["nominates by node, then by name",                     [],           undefined,                    inOrder],
+    ["nominates pods in progress first, on each node",      ["1c", "2b"], undefined,                    byNode ? ["1c", "1a", "1b", "2b", "2a", "2c"] : ["1c", "2b", "1a", "1b", "2a", "2c"]],
+    ["continues with the next pod after a skipped pod",     [],           saying("Skipped", "1a"),      inOrder],
+    ["continues with the next node after a node limit",     [],           saying("NodeLimit", "1b"),    byNode ? ["1a", "1b", "2a", "2b", "2c"] : inOrder],
+    ["ends after the total limit",                          [],           saying("TotalLimit", "1b"),   ["1a", "1b"]],
   ] as const)("%s", (...[, inProgress, judge, expected]) => {
     expect(nominated(nominate({}, world({ nodes, pods }, {}, [...inProgress])), judge)).toEqual(expected);
   });
@@ -88,13 +88,13 @@ describe.each(PLUGINS)("%s", (_, nominate, byNode) => {
   ];
   // prettier-ignore
   test.each<[string, PodSelection, readonly string[]]>([
-    ["in progress first, then one sorter",           { sorters: ["LowestPriority"] },                                ["d", "b", "c", "a"]],
-    ["in progress first, then one after another",    { sorters: ["LowestPriority", "LeastMemory"] },                 ["d", "c", "b", "a"]],
-    ["the sorters alone",                            { sorters: ["LowestPriority"], inProgressFirst: false },        ["b", "c", "a", "d"]],
-    ["by quality of service",                        { sorters: ["LowestQoS", "LowestPriority"], inProgressFirst: false }, ["b", "a", "d", "c"]],
-    ["youngest first",                               { sorters: ["Youngest"], inProgressFirst: false },              ["d", "a", "b", "c"]],
-    ["oldest first",                                 { sorters: ["Oldest"], inProgressFirst: false },                ["b", "c", "a", "d"]],
-  ])("multi-level sorting: %s", (_, args, expected) => {
+    ["pods in progress first, then one sorter",     { sorters: ["LowestPriority"] },                                ["d", "b", "c", "a"]],
+    ["pods in progress first, then two sorters",    { sorters: ["LowestPriority", "LeastMemory"] },                 ["d", "c", "b", "a"]],
+    ["only the sorters",                            { sorters: ["LowestPriority"], inProgressFirst: false },        ["b", "c", "a", "d"]],
+    ["by quality of service",                       { sorters: ["LowestQoS", "LowestPriority"], inProgressFirst: false }, ["b", "a", "d", "c"]],
+    ["youngest first",                              { sorters: ["Youngest"], inProgressFirst: false },              ["d", "a", "b", "c"]],
+    ["oldest first",                                { sorters: ["Oldest"], inProgressFirst: false },                ["b", "c", "a", "d"]],
+  ])("sorts its pods: %s", (_, args, expected) => {
     expect(nominated(nominate(args, world({ nodes, pods: mixed }, {}, ["d"])))).toEqual(expected);
   });
 });

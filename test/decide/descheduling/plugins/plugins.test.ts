@@ -34,17 +34,17 @@ const picky = (nodeName: string, tweak: Partial<ScheduledPod> = {}) =>
 
 // prettier-ignore
 test.each([
-  // the pod                                       its node     the other  tweak                     goes
-  ["is where it wants to be",                      "labelled",  LABELLED,  {},                       false],
-  ["has a wanted node",                            "plain",     LABELLED,  {},                       true ],
-  ["has ended",                                    "plain",     LABELLED,  { phase: "Succeeded" },   false],
-  ["has a wanted node that is cordoned",           "plain",     CORDONED,  {},                       false],
-] as const)("when a pod %s, it goes: %4$s", (...[, nodeName, other, tweak, goes]) => {
+  // the pod                                              its node     the other  tweak                     goes
+  ["is on a node that it selects",                        "labelled",  LABELLED,  {},                       false],
+  ["could run on another node that it selects",           "plain",     LABELLED,  {},                       true ],
+  ["has ended",                                           "plain",     LABELLED,  { phase: "Succeeded" },   false],
+  ["selects only a cordoned node",                        "plain",     CORDONED,  {},                       false],
+] as const)("RemovePodsViolatingNodeAffinity: a pod that %s is evicted: $3", (...[, nodeName, other, tweak, goes]) => {
   const pods = [picky(nodeName, tweak), pod("a", { nodeName }), pod("b", { nodeName })];
   expect(evicted(nodeAffinity, ARGS, world({ nodes: [PLAIN, other], pods }))).toEqual(goes ? ["picky"] : []);
 });
 
-test("a nodeSelector counts only where there is required affinity", () => {
+test("RemovePodsViolatingNodeAffinity obeys a nodeSelector only if the pod has required affinity, too", () => {
   const nodes = [LABELLED, node("both", { labels: { desired: "yes", zone: "a" } })];
   const placement = { nodeSelector: { zone: "a" } };
   const pods = [
@@ -68,19 +68,20 @@ const p2 = pod("p2");
 
 // prettier-ignore
 const rows: readonly (readonly [string, readonly Taint[], readonly ScheduledPod[], Partial<TaintArguments>, readonly string[]])[] = [
-  // what                                       taints of n1      pods           arguments                                             evicted
-  ["does not tolerate it",                      [TAINT],          [p1, p2],      {},                                                   ["p2"]],
-  ["PreferNoSchedule, not asked for",           [SOFT],           [p2],          {},                                                   []],
-  ["PreferNoSchedule, asked for",               [SOFT],           [p2],          { includePreferNoSchedule: true },                    ["p2"]],
-  ["NoExecute: never",                          [NO_EXECUTE],     [p2],          { includePreferNoSchedule: true },                    []],
-  ["excluded by key",                           [TAINT],          [p2],          { excludedTaints: ["excluded", "testTaint1"] },       []],
-  ["excluded by key and value",                 [TAINT],          [p2],          { excludedTaints: ["testTaint1=test1"] },             []],
-  ["tolerates the included, not the others",    [TAINT, OTHER],   [p1],          { includedTaints: ["testTaint1=test1"] },             []],
-  ["included by key and value",                 [TAINT],          [p1, p2],      { includedTaints: ["testTaint1=test1"] },             ["p2"]],
-  ["pods that have ended: not since 0.34",      [TAINT],          [pod("a", { phase: "Failed" }), pod("b", { phase: "Succeeded" })], {}, []],
+  // RemovePodsViolatingNodeTaints              taints of n1      pods           arguments                              
+  // evicted
+  ["a pod that does not tolerate the taint",                     [TAINT],          [p1, p2],      {},                                                   ["p2"]],
+  ["PreferNoSchedule, by default",                               [SOFT],           [p2],          {},                                                   []],
+  ["PreferNoSchedule, if it is included",                        [SOFT],           [p2],          { includePreferNoSchedule: true },                    ["p2"]],
+  ["NoExecute",                                                  [NO_EXECUTE],     [p2],          { includePreferNoSchedule: true },                    []],
+  ["a taint excluded by key",                                    [TAINT],          [p2],          { excludedTaints: ["excluded", "testTaint1"] },       []],
+  ["a taint excluded by key and value",                          [TAINT],          [p2],          { excludedTaints: ["testTaint1=test1"] },             []],
+  ["a pod that tolerates the included taint, not the others",    [TAINT, OTHER],   [p1],          { includedTaints: ["testTaint1=test1"] },             []],
+  ["a taint included by key and value",                          [TAINT],          [p1, p2],      { includedTaints: ["testTaint1=test1"] },             ["p2"]],
+  ["ended pods, ignored since 0.34",                             [TAINT],          [pod("a", { phase: "Failed" }), pod("b", { phase: "Succeeded" })], {}, []],
 ];
 
-test.each(rows)("%s", (...[, taints, pods, tweak, expected]) => {
+test.each(rows)("RemovePodsViolatingNodeTaints: %s", (...[, taints, pods, tweak, expected]) => {
   expect(evicted(nodeTaints, args(tweak), world({ nodes: [node("n1", { taints })], pods }))).toEqual(expected);
 });
 
@@ -94,20 +95,20 @@ function goes(tweak: Partial<ScheduledPod>, given: typeof MAX): boolean {
 
 // prettier-ignore
 test.each([
-  ["601 s old",                     { createdAt: agoSeconds(601) },            true],
-  ["600.9 s old: whole seconds",    { createdAt: agoSeconds(600.9) },          false],
-  ["old and Succeeded",             { ...OLD, phase: "Succeeded" },            true],
-] as const)("at most 600 s: %s", (_, tweak, expected) => expect(goes(tweak, MAX)).toBe(expected));
+  ["601 s old is evicted",                              { createdAt: agoSeconds(601) },            true],
+  ["600.9 s old stays, because whole seconds count",    { createdAt: agoSeconds(600.9) },          false],
+  ["old and Succeeded is evicted",                      { ...OLD, phase: "Succeeded" },            true],
+] as const)("PodLifeTime with a maximum of 600 s: a pod %s", (_, tweak, expected) => expect(goes(tweak, MAX)).toBe(expected));
 
 const aged = (name: string, days: number, nodeName: string) =>
   pod(name, { nodeName, createdAt: agoSeconds(days * 86_400) });
 
-describe("over all nodes", () => {
+describe("PodLifeTime over all nodes", () => {
   const nodes = [node("n2"), node("n1")];
   const pods = [aged("b", 1, "n1"), aged("a", 1, "n2"), aged("c", 3, "n2"), aged("d", 2, "n1"), pod("young")];
   // prettier-ignore
   test.each([
-    ["those in progress before it",  ["b"], undefined,                    ["b", "c", "d", "a"]],
+    ["evicts pods in progress first, then the oldest",  ["b"], undefined,                    ["b", "c", "d", "a"]],
   ] as const)("%s", (...[, inProgress, judge, expected]) => {
     expect(nominated(podLifeTime, MAX, world({ nodes, pods }, {}, [...inProgress]), judge)).toEqual(expected);
   });
