@@ -1,13 +1,13 @@
 /**
- * One request goes wrong: no VM is lost, nothing is left behind, and the evacuation ends as it does undisturbed. Each write of each flow is refused,
- * lost, or the last thing that its function does; each read is refused, lost, old or empty.
+ * One request fails: no VM is lost, nothing is left behind, and the evacuation ends as without the failure. Each write
+ * of each flow is refused, lost, or the last action of its function; each read is refused, lost, old or empty.
  */
 import { describe, expect, test } from "vitest";
 import { type Flow, FLOWS, run } from "./adversity.ts";
 import { present } from "../support/client.ts";
 import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./disturbance.ts";
 
-/** At night all of it. Else each write once, and each kind of write in each of the ways; of reads what this number draws. */
+/** At night all requests. By day each write once, in each way for some kind of write; this number selects reads. */
 const IS_ALL = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SEED = 3;
 const SHARE = 12;
@@ -17,7 +17,7 @@ const isRead = (label: string) => /^(?:get|list|count) /.test(label);
 const span = (from: number, to: number, step = 1) =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 
-/** How often each kind of request is made when nothing goes wrong. */
+/** How often each kind of request is made without a failure. */
 const COURSES = new Map(await Promise.all(FLOWS.map(async (flow) => [flow, await run(flow)] as const)));
 
 function writesOf(flow: Flow, way: number): readonly Request[] {
@@ -47,23 +47,23 @@ async function each(flow: Flow, requests: readonly Request[], how: Omit<Disturba
   }
 }
 
-describe.each(FLOWS.filter(({ asks }) => asks === "deletes"))("$name, where it lasts", (flow) => {
-  test.each(["is refused: 403", "is refused: 422"])("each kind of write: it %s", async (name) => {
+describe.each(FLOWS.filter(({ asks }) => asks === "deletes"))("$name, while a failure lasts", (flow) => {
+  test.each(["is refused: 403", "is refused: 422"])("no VM is lost if each kind of write %s", async (name) => {
     await each(flow, writesOf(flow, 0), { isLasting: true, fault: present(WRITE_FAULTS[name]) });
   });
 
-  test("each kind of read: it is forbidden", async () => {
+  test("no VM is lost if each kind of read is forbidden", async () => {
     const reads = [...(COURSES.get(flow) ?? [])].flatMap(([label]) => (isRead(label) ? [{ label, time: 1 }] : []));
     await each(flow, reads, { isLasting: true, fault: present(READ_FAULTS["is forbidden"]) });
   });
 });
 
 describe.each(FLOWS)("$name", (flow) => {
-  test.each(Object.entries(WRITE_FAULTS))("each write once: it %s", async (name, fault) => {
+  test.each(Object.entries(WRITE_FAULTS))("ends as usual if one write %s", async (name, fault) => {
     await each(flow, writesOf(flow, Object.keys(WRITE_FAULTS).indexOf(name)), { fault });
   });
 
-  test.each(Object.entries(READ_FAULTS))("each read once: it %s", async (name, fault) => {
+  test.each(Object.entries(READ_FAULTS))("ends as usual if one read %s", async (name, fault) => {
     await each(flow, readsOf(flow, Object.keys(READ_FAULTS).indexOf(name)), { fault });
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Runs one VM's evacuation from start to end, in which one request goes wrong. Each round has a request by people or the control plane, a tick, and
- * a step of KubeVirt. The functions know nothing of each other.
+ * Runs one VM's evacuation from start to end, in which one request fails. Each round has a request by people or the
+ * control plane, a tick, and a step of KubeVirt. The functions share no state.
  */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
@@ -26,7 +26,7 @@ export interface Flow extends Moves {
   readonly asks: "evicts" | "deletes";
   /** A person's action, repeated from that round on until it succeeds. */
   readonly person?: { readonly round: number; readonly does: "cancels" | "retries" };
-  /** Nothing is asked for after so many rounds. */
+  /** The number of rounds with requests. */
   readonly rounds?: number;
   readonly end: { readonly node: string; readonly phases: readonly string[] };
 }
@@ -40,8 +40,8 @@ export const FLOWS: readonly Flow[] = [
   { name: "a preemption",                             ...MOVES, asks: "deletes", end: MOVED },
   { name: "a drain that Lifeboat migrates",           ...MOVES, evacuates: false, configuration: { evacuation: { adoptSeconds: 0, maxAttempts: 2 } }, asks: "evicts", end: MOVED },
   { name: "a drain that a person cancels",            ...MOVES, isFull: true, asks: "evicts", rounds: 3, person: { round: 3, does: "cancels" }, end: { node: "node01", phases: ["Withdrawn"] } },
-  { name: "a drain that goes on after a cancel",      ...MOVES, asks: "evicts", person: { round: 1, does: "cancels" }, end: { node: "node02", phases: ["Moved", "Withdrawn"] } },
-  { name: "a drain of which every attempt fails",     outcomes: ["Failed", "Failed"], evacuates: true, asks: "evicts", rounds: 4, end: { node: "node01", phases: ["Abandoned"] } },
+  { name: "a drain that continues after a cancel",      ...MOVES, asks: "evicts", person: { round: 1, does: "cancels" }, end: { node: "node02", phases: ["Moved", "Withdrawn"] } },
+  { name: "a drain whose attempts all fail",     outcomes: ["Failed", "Failed"], evacuates: true, asks: "evicts", rounds: 4, end: { node: "node01", phases: ["Abandoned"] } },
   { name: "a failed attempt that a person retries",   outcomes: ["Failed"], evacuates: false, configuration: { evacuation: { adoptSeconds: 0, maxAttempts: 3, backoffSeconds: 200 } }, asks: "evicts", rounds: 2, person: { round: 6, does: "retries" }, end: MOVED },
 ];
 
@@ -66,8 +66,8 @@ function given(configuration: object = {}): FakeCluster {
 }
 
 /**
- * How often each kind of request was made in the course of it: of a disturbed one only until all is over. `watching`: in the cluster, which of
- * its states the watches show.
+ * Returns how often each kind of request was made: after a disturbance only until the end. `watching`: in the cluster,
+ * which of its states the watches show.
  */
 export async function run(
   flow: Flow,
@@ -95,7 +95,7 @@ export async function run(
     if (round >= personRound) await act();
     await pass(round < ROUNDS ? ROUND_SECONDS : 60);
   }
-  // Nothing comes of it later.
+  // No later reconcile changes the end.
   await pass(600);
   expect(course.isDisturbed, "there is such a request").toBe(disturbance !== undefined);
   if (disturbance?.isLasting === true) expectSaved(flow, fake, disturbance.request.label);
@@ -103,13 +103,13 @@ export async function run(
   return course.requests;
 }
 
-/** Whether the guest runs in the pod that is to go. */
+/** Says whether the guest runs in the pod that has to leave. */
 function isAlive(fake: FakeCluster): boolean {
   const found = fake.vmis.get(WEB);
   return found !== undefined && !isFinal(found) && POD_UID in found.activePods;
 }
 
-/** As the API server asks its webhooks. One that fails, or dies, does not count: that is what their failurePolicy is for. */
+/** Sends a review as the API server does. Ignores a failed review: the failurePolicy covers it. */
 async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   if (fake.pods.get(POD)?.phase !== "Running") return;
   const isEviction = asks === "evicts";
@@ -122,7 +122,7 @@ async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   if (code === 200 && text.includes('"allowed":true')) expect(isAlive(fake), `a VM was lost: ${text}`).toBe(false);
 }
 
-/** Whether it has been done. */
+/** Says whether the person's action was done. */
 async function personally({ person }: Flow, app: App): Promise<boolean> {
   if (person?.does === "cancels") return (await app.cancel(WEB)).result !== "DrainTaint";
   const cluster = app.target.connect(10);
@@ -130,11 +130,11 @@ async function personally({ person }: Flow, app: App): Promise<boolean> {
   return result === "Joined" || result === "Started";
 }
 
-/** Without these it is not known who has to leave, or there is no mark that could move it: until the deadline it stays where it is. */
+/** Without these requests, it is unknown who has to leave, or no mark can be set: until the deadline the VM stays. */
 const NEEDED =
   /^(?:list kubevirts|get lifeboatconfigurations|get virtualmachineinstances|get nodes|list pods|create pods\/eviction)/;
 
-/** A review of a deletion knows the pod: its mark needs no list of the VM's pods. */
+/** A review of a deletion knows the pod, so its mark needs no list of the VM's pods. */
 const OF_VMI = /^list pods kubevirt.io\/created-by/;
 
 function expectSaved({ end, asks }: Flow, fake: FakeCluster, label: string): void {

@@ -12,7 +12,7 @@ import type { FakeCluster } from "../support/cluster.ts";
 import { type App, openApp } from "../support/app.ts";
 import { NOW } from "../support/fixtures.ts";
 
-/** Answers one request, which may have had its effect all the same. */
+/** Answers one request, whose effect may still happen. */
 export type Fault = (asked: RequestInfo, course: Course) => Response | Promise<never>;
 const never = () => new Promise<never>(() => undefined);
 const lost = (): Promise<never> => Promise.reject(new TypeError("fetch failed"));
@@ -43,15 +43,15 @@ export const WRITE_FAULTS: Readonly<Record<string, Fault>> = {
 
 export const READ_FAULTS: Readonly<Record<string, Fault>> = {
   "is forbidden": refusal(403, "Forbidden"),
-  // A connection that breaks costs a read nothing.
+  // A read survives a broken connection.
   "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // But for the VMI: rules rely on its being read after the Evacuations.
+  // The VMI is current, because rules rely on reading it after the Evacuations.
   "is as old as the round before": (asked, { fake, before }) => {
     const isVmi = asked.label === "get virtualmachineinstances";
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
     return Response.json(body, { status: code });
   },
-  // But for migrations: among those is what an end takes back.
+  // Migrations stay listed, because the end of an Evacuation deletes some of them.
   "is an empty list": (asked, { fake }) => {
     const { code, body } = fake.api.answer(asked);
     const isEmpty = asked.verb === "list" && asked.resource !== "virtualmachineinstancemigrations";
@@ -78,15 +78,15 @@ export interface Request {
 export interface Disturbance {
   readonly request: Request;
   readonly fault: Fault;
-  /** And every later one of the kind. */
+  /** Applies to every later request of the kind, too. */
   readonly isLasting?: boolean;
 }
 
-/** Isolates one after the other, and what goes wrong for one of them. */
+/** Runs isolates one after another, one of them with a fault. */
 export class Disturbed {
   readonly #fake: FakeCluster;
   readonly #disturbance: Disturbance | undefined;
-  /** So often each kind of request was made. */
+  /** How often each kind of request was made. */
   readonly requests = new Map<string, number>();
   /** The cluster at the start of each round. */
   readonly #history: Snapshot[];
@@ -107,7 +107,7 @@ export class Disturbed {
     return new Date(NOW.getTime() + this.seconds * 1000);
   }
 
-  /** A round begins. */
+  /** Starts a round. */
   remember(): void {
     this.#history.push(this.#fake.api.snapshot());
   }
@@ -134,7 +134,7 @@ export class Disturbed {
     expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);
   }
 
-  /** The next one will do what it did not come to. */
+  /** Reconciles; a later reconcile does the work that this one missed. */
   async reconcile(isFull = false): Promise<void> {
     await this.isolate(({ target }) => {
       const reconciling = isFull
@@ -144,7 +144,7 @@ export class Disturbed {
     });
   }
 
-  /** As its relay has it done in the cluster, when a watch shows something new. */
+  /** Reconciles the VMI as the relay requests it in the cluster when a watch shows a change. */
   async report(vmi: NamespacedName): Promise<void> {
     if (this.#watching === undefined) return;
     const work = (deps: Deps) => reconcileRequested([{ kind: "VirtualMachineInstance", ...vmi }], deps);

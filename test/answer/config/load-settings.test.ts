@@ -1,4 +1,4 @@
-/** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
+/** Reading a cluster's settings: the cache, and the settings that apply while a read fails. */
 import { beforeEach, expect, test } from "vitest";
 import { SettingsCache } from "../../../shared/settings/load-settings.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
@@ -34,16 +34,16 @@ const load = (seconds = 0, fresh = false, of = fake, name = "prod") => {
 
 // prettier-ignore
 test.each([
-  ["serves 29 s",                                   29, false, 2],
-  ["is read again after 30 s",                      30, false, 4],
-  ["is read again for a caller who wants it fresh", 1,  true,  4],
+  ["serves settings for 29 s",                               29, false, 2],
+  ["reads settings again after 30 s",                        30, false, 4],
+  ["reads settings again for a caller who needs fresh ones", 1,  true,  4],
 ])("the cache %s", async (_, seconds, fresh, expected) => {
   await load();
   await load(seconds, fresh);
   expect(requests).toHaveLength(expected);
 });
 
-test("what one cluster says is never another's", async () => {
+test("each cluster has its own settings", async () => {
   const other = new FakeCluster();
   fake.configure(GATES);
   await load();
@@ -55,7 +55,7 @@ test.each([
   ["an unknown gate", { featureGates: { Magic: true } }],
   ["a wrong value", { evacuation: { maxAttempts: 0 } }],
 ])(
-  "given a configuration with %s: that field has its default, and the rest is in force, in a fresh process too",
+  "given a configuration with %s, that field has its default and the rest applies, also in a fresh process",
   async (_, spec) => {
     fake.configure({ ...GATES, ...spec, featureGates: { ...GATES.featureGates, ...Object(spec).featureGates } });
     const settings = { featureGates: ["DeschedulerSupport"], evacuation: DEFAULT_SETTINGS.evacuation };
@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-/** KubeVirt's webhook fails closed, and the guard's is there. */
+/** Makes KubeVirt's webhook fail closed, and adds the guard's. */
 function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
   const webhooks = [{ name: "any", rules }];
@@ -79,7 +79,7 @@ test.each([
   ["the KubeVirt CR",                     /^list kubevirts/,                       { clusterStrategy: "LiveMigrate" }],
   ["the LifeboatConfiguration",           /^get lifeboatconfigurations$/,          { featureGates: ["PreemptionEvictionLiveMigration"] }],
   ["the ValidatingWebhookConfigurations", /^get validatingwebhookconfigurations$/, { evictionsCovered: true }],
-])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (_, reads, seen) => {
+])("while %s cannot be read, the settings are unknown at first, and later the last ones", async (_, reads, seen) => {
   fake.kubeVirt = KUBEVIRT;
   fake.configure(GUARDED);
   cover();
@@ -93,11 +93,11 @@ test.each([
 
 // prettier-ignore
 test.each<[string, object, boolean, boolean, number]>([
-  ["both are there",                      GUARDED,                                   true,  true,  4],
-  ["neither is there",                    GUARDED,                                   false, false, 4],
-  ["the guard is off: nothing to ask",    {},                                        true,  false, 2],
-  ["none are wanted: nothing to ask",     { ...GUARDED, disruptionBudgets: "Never" }, true, false, 2],
-])("whether webhooks make budgets unnecessary: %s", async (...[, spec, isCovering, evictionsCovered, expected]) => {
+  ["with KubeVirt's webhook and the guard's, budgets are unnecessary",    GUARDED,                                   true,  true,  4],
+  ["without both webhooks, budgets are necessary",                        GUARDED,                                   false, false, 4],
+  ["without the guard's gate, webhooks are not read",                     {},                                        true,  false, 2],
+  ["without budgets, webhooks are not read",                              { ...GUARDED, disruptionBudgets: "Never" }, true, false, 2],
+])("%s", async (...[, spec, isCovering, evictionsCovered, expected]) => {
   fake.configure(spec);
   if (isCovering) cover();
   expect((await load()).settings).toMatchObject({ evictionsCovered });
@@ -111,17 +111,17 @@ const unparsed = list({
 
 // prettier-ignore
 test.each<[string, Answers, string]>([
-  ["403 for the KubeVirt CR",           { "list kubevirts": status(403, "Forbidden") },                                                          "403 Forbidden"],
-  ["no such kind, of the KubeVirt CR",  { "list kubevirts": notFound },                                                                          "with 404"],
-  ["a KubeVirt CR that does not parse", { "list kubevirts": unparsed },                                                                          "spec.configuration.evictionStrategy"],
-  ["500 for the configuration",         { "get lifeboatconfigurations": status(500, "InternalError") },                                          "with 500"],
-  ["a page of a proxy for it",          { "get lifeboatconfigurations": html(404) },                                                             "not JSON"],
-  ["a page of a proxy for webhooks",    { "get lifeboatconfigurations": configured(GUARDED), "get validatingwebhookconfigurations": html(404) }, "not JSON"],
-])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
+  ["403 for the KubeVirt CR",              { "list kubevirts": status(403, "Forbidden") },                                                          "403 Forbidden"],
+  ["404 for the kind KubeVirt",            { "list kubevirts": notFound },                                                                          "with 404"],
+  ["a malformed KubeVirt CR",              { "list kubevirts": unparsed },                                                                          "spec.configuration.evictionStrategy"],
+  ["500 for the configuration",            { "get lifeboatconfigurations": status(500, "InternalError") },                                          "with 500"],
+  ["a proxy's page for the configuration", { "get lifeboatconfigurations": html(404) },                                                             "not JSON"],
+  ["a proxy's page for webhooks",          { "get lifeboatconfigurations": configured(GUARDED), "get validatingwebhookconfigurations": html(404) }, "not JSON"],
+])("over HTTP, %s is a failed read", async (_, answers, message) => {
   await expect(cache.load("prod", connectToOneVm(answers).cluster, new Date(0))).rejects.toThrow(message);
 });
 
-test("over HTTP, webhooks that may not be read are none", async () => {
+test("over HTTP, webhooks that may not be read count as missing", async () => {
   const { cluster } = connectToOneVm({
     "get lifeboatconfigurations": configured(GUARDED),
     "get validatingwebhookconfigurations": status(403, "Forbidden"),

@@ -1,6 +1,6 @@
 /**
- * Lifeboat cannot read the facts: it answers 429 with the reason if the pod is known to be a live launcher and a retry may help, else 503 without
- * Retry-After. It answers in time, writes nothing, and repeats nothing that the other side sent.
+ * Lifeboat cannot read the facts: it answers 429 with the reason if the pod is a live launcher and a retry may help,
+ * else 503 without Retry-After. It answers in time, writes nothing, and repeats no text of the other side.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -21,7 +21,7 @@ let cluster: FakeCluster | undefined;
 let app: App | undefined;
 afterEach(async () => {
   await app?.settle();
-  // The log never contains a token or words of the other side.
+  // The log never contains a token or text of the other side.
   const log = JSON.stringify(app?.log);
   for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
 });
@@ -56,19 +56,22 @@ const MISBEHAVIOURS: readonly (readonly [string, stub.Behaviour, string])[] = [
   ["JSON, but nothing we asked for", stub.json({ ok: true }),                  "the answer to "],
 ];
 
-test.each(MISBEHAVIOURS)("whatever the API server is asked: %s", async (_, behaviour) => {
-  const answer = await ask(behaviour);
-  expect(answer).toMatchObject(FAILS);
-  expect(app?.log).toContainEqual(expect.objectContaining({ level: "error", doing: "reviewing an eviction" }));
-  expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
-  expect(asked().filter((kind) => WRITES.includes(kind))).toEqual([]);
-});
+test.each(MISBEHAVIOURS)(
+  "if the API server gives no good answer at all, an eviction gets 503, without a write: %s",
+  async (_, behaviour) => {
+    const answer = await ask(behaviour);
+    expect(answer).toMatchObject(FAILS);
+    expect(app?.log).toContainEqual(expect.objectContaining({ level: "error", doing: "reviewing an eviction" }));
+    expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
+    expect(asked().filter((kind) => WRITES.includes(kind))).toEqual([]);
+  },
+);
 
 // prettier-ignore
 test.each<[string, object, string]>([
   ["too many labels",     { metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...LARGE } } }, "metadata: expected at most 16 KiB of labels and annotations, not 20 KiB"],
   ["too many tolerations", { spec: { ...POD_OBJECT.spec, tolerations: Array.from({ length: 500 }, (_, i) => ({ key: `key-${i}`, value: "x".repeat(40) })) } }, "(root): expected at most 16 KiB of the fields that Lifeboat reads"],
-])("a pod with %s: 429 that says why, and nothing is written", async (_, tweak, why) => {
+])("an eviction of a pod with %s is answered 429 with the reason, without a write", async (_, tweak, why) => {
   expect(await ask({ "get pods": stub.json({ ...POD_OBJECT, ...tweak }) })).toMatchObject({
     code: 200,
     body: refusal(expect.stringContaining(`${BLIND}Lifeboat cannot read the object of GET `)),
@@ -79,8 +82,8 @@ test.each<[string, object, string]>([
 
 const NONE = /^$/;
 /**
- * `says`: a 404 says what is so; what a budget has become is not read. `lasts`: asked again, the API server would answer the same, a 403
- * always, a 404 where that says that there is no such kind. Without a permission for budgets the decision stands.
+ * `says`: answers that state a fact; a budget's change is not read. `lasts`: answers that a retry would get again, such
+ * as 403, or a 404 for a missing kind. Without a permission for budgets the decision stays.
  */
 // prettier-ignore
 describe.each<[string, says: RegExp, lasts: RegExp]>([
@@ -90,7 +93,7 @@ describe.each<[string, says: RegExp, lasts: RegExp]>([
   ["list kubevirts",              NONE,                /^403$|404/],
   ["get lifeboatconfigurations",  NONE,                /^403$/],
   ["get poddisruptionbudgets",    /404|^403$|^JSON/,   NONE],
-])("only when asked: %s", (kind, says, lasts) => {
+])("if the API server gives no good answer to: %s", (kind, says, lasts) => {
   test.each(MISBEHAVIOURS.filter(([name]) => !says.test(name)))("%s", async (name, behaviour, why) => {
     expect(await ask({ [kind]: behaviour })).toMatchObject(lasts.test(name) ? FAILS : blindly(why));
     expect(asked()).not.toContain("patch virtualmachineinstances");
@@ -101,7 +104,7 @@ describe.each<[string, says: RegExp, lasts: RegExp]>([
 test.each([
   ["completed",    { status: { phase: "Succeeded" } }],
   ["no launcher",  { metadata: { ...POD_OBJECT.metadata, labels: {} } }],
-])("given a pod that needs no protection, the rest may be broken: %s", async (_, tweak) => {
+])("a pod that is %s is evicted although all other reads fail", async (_, tweak) => {
   const rest = stub.status(401, "Unauthorized");
   const kinds = ["get virtualmachineinstances", "list evacuations", "list kubevirts", "get lifeboatconfigurations"];
   const broken = Object.fromEntries(kinds.map((kind) => [kind, rest]));
@@ -109,14 +112,14 @@ test.each([
   expect(answer).toMatchObject({ code: 200, body: allowance() });
 });
 
-test.each([301, 307])("a redirect (%i) is not followed, and the token not taken along", async (code) => {
+test.each([301, 307])("a redirect (%i) is not followed, and the token is not sent to its target", async (code) => {
   const elsewhere = clusterWith();
   await ask(stub.redirecting(elsewhere.url, code));
   expect(elsewhere.requests).toEqual([]);
 });
 
 test.each(MISBEHAVIOURS.slice(2))(
-  "the Event and the evacuation that follow disturb no decision: %s",
+  "the decision stays if the later Event and status get no good answer: %s",
   async (_, behaviour) => {
     const answers = { "create events": behaviour, "patch evacuations/status": behaviour };
     expect(await ask(answers)).toMatchObject({ body: refusal(TRIGGERED) });

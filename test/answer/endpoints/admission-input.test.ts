@@ -1,4 +1,4 @@
-/** Tests which input the admission endpoint accepts, and how it answers each bad input. */
+/** Tests which input the admission endpoint accepts, and how it answers bad input. */
 import { describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { asWebhook, openApp } from "../../support/app.ts";
@@ -19,13 +19,13 @@ const send = (body: string, headers: Record<string, string> = {}) =>
 const { request: _, ...withoutRequest } = evictionReview();
 // prettier-ignore
 test.each([
-  ["not JSON",                "<html>",                                                        "body",             "expected JSON"],
-  ["JSON, but no object",     "[1]",                                                           "body",             expect.stringContaining("expected object")],
-  ["another kind",            evictionReview({ review: { kind: "Pod" } }),                     "body.kind",        "expected AdmissionReview"],
-  ["version v1beta1",         evictionReview({ review: { apiVersion: "admission.k8s.io/v1beta1" } }), "body.apiVersion", "expected admission.k8s.io/v1"],
-  ["no request",              withoutRequest,                                                  "body.request",     expect.stringContaining("expected object")],
-  ["a uid of 257 characters", evictionReview({ request: { uid: "u".repeat(257) } }),           "body.request.uid", "expected the review's uid"],
-])("what is no AdmissionReview is a bad request: %s", async (_, body, field, message) => {
+  ["not JSON",                   "<html>",                                                        "body",             "expected JSON"],
+  ["JSON that is not an object", "[1]",                                                           "body",             expect.stringContaining("expected object")],
+  ["another kind",               evictionReview({ review: { kind: "Pod" } }),                     "body.kind",        "expected AdmissionReview"],
+  ["version v1beta1",            evictionReview({ review: { apiVersion: "admission.k8s.io/v1beta1" } }), "body.apiVersion", "expected admission.k8s.io/v1"],
+  ["no request",                 withoutRequest,                                                  "body.request",     expect.stringContaining("expected object")],
+  ["a uid of 257 characters",    evictionReview({ request: { uid: "u".repeat(257) } }),           "body.request.uid", "expected the review's uid"],
+])("a body that is not an AdmissionReview gets 400: %s", async (_, body, field, message) => {
   const answer = await send(typeof body === "string" ? body : JSON.stringify(body));
   expect(answer).toMatchObject({ code: 400, body: { error: { reason: "BadRequest", field, message } } });
 });
@@ -41,7 +41,7 @@ test.each([
   ["another version",          { eviction: { apiVersion: "policy/v2" } },           "request.object.apiVersion: expected policy/v1 or policy/v1beta1"],
   ["another kind",             { eviction: { kind: "Pod" } },                       "request.object.kind: expected Eviction"],
   ["delete options of a kind", { eviction: { deleteOptions: { dryRun: "All" } } },  "request.object.deleteOptions.dryRun"],
-])("a review of anything but a pod's eviction is refused, and says why: %s", async (_, tweak, why) => {
+])("a review of another request than a pod's eviction is refused with the reason: %s", async (_, tweak, why) => {
   const said = expect.stringContaining(`not a review of pods/eviction CREATE: ${why}`);
   expect(await app.evict(evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(said) });
 });
@@ -51,8 +51,8 @@ test.each([
   ["policy/v1beta1",                  { eviction: { apiVersion: "policy/v1beta1" } }],
   ["delete options without dry run",  { eviction: { deleteOptions: { gracePeriodSeconds: 30 } } }],
   ["without dryRun",                  { request: { dryRun: undefined } }],
-  ["fields that are new to us",       { request: { requestKind: { kind: "Eviction" }, future: [1] } }],
-])("what API servers send is understood: %s", async (_, tweak) => {
+  ["unknown fields",                  { request: { requestKind: { kind: "Eviction" }, future: [1] } }],
+])("a valid review is accepted: %s", async (_, tweak) => {
   expect(await app.evict(evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
 });
 
@@ -61,21 +61,21 @@ const padded = (length: number) => JSON.stringify(evictionReview({ request: { pa
 const stream = (body: ReadableStream, headers: Record<string, string>) =>
   app.request(PATH, { method: "POST", headers, body, duplex: "half" });
 
-describe("a body", () => {
+describe("the body of a review", () => {
   const error = { reason: "PayloadTooLarge", field: "body", message: `expected a body of at most ${7 * MB} bytes` };
 
-  test("of 6 MB, two of the largest objects there are, is read", async () => {
+  test("of 6 MB, the size of two largest objects, is read", async () => {
     expect(await send(padded(6 * MB))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
   });
 
-  test("that is longer is not, whether its length is announced or not", async () => {
+  test("above the limit is refused, with or without its length in a header", async () => {
     const chunks = padded(10 * MB).match(/[^]{1,65536}/g) ?? [];
     const unannounced = await stream(ReadableStream.from(chunks.map(bytes)), asWebhook);
     const announced = await send("{}", { "content-length": String(10 * MB) });
     for (const answer of [unannounced, announced]) expect(answer).toMatchObject({ code: 413, body: { error } });
   });
 
-  test("of a stranger is not even read", async () => {
+  test("of a stranger is not read", async () => {
     let read = 0;
     const endless = new ReadableStream({ pull: (controller) => controller.enqueue(bytes("x".repeat(1000 + read++))) });
     expect(await stream(endless, { authorization: "Bearer wrong" })).toMatchObject({ code: 401 });

@@ -22,7 +22,7 @@ function use(web: VmiFacts): void {
 }
 
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
-/** Everything that Lifeboat might write. */
+/** All that Lifeboat may write. */
 const world = () => {
   const { vmis, evacuations, migrations, pods, budgets } = fake;
   const objects = [vmis.list(), evacuations.list(), migrations.list(), pods.list(), budgets.list()];
@@ -39,7 +39,7 @@ async function evict(review: unknown = evictionOf(POD), before?: (request: strin
 const reviewOf = ({ request, eviction }: Tweaks) =>
   evictionReview({ request: { ...POD, ...request }, eviction: { metadata: POD, ...eviction } });
 
-test("a first eviction writes an Evacuation beside KubeVirt's mark, and tells of it", async () => {
+test("a first eviction writes an Evacuation beside KubeVirt's mark, and an Event", async () => {
   const answer = await evict(reviewOf({ request: { userInfo: { username: "drainer" } } }));
   expect(answer).toMatchObject({ code: 200, body: TRIGGERED });
   expect(markOf()).toBe(NODE);
@@ -61,10 +61,10 @@ const Said = z.object({
 
 // prettier-ignore
 test.each<[string, VmiFacts, Tweaks]>([
-  ["of the request",   vmi(),  { request: { dryRun: true } }],
-  ["of the Eviction",  vmi(),  { eviction: { deleteOptions: { dryRun: ["All"] } } }],
-  ["a shutdown",       SHUT,   { request: { dryRun: true } }],
-])("a dry run gets the same answer and writes nothing: %s", async (_, web, tweak) => {
+  ["with dryRun in the request",       vmi(),  { request: { dryRun: true } }],
+  ["with dryRun in the Eviction",      vmi(),  { eviction: { deleteOptions: { dryRun: ["All"] } } }],
+  ["of a VM that would be shut down",  SHUT,   { request: { dryRun: true } }],
+])("a dry run %s gets the same answer and writes nothing", async (_, web, tweak) => {
   use(web);
   const before = world();
   const dry = await evict(reviewOf(tweak));
@@ -86,15 +86,15 @@ const anew = () => fake.vmis.put(vmi({ uid: "another", activePods: { "another-po
 
 // prettier-ignore
 test.each<[string, RegExp, change: () => void, body: unknown, mark: string | undefined]>([
-  //                                                     before      then                          the answer      its mark
-  ["has moved by then: its old pod is a leftover",       READ,       moving,                       LEFTOVER,       undefined],
-  ["moves: it is not marked for the node it has left",   WRITE,      moving,                       TRIGGERED,      undefined],
-  ["is marked by another party: the mark stays",         WRITE,      () => fake.setMark(WEB, NODE), TRIGGERED,     NODE],
-  ["can no longer be moved: refused, and not marked",    READ,       pinning,                      NOT_MIGRATABLE, undefined],
-  ["is deleted: nothing to stop",                        READ,       () => fake.vmis.delete(WEB),  allowance(),    undefined],
-  ["is made anew: the new one is not the old pod's",     READ,       anew,                         allowance(),    NODE],
-  ["loses its pod: nothing to stop",                     /^get pods$/, () => fake.pods.delete(POD), allowance(),   undefined],
-])("between read and write, the VMI %s", async (...[, request, change, body, mark]) => {
+  // before      then                          the answer      the mark
+  ["moved: its former pod is refused as a leftover",                  READ,       moving,                       LEFTOVER,       undefined],
+  ["moves: it is not marked for its former node",                     WRITE,      moving,                       TRIGGERED,      undefined],
+  ["was marked by another party: the mark stays",                     WRITE,      () => fake.setMark(WEB, NODE), TRIGGERED,     NODE],
+  ["can no longer migrate: the eviction is refused without a mark",   READ,       pinning,                      NOT_MIGRATABLE, undefined],
+  ["was deleted: the eviction is allowed",                            READ,       () => fake.vmis.delete(WEB),  allowance(),    undefined],
+  ["was recreated: the eviction of the former pod is allowed",        READ,       anew,                         allowance(),    NODE],
+  ["lost its pod: the eviction is allowed",                           /^get pods$/, () => fake.pods.delete(POD), allowance(),   undefined],
+])("an eviction during which the VMI %s", async (...[, request, change, body, mark]) => {
   expect(await evict(evictionOf(POD), once(request, change))).toMatchObject({ body });
   expect(markOf()).toBe(mark);
 });

@@ -1,4 +1,4 @@
-/** Which token opens which endpoint. */
+/** The tokens that each endpoint accepts. */
 import { describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { entry, openApp, TOKENS } from "../../support/app.ts";
@@ -26,7 +26,7 @@ async function ask(method: string, path: string, authorization?: string) {
   return answer;
 }
 
-/** Who may: the API server and schedulers, or people. */
+/** The callers are the API server and schedulers, or people. */
 describe.each([
   ["POST", "/admission/evictions", "webhook"],
   ["POST", "/admission/deletions", "webhook"],
@@ -34,22 +34,22 @@ describe.each([
   ["POST", "/deschedule", "webhook"],
   ["GET", "/readyz", "operator"],
   ["GET", "/metrics", "operator"],
-] as const)("%s %s", (method, path, who) => {
+] as const)("%s %s, for the %s,", (method, path, who) => {
   const { token, webhookToken, operatorToken } = TOKENS;
   const [right, others] = who === "webhook" ? [webhookToken, operatorToken] : [operatorToken, webhookToken];
   const next = `the-next-${who}-token`;
 
   // prettier-ignore
   test.each([
-    ["none",                                "prod",    undefined],
-    ["the beginning of the right one",      "prod",    `Bearer ${right.slice(0, -1)}`],
-    ["the right one and more",              "prod",    `Bearer ${right}x`],
-    ["the right one, but not as bearer",    "prod",    `Basic ${right}`],
-    ["the other callers' token",            "prod",    `Bearer ${others}`],
-    ["the service account's own",           "prod",    `Bearer ${token}`],
-    ["the other callers', while rotated",   "rotated", `Bearer ${others}`],
-    ["two at once",                         "rotated", `Bearer ${next},${right}`],
-  ])("does not open: %s", async (_, cluster, authorization) => {
+    ["no token",                                          "prod",    undefined],
+    ["the start of the right token",                      "prod",    `Bearer ${right.slice(0, -1)}`],
+    ["the right token with another character",            "prod",    `Bearer ${right}x`],
+    ["the right token with another scheme than Bearer",   "prod",    `Basic ${right}`],
+    ["the other callers' token",                          "prod",    `Bearer ${others}`],
+    ["the service account's token",                       "prod",    `Bearer ${token}`],
+    ["the other callers' token during a rotation",        "rotated", `Bearer ${others}`],
+    ["two tokens at once",                                "rotated", `Bearer ${next},${right}`],
+  ])("rejects %s", async (_, cluster, authorization) => {
     const before = server.requests.length;
     const error = { reason: "Unauthorized", message: EXPECTED[who] };
     expect(await ask(method, `${cluster}${path}`, authorization)).toMatchObject({ code: 401, body: { error } });
@@ -58,15 +58,15 @@ describe.each([
 
   // prettier-ignore
   test.each([
-    ["the right one",                                "prod",    right],
-    ["without an operatorToken, the webhookToken",   "simple",  webhookToken],
-    ["while tokens are rotated, the next one",       "rotated", next],
-    ["while tokens are rotated, the one before",     "rotated", right],
-  ])("opens: %s", async (_, cluster, opening) => {
+    ["the right token",                                 "prod",    right],
+    ["the webhookToken if there is no operatorToken",   "simple",  webhookToken],
+    ["the next token during a rotation",                "rotated", next],
+    ["the former token during a rotation",              "rotated", right],
+  ])("accepts %s", async (_, cluster, opening) => {
     expect((await ask(method, `${cluster}${path}`, `Bearer ${opening}`)).code).not.toBe(401);
   });
 
-  test("an unknown cluster is not found, whatever the token", async () => {
+  test("answers 404 for an unknown cluster, with any token", async () => {
     const error = { reason: "UnknownCluster", field: "cluster", message: "no such cluster in CLUSTERS" };
     expect(await ask(method, `other${path}`, `Bearer ${right}`)).toMatchObject({ code: 404, body: { error } });
   });
@@ -74,14 +74,14 @@ describe.each([
 
 // prettier-ignore
 test.each([
-  [200, "the right one",                       `prod/admission/evictions/${TOKENS.webhookToken}`,    undefined],
-  [401, "a wrong one",                         "prod/admission/evictions/wrong",                     undefined],
-  [401, "the operator's",                      `prod/admission/evictions/${TOKENS.operatorToken}`,   undefined],
-  [401, "beside a wrong bearer, which counts", `prod/admission/evictions/${TOKENS.webhookToken}`,    "Bearer wrong"],
-  [200, "beside what is no bearer",            `prod/admission/evictions/${TOKENS.webhookToken}`,    "Basic YTpi"],
-  [200, "the next one, while it is rotated",   "rotated/admission/evictions/the-next-webhook-token", undefined],
-  [200, "for deletions too",                   `prod/admission/deletions/${TOKENS.webhookToken}`,    undefined],
-  [401, "for deletions too, a wrong one",      "prod/admission/deletions/wrong",                     undefined],
-])("%i: a token as last segment of the path, for API servers that cannot send one: %s", async (code, _, path, authorization) => {
+  [200, "the right token",                                    `prod/admission/evictions/${TOKENS.webhookToken}`,    undefined],
+  [401, "a wrong token",                                      "prod/admission/evictions/wrong",                     undefined],
+  [401, "the operator's token",                               `prod/admission/evictions/${TOKENS.operatorToken}`,   undefined],
+  [401, "the right token beside a wrong bearer, which counts", `prod/admission/evictions/${TOKENS.webhookToken}`,    "Bearer wrong"],
+  [200, "the right token beside another scheme",              `prod/admission/evictions/${TOKENS.webhookToken}`,    "Basic YTpi"],
+  [200, "the next token during a rotation",                   "rotated/admission/evictions/the-next-webhook-token", undefined],
+  [200, "the right token for deletions",                      `prod/admission/deletions/${TOKENS.webhookToken}`,    undefined],
+  [401, "a wrong token for deletions",                        "prod/admission/deletions/wrong",                     undefined],
+])("%i for an API server that sends its token in the path: %s", async (code, _, path, authorization) => {
   expect(await ask("POST", path, authorization)).toMatchObject({ code });
 });

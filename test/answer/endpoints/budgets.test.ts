@@ -1,4 +1,4 @@
-/** Budgets where something is in the way: of another size, unread, of a VM that no longer migrates or is not understood. */
+/** Budgets in unusual states: of another size, unread, of a VM that no longer migrates, or of an unknown VM. */
 import { beforeEach, expect, test } from "vitest";
 import { budgetName } from "../../../shared/budget/budget.ts";
 import { failure } from "../../support/cluster/api.ts";
@@ -37,7 +37,7 @@ async function evict(before?: Before) {
   return body;
 }
 
-test("an eviction waits for the budget of its VM, unless it may not be made", async () => {
+test("an eviction waits for the VM's budget, unless Lifeboat may not create it", async () => {
   fake.isReviewing = false;
   fake.vmis.put(vmi());
   expect(await evict(failing(/^create poddisruptionbudgets$/))).toEqual(AGAIN);
@@ -45,7 +45,7 @@ test("an eviction waits for the budget of its VM, unless it may not be made", as
   expect(sizes()).toEqual([]);
 });
 
-test("given a budget of another size, its VM does not migrate before it is right", async () => {
+test("a VM whose budget has another size migrates after its budget is repaired", async () => {
   fake.vmis.put(marked());
   fake.budgets.put(budget({ minAvailable: 1 }));
   await scan(failing(/^(create|patch) poddisruptionbudgets$/));
@@ -58,14 +58,14 @@ test("given a budget of another size, its VM does not migrate before it is right
 test.each([
   ["changed", budget({ minAvailable: 1 }), "patch poddisruptionbudgets", [1]],
   ["read", undefined, "get poddisruptionbudgets", [2]],
-])("given a budget that may not be %s, its VM migrates all the same", async (...[, found, request, expected]) => {
+])("a VM migrates although its budget may not be %s", async (...[, found, request, expected]) => {
   fake.vmis.put(marked());
   if (found) fake.budgets.put(found);
   await scan(forbidding(request));
   expect([sizes(), fake.migrations.list().length]).toEqual([expected, 1]);
 });
 
-test("given a VM that cannot migrate again, it keeps its budget while its migration is pending", async () => {
+test("a VM that can no longer migrate keeps its budget while a migration is pending", async () => {
   fake.vmis.put(marked(IF_POSSIBLE));
   fake.migrations.put(migration({ phase: "Pending" }));
   await evict();
@@ -73,14 +73,14 @@ test("given a VM that cannot migrate again, it keeps its budget while its migrat
   expect([sizes(), fake.evacuations.list()]).toMatchObject([[2], [{ status: { phase: "Migrating" } }]]);
 });
 
-test("given a VM that may go, it loses a budget, which would refuse what is allowed", async () => {
+test("a VM that may be evicted loses its budget, which would refuse the eviction", async () => {
   fake.vmis.put(vmi(IF_POSSIBLE));
   fake.budgets.put(budget());
   expect(await evict()).toMatchObject(allowance());
   expect(sizes()).toEqual([]);
 });
 
-test("given a VM that is not understood, its budget stays", async () => {
+test("a VM that cannot be parsed keeps its budget", async () => {
   fake.budgets.put(budget());
   const metadata = { namespace: "apps", name: "web", uid: vmi().uid, resourceVersion: "1" };
   fake.api.put("virtualmachineinstances", { kind: "VirtualMachineInstance", metadata, status: { phase: 1 } });
@@ -89,7 +89,7 @@ test("given a VM that is not understood, its budget stays", async () => {
   expect(sizes()).toEqual([2, 2]);
 });
 
-test("given a VM that begins after the scan has read the VMs, its budget stays", async () => {
+test("a VM that starts after a scan has listed VMs keeps its budget", async () => {
   const started = vmi({ name: "late", uid: "late-uid" });
   fake.vmis.put(vmi());
   const begin = () => {

@@ -1,4 +1,4 @@
-/** As much as fits at a time, and one review more: what it is answered, and that it fits again afterwards. */
+/** The maximum of simultaneous reviews and one more: its answer, and the room afterwards. */
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { NOW, pod } from "../../support/fixtures.ts";
@@ -11,7 +11,7 @@ import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/tra
 
 const MB = 1024 * 1024;
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
-/** Its pod is not read until the gate opens. */
+/** A pod that is not read until the gate opens. */
 const WAITING = { namespace: "apps", name: "waiting" };
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const TRY_AGAIN = "try again: Lifeboat is reviewing as much as it can at a time";
@@ -30,13 +30,13 @@ beforeEach(async () => {
   app = openApp(cluster, async (_, request) => {
     if (request?.name === "waiting") await gate.promise;
   });
-  // Reads the settings.
+  // The first review reads the settings.
   await app.evict(evictionReview({ request: { dryRun: true } }));
-  // They end without reading a VMI, which is large.
+  // The waiting reviews end without reading a VMI, which is large.
   return () => gate.reject(new TypeError("the connection broke"));
 });
 
-/** So many reviews that wait, with bodies of so many bytes in all. */
+/** Starts this many reviews that wait, with bodies of this many bytes in total. */
 async function fill(count: number, bytes = 0): Promise<void> {
   const request = { ...WAITING, padding: "", dryRun: true };
   const least = JSON.stringify(evictionReview({ request })).length;
@@ -61,7 +61,7 @@ const retried = (what: string) => {
 };
 
 const EVICTED = 'pod "apps/virt-launcher-web-abcde"';
-/** Less than its VMI takes. */
+/** Leaves less room than the VMI needs. */
 const FEW_BYTES = MOST_BYTES - 3 * MB;
 
 // prettier-ignore
@@ -70,14 +70,14 @@ test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Reco
   [MOST_REVIEWS, 0,         "an eviction",                  drain,              kubectlSees("a pod")],
   [MOST_REVIEWS, 0,         "a preemption",                 () => preempt(0),   retried("a pod")],
   [4,            FEW_BYTES, "an eviction",                  drain,              kubectlSees(EVICTED)],
-])("%d reviews of %d bytes, and then %s", async (...[count, bytes, , ask, expected]) => {
+])("beside %d reviews of %d bytes, %s has to be tried again", async (...[count, bytes, , ask, expected]) => {
   await fill(count, bytes);
   expect(await ask()).toMatchObject({ code: 200, retryAfter: null, body: expected });
-  // Nothing was held.
+  // The review was not held.
   expect(app.now()).toEqual(NOW);
 });
 
-test("a preemption that there is no room to learn about fails: the policies of the API server decide", async () => {
+test("a preemption without room for its facts fails, so the policies of the API server decide", async () => {
   await fill(4, FEW_BYTES);
   expect(await preempt(0)).toMatchObject({ code: 503 });
 });
@@ -91,7 +91,7 @@ test("a stranger's review takes no room", async () => {
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-test("there is room again once they are answered", async () => {
+test("the room is free again when reviews have been answered", async () => {
   await fill(8, MOST_BYTES - 64);
   expect((await drain()).body).toEqual(kubectlSees("a pod"));
   gate.resolve();
@@ -100,14 +100,14 @@ test("there is room again once they are answered", async () => {
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-test("what a Worker's invocation held when it was stopped is free after a minute", () => {
+test("the room of a stopped Worker invocation is free after a minute", () => {
   const budget = new MemoryBudget();
   expect(budget.openReview(NOW).take(MOST_BYTES)).toBe(true);
   expect(budget.openReview(new Date(NOW.getTime() + 59_000)).take(1)).toBe(false);
   expect(budget.openReview(new Date(NOW.getTime() + 60_000)).take(1)).toBe(true);
 });
 
-test("of reviews that fill the budget together the oldest goes on, and then the next one", () => {
+test("if reviews together fill the budget, the oldest continues first", () => {
   const budget = new MemoryBudget();
   const [first, second] = [budget.openReview(NOW), budget.openReview(NOW)];
   expect([first.take(MOST_BYTES / 2), second.take(MOST_BYTES / 2)]).toEqual([true, true]);

@@ -1,4 +1,4 @@
-/** Cancelling, by the command or on the page. */
+/** Cancelling an evacuation. */
 import { beforeEach, expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, time, vmi } from "../../support/fixtures.ts";
@@ -19,7 +19,7 @@ beforeEach(() => {
 const cancel = () => openApp(fake).cancel(WEB);
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
 
-test("withdraws every Evacuation of the VM, clears the mark, deletes the pending migration, and says so", async () => {
+test("a cancel withdraws every Evacuation of the VM, clears the mark, deletes the pending migration, and creates an Event", async () => {
   fake.evacuations.put(newborn({ name: "by-hand", uid: "by-hand", createdAt: NOW.getTime() }));
   fake.migrations.put(migration({ phase: "Pending", evacuates: NODE }));
   expect(await cancel()).toMatchObject({ result: "Withdrawn", evacuations: { length: 2 } });
@@ -32,7 +32,7 @@ test("withdraws every Evacuation of the VM, clears the mark, deletes the pending
   expect(await cancel()).toMatchObject({ result: "NotEvacuating" });
 });
 
-test("a mark that another party has set becomes an Evacuation, which is withdrawn; the label goes, too", async () => {
+test("a cancel turns another party's mark into an Evacuation, withdraws it, and removes the label", async () => {
   fake.evacuations.delete(evacuation());
   fake.change(WEB, { evacuationLabel: "urgent" });
   expect(await cancel()).toMatchObject({ result: "Withdrawn", evacuations: [{}] });
@@ -40,7 +40,7 @@ test("a mark that another party has set becomes an Evacuation, which is withdraw
   expect(fake.evacuations.list()).toMatchObject([{ status: { phase: "Withdrawn" } }]);
 });
 
-test("of a VM that is not to leave, or is not there, there is nothing to cancel", async () => {
+test("a cancel changes nothing if the VM is not being evacuated or does not exist", async () => {
   fake.evacuations.delete(evacuation());
   fake.vmis.put(vmi());
   expect(await cancel()).toMatchObject({ result: "NotEvacuating" });
@@ -48,7 +48,7 @@ test("of a VM that is not to leave, or is not there, there is nothing to cancel"
   expect(await cancel()).toMatchObject({ result: "NotEvacuating" });
 });
 
-test("is refused under the drain taint, which would begin the evacuation again", async () => {
+test("a cancel is refused under the drain taint, which would start the evacuation again", async () => {
   fake.nodes.put(node({ taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] }));
   expect(await cancel()).toEqual({ result: "DrainTaint", node: NODE });
   expect(fake.evacuations.list()).toMatchObject([{ spec: { intent: "Evacuate" } }]);

@@ -1,6 +1,6 @@
 /**
- * Many isolates at once over one cluster, whose requests fast-check's scheduler interleaves, and any of which may be killed
- * between two requests: what is always true in the end. The same interleavings every time.
+ * Many isolates at once over one cluster, whose requests fast-check's scheduler interleaves; any may be killed between
+ * two requests. The tests check the invariants of the end. Each run has the same interleavings.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -34,8 +34,8 @@ function phases(fake: FakeCluster): readonly (string | undefined)[] {
   return all(fake).map(({ status }) => status.phase);
 }
 
-describe("functions that begin the same evacuation", () => {
-  test("make one Evacuation and mark, also if either write is lost", async () => {
+describe("functions that start the same evacuation", () => {
+  test("create one Evacuation and one mark, even if either write is lost", async () => {
     let lost = 0;
     await always(some(BEGINNINGS), withVm, async (fake) => {
       if ((all(fake).length === 0) !== (markOf(fake) === undefined)) lost += 1;
@@ -45,7 +45,7 @@ describe("functions that begin the same evacuation", () => {
     expect(lost).toBeGreaterThan(10);
   });
 
-  test("and a person who names another one: the oldest goes on, the others end as Duplicate", async () => {
+  test("beside a person's Evacuation keep the oldest, and the others end as Duplicate", async () => {
     let two = 0;
     const tasks = fc.oneof(BEGINNINGS, fc.constantFrom(byHand("a-by-hand"), byHand("z-by-hand")));
     await always(some(tasks, byHand("m-by-hand")), withVm, async (fake) => {
@@ -65,12 +65,12 @@ function underWay(): FakeCluster {
   return fake;
 }
 
-describe("an evacuation under way", () => {
+describe("an evacuation in progress", () => {
   // prettier-ignore
   test.each<[string, Task, end: unknown]>([
-    ["is withdrawn when its mark is removed, and no old look marks again", mark(undefined),                     { phase: "Withdrawn", reason: "MarkWithdrawn", attempts: 0 }],
-    ["ends as Moved, and nothing begins another one",                      migrate("Succeeded"),                { phase: "Moved", reason: "Moved", attempts: 0 }],
-    ["counts every failed migration once",                                 migrate("Failed", "Failed", "Failed"), { phase: "BackingOff", reason: "MigrationFailed", attempts: 3 }],
+    ["is withdrawn when its mark is removed, and no stale reconcile marks again", mark(undefined),                     { phase: "Withdrawn", reason: "MarkWithdrawn", attempts: 0 }],
+    ["ends as Moved, and no other one starts",                                    migrate("Succeeded"),                { phase: "Moved", reason: "Moved", attempts: 0 }],
+    ["counts every failed migration once",                                        migrate("Failed", "Failed", "Failed"), { phase: "BackingOff", reason: "MigrationFailed", attempts: 3 }],
   ])("%s", async (_, task, end) => {
     await always(some(PASSES, task), underWay, async (fake) => {
       await settle(fake);
@@ -79,7 +79,7 @@ describe("an evacuation under way", () => {
     });
   });
 
-  test("that is asked for again while it ends: what old looks begin ends as Moved too", async () => {
+  test("that is requested again while it ends: evacuations of stale reconciles end as Moved, too", async () => {
     await always(
       some(fc.constantFrom(evict, reconcileOnce, tick, scan), migrate("Succeeded")),
       underWay,
@@ -100,7 +100,7 @@ function guarded(): FakeCluster {
   return fake;
 }
 
-test("of a disruption that is refused, every look knows the cause and the deadline: none takes its mark for KubeVirt's", async () => {
+test("every reconcile knows the cause and deadline of a refused disruption, and takes its mark for no other", async () => {
   let started = 0;
   await always(some(fc.constantFrom(preempt, reconcileOnce, tick, scan), preempt), guarded, async (fake) => {
     await settle(fake);
@@ -114,8 +114,8 @@ const pending = migration({ phase: "Pending", evacuates: NODE });
 
 const untroubled = () => undefined;
 
-describe("an end has two steps, and what is old takes nothing away", () => {
-  test("a tick that has listed an evacuation which ended since leaves mark and migration to the one that follows it", async () => {
+describe("while an evacuation ends", () => {
+  test("a tick with a stale list leaves mark and migration to the next evacuation", async () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
     const follows = once(/^get virtualmachineinstances$/, () => {
@@ -129,7 +129,7 @@ describe("an end has two steps, and what is old takes nothing away", () => {
     expect(all(fake).filter(isUnfinished)).toMatchObject([{ name: "next" }]);
   });
 
-  test("what is asked for meanwhile does not take the mark of the one before for its own, and does not end without it", async () => {
+  test("a new evacuation does not take the former mark for its own, and does not end without it", async () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
     const follows = async (request: string) => {
@@ -147,7 +147,7 @@ describe("an end has two steps, and what is old takes nothing away", () => {
     expect(all(fake).filter(isToBeReleased)).toEqual([]);
   });
 
-  test("a migration that has begun since it was seen waiting is not aborted", async () => {
+  test("a migration that has started since it was read is not aborted", async () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
     fake.migrations.put(pending);

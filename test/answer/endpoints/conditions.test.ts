@@ -1,4 +1,4 @@
-/** The status of the LifeboatConfiguration: what a full scan says about it. */
+/** The status of the LifeboatConfiguration after a full scan. */
 import { beforeEach, expect, test } from "vitest";
 import { missingRights } from "../../../functions/conditions.ts";
 import { DEFAULT_SETTINGS, type FeatureGate } from "../../../shared/settings/settings.ts";
@@ -15,14 +15,14 @@ beforeEach(() => {
   app = openApp(fake);
 });
 
-/** The status after a full scan. */
+/** Returns the status after a full scan. */
 async function scanned(by = app): Promise<unknown> {
   await by.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
   await by.settle();
   return at(fake.api.object("lifeboatconfigurations", { name: "lifeboat" }), "status");
 }
 
-/** An account to which nothing is granted on one resource. */
+/** An account without any permission on one resource. */
 const without =
   (resource: string): Before =>
   (label, asked) => {
@@ -35,7 +35,7 @@ const condition = (type: string, status: string, reason: string, message: unknow
   expect.objectContaining({ type, status, reason, message });
 const saying = (one: unknown) => expect.objectContaining({ conditions: expect.arrayContaining([one]) });
 
-test("a valid one is in force and permitted; looked at again, nothing is written", async () => {
+test("a valid configuration has good conditions, and a second scan writes nothing", async () => {
   const status = await scanned();
   expect(status).toEqual({
     observedGeneration: 1,
@@ -51,7 +51,7 @@ test("a valid one is in force and permitted; looked at again, nothing is written
   expect(await scanned()).toBe(status);
 });
 
-test("a missing permission is named", async () => {
+test("a missing permission is named in a condition", async () => {
   const message = "the service account may not list kubevirt.io/kubevirts";
   const permitted = condition("Permitted", "False", "Forbidden", message);
   expect(await scanned(openApp(fake, without("kubevirts")))).toEqual(saying(permitted));
@@ -68,13 +68,13 @@ test.each<[string, readonly FeatureGate[], readonly string[]]>([
   ["plugins",                          ["NodePressureEvictionLiveMigration"], ["get plugin.kubevirt.io/plugins"]],
   ["leases",                           [],                        []],
   ["leases",                           ["EvictionsInBackground"], ["get", "patch", "create"].map((verb) => `${verb} coordination.k8s.io/leases`)],
-])("each right that is missing on %s is named, with the gates %j", async (resource, featureGates, expected) => {
+])("the missing permissions on %s are named, with the gates %j", async (resource, featureGates, expected) => {
   const cluster = connectTo(fake, without(resource));
   const shield = { ...DEFAULT_SETTINGS.shield, maxPodGracePeriodSeconds: 300 };
   expect(await missingRights(cluster, { ...DEFAULT_SETTINGS, shield, featureGates })).toEqual(expected);
 });
 
-test("a webhook that does not ask Lifeboat is said to be wrong, and logged", async () => {
+test("a webhook that does not call Lifeboat is reported as misconfigured, and logged", async () => {
   const metadata = { name: "lifeboat", uid: "webhook", resourceVersion: "1" };
   fake.api.put("validatingwebhookconfigurations", { metadata, webhooks: [] });
   expect(await scanned()).toEqual(saying(condition("WebhookCalled", "False", "WebhookMisconfigured")));
@@ -84,7 +84,7 @@ test("a webhook that does not ask Lifeboat is said to be wrong, and logged", asy
 const NAMED = { kind: "APIGroupList", groups: [{ name: "lifeboat.dev" }] };
 const SERVED = { kind: "APIResourceList", resources: [{ name: "evacuations" }] };
 
-test("a definition that is gone, as discovery shows: the defaults, and no failure", async () => {
+test("if discovery shows that the LifeboatConfiguration's definition is gone, the defaults apply", async () => {
   const gone = openApp(fake, (label) => {
     if (label === "list apis") return Response.json(NAMED);
     if (label === "list apis/lifeboat.dev/v1alpha1") return Response.json(SERVED);

@@ -1,4 +1,4 @@
-/** Credentials that end: how that shows before and after, and that each is replaced without a gap. */
+/** Credentials that end: the reports before and after, and a replacement without a gap. */
 import { beforeEach, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import type { Fetch } from "../../../shared/kube/transport.ts";
@@ -16,10 +16,10 @@ const WEEK = 7 * 24 * HOUR;
 
 let fake: FakeCluster;
 let app: App;
-/** Tokens that are no more, though they have not ended. */
+/** Revoked tokens. */
 let revoked: Set<string>;
 let entry: Readonly<Record<string, unknown>>;
-/** KV, of which the Worker sees a change after half a minute. */
+/** KV, whose changes the Worker sees after half a minute. */
 const CLUSTER_REGISTRY: ClusterRegistry = {
   get: (name) => sealed(name, JSON.stringify(entry)),
   list: async () => ({ keys: [{ name: "prod" }], list_complete: true }),
@@ -45,7 +45,7 @@ beforeEach(() => {
   fake.now = () => app.now();
 });
 
-/** As `kubectl create token lifeboat --duration` does, and `npm run cluster -- add`. */
+/** Replaces the token as `kubectl create token lifeboat --duration` and `npm run cluster -- add` do. */
 function replace(seconds: number): string {
   const token = tokenOf({ exp: Math.floor(app.now().getTime() / 1000) + seconds });
   entry = { ...entry, token };
@@ -71,7 +71,7 @@ async function expectServed(): Promise<void> {
   expect(await ask("readyz")).toMatchObject({ code: 200 });
 }
 
-test("given a token near its end, the status, /readyz and, once for each full scan, the log say so", async () => {
+test("a token near its end is reported by the status, /readyz and the log, once per full scan", async () => {
   replace(2 * WEEK);
   app.pass(WEEK + HOUR);
   const message = expect.stringMatching(/ends at 20\S+Z, in less than 7 days/);
@@ -83,7 +83,7 @@ test("given a token near its end, the status, /readyz and, once for each full sc
   await expectServed();
 });
 
-test("given a token past its end, what needs no cluster says so; the next one serves at once, until it is revoked", async () => {
+test("an ended token is reported by endpoints that need no cluster; a new token works at once until it is revoked", async () => {
   replace(2 * HOUR);
   await expectServed();
   app.pass(2 * HOUR + 1);

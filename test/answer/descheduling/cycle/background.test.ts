@@ -1,4 +1,7 @@
-/** Evictions in background of pods that are no VMs, as KEP-1397 describes them: cycle after cycle, each with nothing but what the cluster says. */
+/**
+ * Evictions in background of pods that are not VMs, as KEP-1397 describes them: over several cycles, which know only
+ * the cluster's state.
+ */
 import { describe, expect, test } from "vitest";
 import { at } from "../../../support/fixtures.ts";
 import { IN_PROGRESS, plainPod, REQUEST_ONLY, requestedPod, vmPod } from "../../../support/descheduling/worlds.ts";
@@ -7,7 +10,7 @@ import { annotated, clusterOf, cycle, leaseOf, put, results } from "./cycles.ts"
 const order = ["a", "b", "c"];
 const TTL = 600;
 
-test("a pod that was requested counts before it is annotated, is not requested again, and is when the TTL is over", async () => {
+test("a requested pod counts before its annotation, and is requested again only after the TTL", async () => {
   const fake = clusterOf(requestedPod("a"), requestedPod("b"));
   const policy = { limits: { evictionsTotal: 1 } };
   expect(results(await cycle(fake, { order, policy }))).toEqual(["Background", "evictionsTotal"]);
@@ -21,7 +24,7 @@ test("a pod that was requested counts before it is annotated, is not requested a
   expect(fake.evictions).toEqual(["a", "a"]);
 });
 
-test("one that is annotated counts for one TTL, however often its annotations are found", async () => {
+test("an annotated pod counts for one TTL, however often it is found", async () => {
   const fake = clusterOf(requestedPod("a", true), plainPod("b"));
   const policy = { limits: { evictionsTotal: 1 } };
   for (const seconds of [0, 300, TTL]) {
@@ -36,7 +39,7 @@ test("one that is annotated counts for one TTL, however often its annotations ar
   expect(results(await cycle(fake, { order: ["b"], policy }))).toEqual(["Evicted"]);
 });
 
-test("one that was confirmed and then cancelled may be requested again at once", async () => {
+test("a pod whose eviction was confirmed and then cancelled may be requested again at once", async () => {
   const fake = clusterOf(requestedPod("a"));
   await cycle(fake, { order });
   annotated(fake, "a", { [REQUEST_ONLY]: "", [IN_PROGRESS]: "" });
@@ -47,11 +50,11 @@ test("one that was confirmed and then cancelled may be requested again at once",
 
 // prettier-ignore
 test.each([
-  ["without request-evict-only",                  plainPod("a", { annotations: {} }),                    "Eviction triggered", "Refused"],
-  ["with eviction-in-progress alone",             plainPod("a", { annotations: { [IN_PROGRESS]: "" } }), "Eviction triggered", "Refused"],
-  ["with it, and words that the policy knows",    requestedPod("a"),                                     "Moved soon",         "Background"],
-  ["with it, and words that the policy does not", requestedPod("a"),                                     "no",                 "Refused"],
-])("429 for a pod %s", async (_, pod, message, outcome) => {
+  ["without request-evict-only is a refusal",                                plainPod("a", { annotations: {} }),                    "Eviction triggered", "Refused"],
+  ["with only eviction-in-progress is a refusal",                            plainPod("a", { annotations: { [IN_PROGRESS]: "" } }), "Eviction triggered", "Refused"],
+  ["with both annotations and a known message is an eviction in background", requestedPod("a"),                                     "Moved soon",         "Background"],
+  ["with both annotations and an unknown message is a refusal",              requestedPod("a"),                                     "no",                 "Refused"],
+])("a 429 for a pod %s", async (_, pod, message, outcome) => {
   const fake = clusterOf(pod);
   fake.evictionAnswers.set("a", { code: 429, message: `admission webhook "w" denied the request: ${message}` });
   const policy = { messagePrefixes: ["Eviction triggered", "Moved"] };
@@ -62,8 +65,8 @@ test.each([
   ]);
 });
 
-describe("the Lease", () => {
-  test("counts the evacuations that were requested, of VMs too, and costs no request", async () => {
+describe("the descheduler's Lease", () => {
+  test("counts the requested evacuations, VMs included, without an additional request", async () => {
     const fake = clusterOf(vmPod("vm"), requestedPod("a"), plainPod("b"));
     const { requests } = await cycle(fake, { order: ["vm", "a", "b"] });
     expect(leaseOf(fake).annotations?.["lifeboat.dev/pod-evacuations"]).toBe("2");

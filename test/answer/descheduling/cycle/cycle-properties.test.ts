@@ -1,6 +1,6 @@
 /**
- * Descheduling cycles run over one cluster, one after another and at the same time, while evacuations start and end and time passes. The invariants
- * hold all the time. Every run has the same cases; another seed finds new ones.
+ * Descheduling cycles run over one cluster, one after another and at the same time, while evacuations start and end and
+ * time passes. The invariants always hold. Each run has the same cases; another seed finds new ones.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -52,12 +52,12 @@ function enabled<A>(plugin: Plugin<A>, args: A): EnabledPlugin {
 }
 
 const FULL = { thresholds: { cpu: 40, pods: 20 }, targetThresholds: { cpu: 50, pods: 30 } };
-/** With arguments under which most pods of a small cluster are to go. */
+/** Plugins with arguments that evict most pods of a small cluster. */
 const REAL_PLUGINS: readonly EnabledPlugin[] = [
   enabled(lowNodeUtilization, utilizationArguments(FULL)),
   enabled(nodeTaints, { includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
   enabled(nodeAffinity, { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }),
-  // It nominates pods of any age.
+  // Nominates pods of any age.
   enabled(podLifeTime, { maxPodLifeTimeSeconds: -1 }),
 ];
 
@@ -92,7 +92,7 @@ function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeC
   }
 }
 
-/** Reconciles end what is withdrawn. */
+/** Waits, and ends withdrawn Evacuations as reconciles do. */
 function wait(seconds: number, fake: FakeCluster): void {
   for (const e of fake.evacuations.list(({ spec }) => spec.intent === "Withdrawn"))
     setStatus(fake, e.spec.pod?.uid ?? "", { phase: "Withdrawn" });
@@ -100,7 +100,7 @@ function wait(seconds: number, fake: FakeCluster): void {
   fake.now = () => new Date(now);
 }
 
-test("evacuations never exceed a limit, no VM is asked for twice, every request is counted, and no Lease is left", async () => {
+test("any cycles keep every limit, request each VM once, count every request, and give back the Lease", async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(run, fc.scheduler(), async (reported, scheduler) => {

@@ -1,5 +1,5 @@
 /**
- * One descheduling cycle after another over a fake cluster: what is requested, what is not, and how a cycle ends. VMs are asked for by
+ * Descheduling cycles over a fake cluster: which pods they request, which not, and how they end. VMs are requested by
  * an Evacuation.
  */
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { clusterOf, cycle, leaseOf, nth, put, results, setStatus } from "./cycle
 import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
 /** The steps of upstream's cache test: (evacuations in progress, pods evicted) after each step. */
-test("requested, confirmed, cancelled and ended, cycle after cycle", async () => {
+test("cycles count evacuations that are requested, confirmed, cancelled and ended as upstream does", async () => {
   const p2 = vmPod("p2");
   const fake = clusterOf(vmPod("p1"), p2, plainPod("p3"), plainPod("p4"));
   const gone = ["p3", "p4", "p5"];
@@ -34,8 +34,8 @@ test("requested, confirmed, cancelled and ended, cycle after cycle", async () =>
   expect((await cycle(fake, { order: [] })).inProgress).toBe(0);
 });
 
-describe("what is not requested", () => {
-  test("the target of a migration, nor a launcher pod whose VMI is not known", async () => {
+describe("a cycle does not request", () => {
+  test("the target pod of a migration, or a launcher pod of an unknown VMI", async () => {
     const source = vmPod("web");
     const target = vmPod("web", { name: "target", uid: "pod-target", nodeName: "node02" });
     const fake = clusterOf(target, source, vmPod("orphan"));
@@ -46,9 +46,9 @@ describe("what is not requested", () => {
 
   // prettier-ignore
   test.each<[string, (fake: FakeCluster) => void]>([
-    ["of a drain",                     (fake) => fake.evacuations.put(evacuationOf("vm", { requestedBy: "admin" }))],
-    ["of a person, not looked at yet", (fake) => fake.evacuations.put({ ...evacuationOf("vm"), spec: without(evacuationOf("vm").spec, "pod") })],
-  ])("a VM with an evacuation %s; its nomination counts as accepted", async (_, begin) => {
+    ["of a drain",                              (fake) => fake.evacuations.put(evacuationOf("vm", { requestedBy: "admin" }))],
+    ["of a person that was not reconciled yet", (fake) => fake.evacuations.put({ ...evacuationOf("vm"), spec: without(evacuationOf("vm").spec, "pod") })],
+  ])("a VM with an evacuation %s, whose nomination counts as accepted", async (_, begin) => {
     const fake = clusterOf(vmPod("vm"));
     begin(fake);
     const done = await cycle(fake, { order: ["vm"] });
@@ -56,18 +56,18 @@ describe("what is not requested", () => {
     expect(fake.evictions).toEqual([]);
   });
 
-  test("a VM whose evacuation begins while the cycle runs", async () => {
+  test("a VM whose evacuation starts while the cycle runs", async () => {
     const fake = clusterOf(vmPod("vm"), vmPod("other"));
     const before = nth(2, /^list evacuations/, () => fake.evacuations.put(evacuationOf("vm")));
     const limits = { evictionsTotal: 1 };
     const done = await cycle(fake, { order: ["vm", "other"], before, policy: { limits } });
     expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
-    // Descheduling has asked for it, too.
+    // Descheduling is recorded as a requester, too.
     const requesters = ["lifeboat-descheduling: vms/Scripted"];
     expect(fake.evacuations.list()).toMatchObject([{ status: { requesters } }]);
   });
 
-  test("a VM whose last evacuation ended without a move, until its back-off is over", async () => {
+  test("a VM in the back-off of its last evacuation", async () => {
     const fake = clusterOf(vmPod("vm"));
     const ended = evacuationOf("vm");
     const status = { ...ended.status, phase: "Abandoned", nextAttemptTime: time(60) } as const;
@@ -77,7 +77,7 @@ describe("what is not requested", () => {
     expect(results(await cycle(fake, { order: ["vm"] }))).toEqual(["Background"]);
   });
 
-  test("a VM that has just moved: another one goes in its place", async () => {
+  test("a VM that has just moved, and requests another VM instead", async () => {
     const fake = clusterOf(vmPod("fresh"), vmPod("old"));
     fake.change({ namespace: "apps", name: "fresh" }, { movedAt: at(-60).getTime() });
     const done = await cycle(fake, { order: ["fresh", "old"], policy: { limits: { evictionsTotal: 1 } } });
@@ -98,21 +98,21 @@ const fails: Before = () => {
   throw new ClusterError(UNREACHABLE);
 };
 
-describe("how a cycle ends", () => {
+describe("a cycle ends", () => {
   // prettier-ignore
   test.each<[string, Before, string, readonly string[], string]>([
-    ["the look before a VM's request",  nth(2, /^list evacuations/, fails),  "vm",     [],             "ClusterUnavailable"],
-    ["the creation of its Evacuation",  failing(/^create evacuations$/),       "vm",     ["Unknown"],    "Finished"],
-    ["the eviction of a pod",           failing(/^create pods\/eviction$/),                  "plain",  ["Unknown"],    "Finished"],
-    ["an Event",                        failing(/^create events$/),                  "vm",     ["Background"], "Finished"],
-  ])("%s fails", async (_, before, name, ...[found, ended]) => {
+    ["when the read before a VM's request fails",   nth(2, /^list evacuations/, fails),  "vm",     [],             "ClusterUnavailable"],
+    ["despite a failed creation of an Evacuation",  failing(/^create evacuations$/),       "vm",     ["Unknown"],    "Finished"],
+    ["despite a failed eviction of a pod",          failing(/^create pods\/eviction$/),                  "plain",  ["Unknown"],    "Finished"],
+    ["despite a failed Event",                      failing(/^create events$/),                  "vm",     ["Background"], "Finished"],
+  ])("%s", async (_, before, name, ...[found, ended]) => {
     const fake = clusterOf(vmPod("vm"), plainPod("plain"));
     const done = await cycle(fake, { order: [name], before });
     expect([results(done), done.ended]).toEqual([found, ended]);
     expect(leaseOf(fake).holder).toBeUndefined();
   });
 
-  test("a cycle that has stalled makes no request any more", async () => {
+  test("without further requests when it has stalled", async () => {
     const fake = clusterOf(vmPod("vm"));
     const stall: Before = () => void (fake.now = () => at(201));
     const stalled = await cycle(fake, { order: ["vm"], before: nth(2, /^list evacuations/, stall) });

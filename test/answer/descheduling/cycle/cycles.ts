@@ -1,4 +1,4 @@
-/** One descheduling cycle over a fake cluster, with what it did on the way. */
+/** One descheduling cycle over a fake cluster, with a record of its actions. */
 import type { CycleReport } from "../../../../shared/descheduling/cycle/cycle.ts";
 import { Lease, type LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
@@ -15,7 +15,7 @@ import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 export interface Options {
   /** The names of the pods that a plugin nominates. */
   readonly order: readonly string[];
-  /** Instead of that plugin. */
+  /** Plugins instead of the scripted one. */
   readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
   readonly before?: Before;
@@ -24,7 +24,7 @@ export interface Options {
 
 export interface Done extends CycleReport {
   readonly heard: Heard;
-  /** The requests to the cluster, without reads. */
+  /** The requests to the cluster, except reads. */
   readonly requests: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export function results({ nominations }: CycleReport): readonly string[] {
   return nominations.map(({ result }) => result);
 }
 
-/** On two nodes that are Ready; launcher pods have their VMI. */
+/** Creates a cluster with two Ready nodes; launcher pods have their VMI. */
 export function clusterOf(...pods: readonly ScheduledPod[]): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node({ name: "node01" }), node({ name: "node02" }));
@@ -70,7 +70,7 @@ export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
   return fake.api.objects("pods").map((pod) => scheduledPodSchema().parse(pod));
 }
 
-/** Its annotations are these from now on. */
+/** Sets the pod's annotations. */
 export function annotated(fake: FakeCluster, name: string, annotations: ScheduledPod["annotations"]): void {
   const pod = podsOf(fake).find((one) => one.name === name);
   if (pod !== undefined) fake.pods.put({ ...pod, annotations });
@@ -83,7 +83,7 @@ export function leaseOf(fake: FakeCluster): LeaseFacts {
   return found ? Lease.parse(found) : {};
 }
 
-/** Another cycle holds it since then. */
+/** Lets another cycle hold the Lease since then. */
 export function holdLease(fake: FakeCluster, acquireTime: string, leaseDurationSeconds: number): void {
   const spec = { holderIdentity: "lifeboat", acquireTime, leaseDurationSeconds };
   fake.api.put("leases", { metadata: { ...LEASE, uid: "lease", resourceVersion: "1" }, spec });
@@ -93,18 +93,18 @@ export function evacuationsOf(fake: FakeCluster, uid: string): readonly Evacuati
   return fake.evacuations.list(({ spec }) => spec.pod?.uid === uid);
 }
 
-/** Writes the status of the pod's Evacuation as the passes do. */
+/** Writes the status of the pod's Evacuation as reconciles do. */
 export function setStatus(fake: FakeCluster, uid: string, status: Partial<EvacuationFacts["status"]>): void {
   for (const e of evacuationsOf(fake, uid).filter(isActive))
     fake.evacuations.put({ ...e, status: { ...e.status, ...status } });
 }
 
-/** Pods with a request that nothing has taken back. */
+/** Returns the pods with a request that was not withdrawn. */
 export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
   return podsOf(fake).filter((pod) => !isFinal(pod) && evacuationsOf(fake, pod.uid).some(isActive));
 }
 
-/** Before the nth such request. */
+/** Runs before the nth such request. */
 export function nth(n: number, requests: RegExp, happens: Before): Before {
   let count = 0;
   return (request) => {

@@ -1,4 +1,4 @@
-/** The Lease allows one cycle at a time, even if a cycle fails, and says when the next cycle is due. */
+/** The Lease allows one cycle at a time, even if a cycle fails, and records when the next cycle is due. */
 import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";
@@ -15,35 +15,35 @@ test.each<[acquiredAt: string | undefined, interval: number, due: boolean]>([
   [time(-60),  60, true ],
   [time(-59),  60, false],
   [time(-999),  0, false],
-  // By a clock that is ahead; by no clock at all.
+  // A clock that is ahead, and a wrong clock.
   [time(30),   60, false],
   ["never",    60, true ],
-])("last cycle %s, interval %s s: due=%s", (acquiredAt, interval, due) => {
+])("after a cycle at %s with an interval of %s s, the next is due: %s", (acquiredAt, interval, due) => {
   expect(isCycleDue({ acquiredAt }, interval, NOW)).toBe(due);
 });
 
 // prettier-ignore
 test.each<[string, LeaseFacts, boolean]>([
-  ["there is none",          {},                                                                false],
-  ["given back",             { holder: "", acquiredAt: time(-1), seconds: 300 },                false],
-  ["just taken",             { holder: "lifeboat", acquiredAt: time(0), seconds: 300 },         true ],
-  ["not quite expired",      { holder: "lifeboat", acquiredAt: time(-299), seconds: 300 },      true ],
-  ["expired",                { holder: "lifeboat", acquiredAt: time(-300), seconds: 300 },      false],
-  ["taken by a clock ahead", { holder: "lifeboat", acquiredAt: time(60), seconds: 300 },        true ],
-  ["taken in the future",    { holder: "lifeboat", acquiredAt: time(301), seconds: 300 },       false],
-])("a Lease: %s: held, or not", (_, lease, held) => expect(isHeld(lease, LEASE_SECONDS, NOW)).toBe(held));
+  ["that does not exist",               {},                                                                false],
+  ["that was given back",               { holder: "", acquiredAt: time(-1), seconds: 300 },                false],
+  ["that was just acquired",            { holder: "lifeboat", acquiredAt: time(0), seconds: 300 },         true ],
+  ["that is about to expire",           { holder: "lifeboat", acquiredAt: time(-299), seconds: 300 },      true ],
+  ["that has expired",                  { holder: "lifeboat", acquiredAt: time(-300), seconds: 300 },      false],
+  ["acquired by a clock that is ahead", { holder: "lifeboat", acquiredAt: time(60), seconds: 300 },        true ],
+  ["acquired far in the future",        { holder: "lifeboat", acquiredAt: time(301), seconds: 300 },       false],
+])("a Lease %s is held: $2", (_, lease, held) => expect(isHeld(lease, LEASE_SECONDS, NOW)).toBe(held));
 
 const order = ["a", "b"];
 const some = () => clusterOf(vmPod("a"), vmPod("b"));
 
-test("given another cycle holds it, a cycle reads nothing, and says so", async () => {
+test("while another cycle holds the Lease, a cycle reads nothing and ends", async () => {
   const fake = some();
   holdLease(fake, time(-1), LEASE_SECONDS);
   const done = await cycle(fake, { order, before: failing(/^list/) });
   expect([done.ended, done.requests, done.nominations]).toEqual(["AnotherCycle", [], []]);
 });
 
-test("a cycle that dies keeps it until it expires; what it had requested counts for the next one", async () => {
+test("the Lease of a cycle that died expires, and its requests count in the next cycle", async () => {
   const deaths = ["create evacuations", "create events"].flatMap((request) => [
     nth(1, new RegExp(`^${request}$`), dies),
     nth(2, new RegExp(`^${request}$`), dies),
@@ -65,7 +65,7 @@ function dies(): never {
   throw new Death();
 }
 
-/** From then on nothing of it reaches the cluster. */
+/** Lets no further request of the dead cycle reach the cluster. */
 function dying(before: (request: string) => unknown) {
   let isDead = false;
   return (request: string) => {

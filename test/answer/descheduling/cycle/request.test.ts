@@ -1,4 +1,4 @@
-/** A request in each form: what is written, what its answer means, what is recorded; and when a request expires. */
+/** Requests of the descheduler: their form, the meaning of the answer, their records, and their expiry. */
 import { expect, test } from "vitest";
 import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/evacuation.ts";
 import { failing, once } from "../../../support/cluster.ts";
@@ -8,12 +8,12 @@ import { requestedPod, plainPod, vmPod } from "../../../support/descheduling/wor
 
 // prettier-ignore
 test.each([
-  ["a VM",                                 "vm",     ["create evacuations", "create events"]],
-  ["one that cannot move",                 "pinned", ["create pods/eviction", "create events"]],
-  ["one whose pod KubeVirt does not list", "odd",    ["create pods/eviction", "create events"]],
-  ["one that is being deleted",            "dying",  ["create pods/eviction", "create events"]],
-  ["an ordinary pod",                      "pod",    ["create pods/eviction", "create events"]],
-])("the form for %s", async (_, name, expected) => {
+  ["for a VM is an Evacuation",                                "vm",     ["create evacuations", "create events"]],
+  ["for a VM that cannot move is an eviction",                 "pinned", ["create pods/eviction", "create events"]],
+  ["for a VM whose pod KubeVirt does not list is an eviction", "odd",    ["create pods/eviction", "create events"]],
+  ["for a VM that is being deleted is an eviction",            "dying",  ["create pods/eviction", "create events"]],
+  ["for an ordinary pod is an eviction",                       "pod",    ["create pods/eviction", "create events"]],
+])("a request %s", async (_, name, expected) => {
   const fake = clusterOf(...["vm", "pinned", "odd", "dying"].map((vm) => vmPod(vm)), plainPod("pod"));
   fake.change({ namespace: "apps", name: "pinned" }, { liveMigratable: { migratable: false } });
   fake.change({ namespace: "apps", name: "odd" }, { activePods: {} });
@@ -22,7 +22,7 @@ test.each([
   expect(requests).toEqual(["create leases", ...expected, "patch leases"]);
 });
 
-test("a VM that was asked for before gets the next Evacuation; one of that name that another function made is left alone", async () => {
+test("a VM requested again gets the next Evacuation, and another function's Evacuation of that name is kept", async () => {
   const fake = clusterOf(vmPod("vm"));
   await cycle(fake, { order: ["vm"] });
   const [first] = evacuationsOf(fake, "pod-vm");
@@ -50,7 +50,7 @@ test.each<[outcome: keyof typeof SAID | "Unknown", inProgress: number, verdict: 
   ["Evicted",    0, "Accepted", "Descheduled"],
   ["Gone",       0, "Skipped",  undefined],
   ["Unknown",    1, "Skipped",  "EvictionFailed"],
-])("answered %s: %i in progress, %s for the plugin, and told as %s", async (outcome, inProgress, ...[verdict, event]) => {
+])("a pod answered %s counts %i times as in progress, is %s for the plugin, and gets the Event %s", async (outcome, inProgress, ...[verdict, event]) => {
   for (const notifyFailures of [true, false]) {
     const fake = clusterOf(requestedPod("pod"));
     if (outcome !== "Unknown") fake.evictionAnswers.set("pod", SAID[outcome]);
@@ -77,19 +77,19 @@ function waiting(name: string, spec: Partial<EvacuationSpec>, status: Partial<Ev
 
 // prettier-ignore
 test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: number, isWithdrawn: boolean]>([
-  ["pending, as old as it may be", {},                             { phase: "Pending" },                                  600, false],
-  ["pending, for longer",          {},                             { phase: "Pending" },                                  601, true ],
-  ["in KubeVirt's queue",          {},                             { phase: "Migrating", reason: "Queued" },              601, true ],
-  ["virt-controller is away",      {},                             { phase: "Migrating", reason: "KubeVirtNotAnswering" }, 601, true ],
-  ["migrating",                    {},                             { phase: "Migrating", reason: "Running" },             601, false],
-  ["another descheduler's",        { requestedBy: "descheduler" }, {},                                                    601, false],
-  ["of a user of that name",       { cause: "ApiEviction" },       {},                                                    601, false],
-])("an Evacuation that waits: %s: withdrawn, or not", async (_, spec, status, ...[age, isWithdrawn]) => {
+  ["is pending, as old as the TTL",       {},                             { phase: "Pending" },                                  600, false],
+  ["is pending, older than the TTL",      {},                             { phase: "Pending" },                                  601, true ],
+  ["waits in KubeVirt's queue",           {},                             { phase: "Migrating", reason: "Queued" },              601, true ],
+  ["waits while virt-controller is away", {},                             { phase: "Migrating", reason: "KubeVirtNotAnswering" }, 601, true ],
+  ["migrates",                            {},                             { phase: "Migrating", reason: "Running" },             601, false],
+  ["is another descheduler's",            { requestedBy: "descheduler" }, {},                                                    601, false],
+  ["is a user's of the same name",        { cause: "ApiEviction" },       {},                                                    601, false],
+])("an old Evacuation that %s is withdrawn: $4", async (_, spec, status, ...[age, isWithdrawn]) => {
   const fake = clusterOf(vmPod("vm"), vmPod("other"));
   fake.evacuations.put(waiting("vm", spec, status, age));
   const done = await cycle(fake, { order: ["vm", "other"], policy: { limits: { evictionsTotal: 1 } } });
   expect(done.withdrawn.map(({ name }) => name)).toEqual(isWithdrawn ? ["vm-1"] : []);
   expect(evacuationsOf(fake, "pod-vm")[0]?.spec.intent).toBe(isWithdrawn ? "Withdrawn" : "Evacuate");
-  // It counts until it has ended.
+  // The Evacuation counts until it has ended.
   expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
 });
