@@ -28,7 +28,7 @@ export interface Call {
   readonly host: Host;
   /** The line that the person typed. */
   readonly line: string;
-  /** To the cluster that the options name. */
+  /** Connects to the cluster that the options name. */
   readonly connect: () => Connection;
   /** Every command in one program, for completion. */
   readonly everything: () => Promise<CommandUnknownOpts>;
@@ -67,7 +67,10 @@ const NOBODY_TO_ASK = "nothing has been changed: there is no terminal to ask on.
 const FORMS = ["table", "wide", "json", "yaml"] as const;
 export type Form = (typeof FORMS)[number];
 
-/** `about`: what `wide` shows, or what is special. `further`: forms of this command alone. */
+/**
+ * Adds the option for the form of the output. `about`: the content of `wide`, or a remark. `further`: forms of this
+ * command alone.
+ */
 export function output<const T extends readonly string[] = []>(about?: string, further?: T) {
   const choices: readonly (Form | T[number])[] = [...FORMS, ...(further ?? [])];
   return new Option("-o, --output <form>", about).choices(choices).default("table" as const);

@@ -9,7 +9,7 @@ import { hash8 } from "../kube/objects.ts";
 
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-/** KubeVirt writes to migrations all the time: the patch tests only the UID. */
+/** Annotates a migration. The patch tests only the UID, because KubeVirt writes to migrations all the time. */
 export function annotateMigration(action: ActionOf<"SkipBackoff" | "AnnotateMigration">) {
   const { uid } = action.migration;
   const annotations =
@@ -23,7 +23,7 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/** A migration without `spec.priority` and KubeVirt's evacuation annotation, which only virt-controller may set. */
+/** Makes a migration. `spec.priority` and KubeVirt's evacuation annotation are for virt-controller to set. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
@@ -48,10 +48,7 @@ export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
   return requestedBy.slice(0, EVACUATION_BOUNDS["spec.requestedBy"]);
 }
 
-/**
- * A budget that the VMI owns, but not as its controller: KubeVirt deletes every budget whose controller is a VMI
- * (VERSIONS.noBudgets).
- */
+/** Makes a budget. The VMI owns it, but is not its controller: KubeVirt would delete it (VERSIONS.noBudgets). */
 export function budget(vmi: VmiFacts) {
   return {
     apiVersion: "policy/v1",
@@ -81,7 +78,7 @@ const NAMESPACE_OF_NONE = "default";
 /** The longest object name, minus the dot and the hash that make an Event's name unique. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-/** The name depends on the message and the occasion: sending the same Event twice creates one. */
+/** Makes an Event. Its name depends on message and occasion, so that sending it twice creates one. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
   const time = `${now.toISOString().slice(0, 19)}Z`;
   const { kind, namespace, name, uid } = about;
@@ -115,7 +112,7 @@ export function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** `null` tests that the key is missing, in the API server's patch library. */
+/** Makes a test of a patch. `null` tests that the key is missing, in the API server's patch library. */
 export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
@@ -135,7 +132,7 @@ export function addTo(
 
 const MANAGED_BY = pointer("metadata", "labels", names.MANAGED_BY_LABEL);
 
-/** One request repairs the budget: the VM must not be without a budget in between. */
+/** Repairs a budget in one request: the VM must not be without a budget in between. */
 export function repair({ budget: { uid }, vmi }: ActionOf<"RepairBudget">): readonly Operation[] {
   const { metadata, spec } = budget(vmi);
   return [
@@ -229,7 +226,7 @@ export function nodeStatus({ resourceVersion }: NodeEvacuationFacts, status: Nod
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
 }
 
-/** A NodeEvacuation that its RollingMaintenance owns, so that both are deleted together. */
+/** Makes a NodeEvacuation that its RollingMaintenance owns, so that both are deleted together. */
 export function nodeEvacuation({ rm, node, name, notAfter }: ActionOf<"CreateNodeEvacuation">) {
   const { returnVMs, ...how } = rm.spec.template;
   const apiVersion = "lifeboat.dev/v1alpha1";

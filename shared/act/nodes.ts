@@ -111,7 +111,7 @@ const Tainted = z.object({
   spec: part({ taints: z.nullish(z.array(z.looseObject({ key: z.string(), effect: z.string() }))) }),
 });
 
-/** On condition that all taints are as they were read: a taint that another party sets or takes off meanwhile stays so. */
+/** Sets or removes the taint, on condition that all taints are as read, so that another party's change is kept. */
 async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Tainted });
   const before = found?.spec.taints ?? [];

@@ -25,7 +25,8 @@ export function vmiGone(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * The VM is on another node: a migration succeeded, or none is known. A migration that is not read yet does not count.
+ * Ends it if the VM is on another node, by a successful migration or an unknown one. An unread migration does not
+ * count.
  */
 export function arrived(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
@@ -62,7 +63,7 @@ export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined
   return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", `the NoExecute taint of node ${node.name} is gone`);
 }
 
-/** The scheduler has chosen other victims. A running migration may finish. */
+/** Ends it if the scheduler has chosen other victims. A running migration may finish. */
 export function preemptionOver(f: EvacuationCase): Next | undefined {
   if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f)) return undefined;
   if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
@@ -71,14 +72,14 @@ export function preemptionOver(f: EvacuationCase): Next | undefined {
   return withdraw(f, "Preemption", `no scheduler deletes pod ${pod.name} any more`);
 }
 
-/** A person has removed the mark. A running migration may finish. */
+/** Ends it if a person has removed the mark. A running migration may finish. */
 export function markRemoved(f: EvacuationCase): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
     ? withdraw(f, "Mark", "the mark was removed")
     : undefined;
 }
 
-/** Every attempt has failed. Inherited attempts do not count: the Evacuation has at least one of its own. */
+/** Ends it if every attempt has failed. Inherited attempts do not count: the Evacuation has at least one of its own. */
 export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
   const { attempts: failed, message = "", reason = "MigrationFailed" } = status;

@@ -56,7 +56,10 @@ export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readon
   return open.filter((one) => hasStarted(one) || isTimeReached(one, now));
 }
 
-/** If several NodeEvacuations name the node, returns the one that acts: the one that started first, otherwise the oldest that is due. */
+/**
+ * Returns the NodeEvacuation that acts on the node, if several name it: the one that started first, otherwise the
+ * oldest that is due.
+ */
 export function actingOf(
   ne: NodeEvacuationFacts,
   rivals: readonly NodeEvacuationFacts[],

@@ -1,6 +1,6 @@
 /**
- * Whether VMs of this kind have migrated to the launcher that KubeVirt uses now. A migration of one VM says something about all VMs of its class:
- * the same launcher image, machine type, CPU, kind of storage and architecture.
+ * Whether VMs like this one have migrated to KubeVirt's present launcher. A migration of one VM is evidence for all VMs
+ * of its class: the same launcher image, machine type, CPU, kind of storage and architecture.
  */
 import { isFinal, isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -20,12 +20,12 @@ export interface VmClass {
   readonly vms: readonly string[];
   /** One VM whose migration would prove the class. */
   readonly canary?: string;
-  /** For a failing class: how many of the newest migrations have failed, and why the last one failed. */
+  /** For a failing class: how many of the newest migrations failed, and why the last one did. */
   readonly failed?: { readonly times: number; readonly vm: string; readonly reason: string };
 }
 
 export interface Evidence {
-  /** The launcher that the next pods get. Undefined: no VM runs. */
+  /** The launcher image of new pods. Undefined: no VM runs. */
   readonly launcher?: string;
   readonly classes: readonly VmClass[];
 }
@@ -45,7 +45,7 @@ export function evidenceOf(f: PlanFacts): Evidence {
     vmiOf: new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi])),
     f,
   };
-  // KubeVirt creates every pod with the image that it uses now.
+  // KubeVirt creates every pod with its present image.
   const launcher = launchers.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.image;
   const current = f.pods.filter((pod) => isLauncher(pod) && isCurrent(pod, known));
   const members = current.flatMap((pod) => {
@@ -77,7 +77,7 @@ function vmOf(pod: PlanPod): string {
   return keyOf({ ...pod, name: vmiNameOf(pod) ?? "" });
 }
 
-/** The pod in which the guest runs, not the target of a migration. */
+/** Returns whether the guest runs in the pod: the target of a migration does not count. */
 function isCurrent(pod: PlanPod, { vmiOf }: Known): boolean {
   return vmiOf.get(vmOf(pod))?.nodeName === pod.nodeName;
 }
@@ -102,7 +102,7 @@ interface Attempt {
   readonly outcome: "Proves" | "Fails";
 }
 
-/** Finished migrations whose source is known, the oldest first. */
+/** Returns finished migrations with a known source, the oldest first. */
 function attemptsOf(known: Known, launcher: string | undefined): readonly Attempt[] {
   return known.f.migrations
     .filter(isFinal)
@@ -123,7 +123,10 @@ function podNamed({ namespace }: PlanMigration, name: string | undefined, { podO
   return name === undefined ? undefined : podOf.get(keyOf({ namespace, name }));
 }
 
-/** The pod that it came from; of a failed migration the pod that the VM still has, unless the VM has moved since. */
+/**
+ * Returns the source pod of a migration. For a failed migration that is the VM's present pod, unless the VM has moved
+ * since.
+ */
 function sourceOf(migration: PlanMigration, vmi: PlanVmi, known: Known): PlanPod | undefined {
   const named = podNamed(migration, migration.sourcePod, known);
   if (named !== undefined || migration.phase !== "Failed") return named;
@@ -133,7 +136,10 @@ function sourceOf(migration: PlanMigration, vmi: PlanVmi, known: Known): PlanPod
     : undefined;
 }
 
-/** A migration without a target node was taken back, or its pod found no place: that says nothing of its VM. */
+/**
+ * Returns whether the migration ran. Without a target node it was withdrawn, or its pod found no place, which says
+ * nothing about its VM.
+ */
 function hasRun({ targetNode, failureReason }: PlanMigration): boolean {
   return targetNode !== undefined || failureReason !== undefined;
 }

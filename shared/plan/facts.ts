@@ -1,4 +1,4 @@
-/** The facts that a plan is made from, and the content of a plan. */
+/** The facts behind a plan, and the content of a plan. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationSpec, VirtualMachineFacts } from "../kube/node-evacuation.ts";
@@ -8,18 +8,18 @@ import type { Moment } from "../settings/time.ts";
 
 export interface PlanFacts extends Moment {
   readonly nodes: readonly ScheduledNode[];
-  /** Every pod that is bound to a node, ended ones included. */
+  /** Every pod that is bound to a node, including ended ones. */
   readonly pods: readonly PlanPod[];
   readonly vmis: readonly PlanVmi[];
   /** By the keys of their VMs. */
   readonly vms: ReadonlyMap<string, VirtualMachineFacts>;
-  /** Finished ones included. */
+  /** Including finished migrations. */
   readonly migrations: readonly PlanMigration[];
   readonly evacuations: readonly EvacuationFacts[];
   readonly budgets: readonly BudgetFacts[];
   readonly quotas: readonly QuotaFacts[];
   readonly volumes: readonly Volume[];
-  /** In words: what could not be read. */
+  /** Names the lists that could not be read. */
   readonly unread: readonly string[];
 }
 
@@ -30,9 +30,9 @@ export interface PlanPod extends PreflightPod {
 }
 
 export interface PlanVmi extends VmiFacts {
-  /** Properties by which a migration of one VM says something about another VM. */
+  /** The properties that VMs of one class share. */
   readonly kind: VmKind;
-  /** Annotated: its owner lends it for a first migration. */
+  /** Its owner's annotation offers it for a first migration. */
   readonly isCanary?: true;
 }
 
@@ -44,14 +44,14 @@ export interface VmKind {
   readonly machine: string;
   readonly architecture: string;
   readonly cpuModel: string;
-  /** For example `block/RWX`, of each kind of disk once. */
+  /** Each kind of disk once, for example `block/RWX`. */
   readonly storage: string;
 }
 
 export const ORDERS = ["given", "planned"] as const;
 
 export interface PlanOptions {
-  /** In the order in which they are maintained, if that is given. */
+  /** In the order of the maintenance, if the person gave one. */
   readonly nodes: readonly string[];
   readonly order: (typeof ORDERS)[number];
   /** How many nodes are drained at a time. */
@@ -69,7 +69,7 @@ export interface Range {
   readonly most: number;
 }
 
-/** The forecast for one node when its turn has come. */
+/** The forecast for one node at its turn. */
 export interface NodePlan {
   readonly node: string;
   readonly verdict: NodeVerdict;
@@ -80,17 +80,20 @@ export interface NodePlan {
   readonly restarts: number;
   /** Guests that end and do not start again elsewhere. */
   readonly shutdowns: number;
-  /** Seconds from the start of the maintenance, from 10 % to 90 %. A node with its own start time starts no earlier. */
+  /**
+   * Seconds from the start of the maintenance, from the 10th to the 90th percentile. A node with its own start time
+   * starts no earlier.
+   */
   readonly starts: Range;
   readonly ends: Range;
-  /** Whether the node is empty in time, nine times of ten. Absent: no end was asked for. */
+  /** Whether the node is drained in time, in nine of ten cases. Absent: no end was given. */
   readonly isInTime?: boolean;
-  /** VMs that leave, of a class that no migration has proven, or whose last migrations have failed. */
+  /** Leaving VMs of a class without a successful migration, or whose last migrations failed. */
   readonly unproven: number;
   readonly failing: number;
-  /** The needs of its VMs that find no room. */
+  /** The resources that are missing for its VMs. */
   readonly shortage?: string;
-  /** A node after which it would have room. */
+  /** The node after which it would have room. */
   readonly roomAfter?: string;
   /** Reasons not to power off the node after its drain. */
   readonly powerOff: readonly string[];

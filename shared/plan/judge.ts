@@ -1,4 +1,4 @@
-/** Judges one node on a placement, as a NodeEvacuation of it would. */
+/** Judges one node of a placement, as its NodeEvacuation would. */
 import { isActive } from "../kube/evacuation.ts";
 import type { BudgetFacts } from "../kube/facts.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
@@ -30,7 +30,7 @@ export interface NodeJudged {
   readonly judged: Judged;
 }
 
-/** Undefined: there is no such node. */
+/** Judges a node. Returns undefined if there is no such node. */
 export function judge(name: string, p: Placement, given: Given): NodeJudged | undefined {
   const facts = factsFor(name, p, given);
   if (facts === undefined) return undefined;
@@ -75,13 +75,13 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
   } satisfies PreflightFacts;
 }
 
-/** As Lifeboat will find it. `now`: owners may keep their VMs on the node until some hour. */
+/** Returns the facts at the node's turn. `now`: owners may keep their VMs on the node until some time. */
 function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: Given): NodeWorld {
   const ne = nodeEvacuationOf(facts.node.name, options);
   return { ne, facts: factsOn(facts, vms), settings, now: options.at, isThorough: true };
 }
 
-/** Answers a forecast's questions from the placement: everything has been read. */
+/** Answers a forecast's questions from the placement, because everything has been read. */
 function factsOn({ node, otherNodes, evacuations }: PreflightFacts, vms: PlanFacts["vms"]): Facts {
   return factsFrom(({ kind, key }) => {
     switch (resourceOf(kind)) {

@@ -1,4 +1,4 @@
-/** Pods, VMIs and migrations with what a plan reads of them besides. */
+/** Pods, VMIs and migrations with the further fields that a plan reads. */
 import * as z from "zod/mini";
 import { listOf, part, Text, TextsOrNone } from "../kube/schemas/fields.ts";
 import { Migration } from "../kube/schemas/kubevirt.ts";
@@ -26,7 +26,7 @@ function reader(input: unknown, issues: Issues) {
   };
 }
 
-/** For the pods of one list. */
+/** Returns a schema for the pods of one list. */
 export function planPodSchema() {
   const schema = preflightPodSchema();
   return z.transform((input: unknown, { issues }): PlanPod => {

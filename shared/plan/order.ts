@@ -1,4 +1,4 @@
-/** An order of the nodes in which none runs out of room, with few moves. */
+/** Finds an order of the nodes in which every node has room, with few moves. */
 import { isLauncher, keyOf } from "../kube/objects.ts";
 import { filledBy } from "../preflight/board.ts";
 import { type Given, judge } from "./judge.ts";
@@ -7,12 +7,15 @@ import { backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
   readonly nodes: readonly string[];
-  /** Nodes for which there was no room whenever it could have been their turn. They are the last ones. */
+  /** Nodes that never had room when their turn could have come. They are last. */
   readonly stuck: readonly string[];
   readonly moves: number;
 }
 
-/** The best of a few: as given, the emptiest nodes first, the fullest first. In each of them a node that has no room waits for its turn. */
+/**
+ * Returns the best of a few orders: as given, the emptiest nodes first, or the fullest first. In each order, a node
+ * without room waits for its turn.
+ */
 export function plannedOrder(nodes: readonly string[], start: Placement, parallel: number, given: Given): Ordered {
   const taken = new Map(nodes.map((name) => [name, memoryOfVms(name, start)]));
   const byMemory = (sign: number) =>
@@ -60,7 +63,7 @@ function withDeferrals(wanted: readonly string[], start: Placement, parallel: nu
   return { nodes: [...order, ...left], stuck: left, moves };
 }
 
-/** Undefined: there is no room for what the node has. */
+/** Drains one node. Returns undefined if there is no room for its pods. */
 function emptiedAlone(name: string, placement: Placement, given: Given) {
   const cordoned = withNode(placement, name, true);
   const one = judge(name, cordoned, given);
@@ -71,7 +74,10 @@ function emptiedAlone(name: string, placement: Placement, given: Given) {
 
 const GIB = 1024 ** 3;
 
-/** How much memory the VMs of the node need that find no room, and what the roomiest other node has left. Undefined: it has room. */
+/**
+ * Says how much memory is missing for VMs of the node, and how much the roomiest other node has left. Returns undefined
+ * if the node has room.
+ */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
   const homeless = judged.facts.pods.filter((pod) => {
     const { room, vmi } = judged.verdicts.get(keyOf(pod)) ?? {};

@@ -1,4 +1,4 @@
-/** The nodes of pods and VMs, before a node is maintained and after it. */
+/** The places of pods and VMs before and after the maintenance of a node. */
 import { isActive, type EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
@@ -16,10 +16,10 @@ export interface Placement {
   /** The same pods, counted: changed in place from step to step, because a copy for each step would take most of the time and memory. */
   readonly present: Present;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
-  /** Migrations that have not ended. */
+  /** Unfinished migrations. */
   readonly migrations: readonly MigrationFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Pods that their controllers have made again, and for which there is no room yet. */
+  /** Pods that their controllers have created again and that have no room yet. */
   readonly pending: readonly Wanted[];
 }
 
@@ -50,11 +50,11 @@ export interface Judged {
   readonly vms: PlanFacts["vms"];
   /** By `namespace/name`. A pod without a verdict stays. */
   readonly verdicts: ReadonlyMap<string, PodVerdict>;
-  /** Guests may end: nothing else is in the way, or that was agreed. */
+  /** Guests may end, because nothing else blocks or a person agreed. */
   readonly mayEnd: boolean;
 }
 
-/** The place of one of the node's pods afterwards: a pod on some node, a pod that needs a new place, or nothing. */
+/** The next place of a pod of the node: some node, a new place to find, or none. */
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
@@ -85,7 +85,7 @@ export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Jud
   return { ...placed, pending: [...placed.pending, ...later] };
 }
 
-/** Guests end when the other pods have gone, in the order in which Lifeboat asks them to. */
+/** Returns a guest's size. Guests end after the other pods have left, in Lifeboat's order, which is by size. */
 function sizeOf(pod: PreflightPod, { vmis }: Placement): number {
   return vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }))?.guestMemory ?? -1;
 }
@@ -136,7 +136,7 @@ function arrived(pod: PreflightPod, node: string | undefined, { facts, vmi }: Ar
   return { there: on(node, next) };
 }
 
-/** KubeVirt writes the labels of the CPU into the node selector of the next pod. */
+/** Places a pod on a node. KubeVirt writes the CPU labels into the node selector of the next pod. */
 function on(node: string, { pod, cpu }: Pick<Wanted, "pod" | "cpu">): PreflightPod {
   const nodeSelector = { ...pod.placement.nodeSelector, ...cpu };
   return { ...pod, nodeName: node, placement: { ...pod.placement, nodeSelector } };
@@ -167,7 +167,7 @@ function onNodes(before: Placement["podsOn"], emptiedNode: string, pods: readonl
   return after;
 }
 
-/** VMs that are on these nodes now. Nothing asks them to leave any more. */
+/** Moves VMs to their new nodes, where nothing asks them to leave. */
 function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
   const vmis = new Map(p.vmis);
   const arrivedHere = new Set<string>();
@@ -197,7 +197,7 @@ function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
   };
 }
 
-/** With every pod placed for which there is room. `facts.node` takes none if it is cordoned. */
+/** Places every pod for which there is room. A cordoned `facts.node` takes none. */
 export function withPlaced(p: Placement, how: Pick<PreflightFacts, "volumes" | "scoring" | "lots">): Placement {
   if (p.pending.length === 0) return p;
   const [node, ...rest] = p.nodes;
@@ -218,7 +218,7 @@ export function withPlaced(p: Placement, how: Pick<PreflightFacts, "volumes" | "
   return withVmis({ ...p, podsOn, pending }, placed);
 }
 
-/** The node takes pods again, or none any more. */
+/** Cordons or uncordons the node. */
 export function withNode(p: Placement, name: string, unschedulable: boolean): Placement {
   const nodes = p.nodes.map((node) => (node.name === name ? { ...node, unschedulable, taints: taintsIn(node) } : node));
   return { ...p, nodes };

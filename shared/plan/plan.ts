@@ -1,4 +1,4 @@
-/** A rolling maintenance, rehearsed: what happens on each node, in its order, and when. */
+/** Rehearses a rolling maintenance: the events on each node, their order and their times. */
 import { keyOf } from "../kube/objects.ts";
 import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import { concluded } from "../preflight/verdict.ts";
@@ -14,7 +14,7 @@ import { type PlanTimes, timesOf } from "./time.ts";
 
 export interface Plan {
   readonly verdict: NodeVerdict;
-  /** In their order. */
+  /** In the order of the drains. */
   readonly nodes: readonly NodePlan[];
   /** RFC 3339. */
   readonly begins: string;
@@ -22,9 +22,9 @@ export interface Plan {
   readonly takes: Range;
   readonly basis: string;
   readonly evidence: Evidence;
-  /** Nodes for which no order has room. Absent: the order was given, and needs no change. */
+  /** Nodes that have room in no order. Absent: the person gave the order, and it works. */
   readonly stuck?: readonly string[];
-  /** Lists that could not be read, and what cannot be judged without them. */
+  /** Lists that could not be read, and the questions that stay open without them. */
   readonly unread: readonly string[];
   /** Nodes that do not exist. */
   readonly missing: readonly string[];
@@ -56,7 +56,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   };
 }
 
-/** Another order, if a node has no room in the given one. */
+/** Returns another order if a node has no room in the given one. */
 function orderBeside(steps: readonly Step[], { nodes, parallel }: PlanOptions, start: Placement, given: Given) {
   return steps.some(({ found }) => hasNoRoom(found)) ? plannedOrder(nodes, start, parallel, given) : undefined;
 }
@@ -118,7 +118,7 @@ function failingText(vm: string, evidence: Classes): string {
   return `whether VM ${vm} moves: the ${migrations} of VMs of its kind failed: ${reason}`;
 }
 
-/** In the planned order. */
+/** Returns the node of the better order after which this one has room. */
 function roomAfter(node: string, { better }: Seen): { readonly roomAfter?: string } {
   if (better === undefined || better.stuck.includes(node)) return {};
   const before = better.nodes[better.nodes.indexOf(node) - 1];

@@ -1,4 +1,7 @@
-/** Reasons not to power off a drained node: pods that stay with their volumes, and storage engines that guard a last replica. */
+/**
+ * Reasons not to power off a drained node: pods that stay with their volumes, and storage engines that protect a last
+ * replica.
+ */
 import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { PodVerdict, PreflightPod } from "../preflight/facts.ts";
 import type { Step } from "./sequence.ts";

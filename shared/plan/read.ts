@@ -1,4 +1,4 @@
-/** Reads what a plan is made from: lists, in pages. Nothing is written. */
+/** Reads the facts of a plan: lists, in pages. It writes nothing. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -10,7 +10,7 @@ import type { Observer } from "../settings/load-settings.ts";
 import type { PlanFacts } from "./facts.ts";
 import { MigrationOfPlan, planPodSchema, VmiOfPlan } from "./kinds.ts";
 
-/** For each list that a person may be forbidden to read: what cannot be judged without it. */
+/** For each list that a person may not be allowed to read: the questions that stay open without it. */
 const WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets hold pods",
   resourcequotas: "whether quotas refuse target pods",
@@ -20,7 +20,7 @@ const WITHOUT = {
   evacuations: "which evacuations have failed",
 } as const satisfies Partial<Record<Resource, string>>;
 
-/** `say` is called with what is being read. */
+/** Reads the facts of a plan. Calls `say` with the name of each list. */
 export async function observePlan(
   { cluster, settings, now }: Observer,
   say: (what: string) => void = () => undefined,
@@ -72,7 +72,7 @@ export async function observePlan(
   };
 }
 
-/** Says how many could not be understood. */
+/** Reads a list, and says how many objects could not be parsed. */
 async function counted<T>(
   what: string,
   unread: string[],
@@ -99,7 +99,7 @@ async function unlessForbidden<T>(
   }
 }
 
-/** While KubeVirt is being rolled out, its own migrations and restarts of its components come between. */
+/** Reports a rollout of KubeVirt, whose own migrations and restarts may delay the drains. */
 async function readRollout(cluster: Client, unread: string[]): Promise<void> {
   if ((await readKubeVirt(cluster))?.isRollingOut === true)
     unread.push("how KubeVirt's rollout ends, which is in progress");

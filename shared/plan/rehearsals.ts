@@ -1,6 +1,6 @@
 /**
- * Rehearses the maintenance with other circumstances: VMs that leave in another order, other lots of the scheduler, a scheduler that fills nodes
- * up, and nodes that are drained beside others. The plan promises only what holds in all of them.
+ * Rehearses the maintenance under other circumstances: another order of VMs, other lots of the scheduler, a scheduler
+ * that fills nodes up, and drains at the same time. The plan promises only what holds in all of them.
  */
 import type { PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
@@ -8,7 +8,7 @@ import type { Given } from "./judge.ts";
 import type { Placement } from "./placement.ts";
 import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
 
-/** For each step: why it may have no room all the same. */
+/** Returns for each step why it may lack room in other circumstances. */
 export function rehearsed(
   steps: readonly Step[],
   start: Placement,

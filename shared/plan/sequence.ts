@@ -1,4 +1,4 @@
-/** One node after the other: each is judged on what those before it leave behind, and comes back empty. */
+/** Drains one node after the other: each is judged after the drains before it, and returns empty. */
 import type { Preflight } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
 import { type Given, judge, type NodeJudged } from "./judge.ts";
@@ -15,7 +15,7 @@ export interface Sequence {
   readonly after: Placement;
 }
 
-/** `shift`: the first wave has so many nodes less. A node that does not exist is left out. */
+/** Returns the steps of a sequence. `shift`: the first wave has this many nodes less. Missing nodes are left out. */
 export function sequenceOf(
   nodes: readonly string[],
   start: Placement,
@@ -37,7 +37,7 @@ export function sequenceOf(
   return { steps, after: placement };
 }
 
-/** The nodes take pods again, those first that found no room. */
+/** Uncordons the nodes, and places the pods that have no room yet. */
 export function backAgain(p: Placement, nodes: readonly string[], { facts, scoring, lots }: Given): Placement {
   const back = nodes.reduce((sum, node) => withNode(sum, node, false), p);
   return withPlaced(back, { volumes: facts.volumes, scoring, lots });

@@ -1,4 +1,7 @@
-/** How long each node takes, from 10 % to 90 %: as VMs of this cluster have moved, drawn many times. */
+/**
+ * Estimates how long each node takes, from the 10th to the 90th percentile: draws many times from the observed
+ * migrations.
+ */
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
 import { inWords, type FinishedMigration, seenIn, sizeLine, span } from "../preflight/duration.ts";
@@ -7,7 +10,7 @@ import type { PlanFacts, PlanOptions, Range } from "./facts.ts";
 import type { Step } from "./sequence.ts";
 
 export interface PlanTimes {
-  /** By the steps: seconds from the start. */
+  /** For each step: seconds from the start. */
   readonly steps: readonly { readonly starts: Range; readonly ends: Range }[];
   readonly total: Range;
   /** In words. */
@@ -77,18 +80,18 @@ interface Drawing {
 
 type Dice = () => number;
 
-/** Seconds that something takes, from the fastest to the slowest that is likely. */
+/** Durations in seconds, from the fastest to the slowest likely one. */
 const TAKES = {
-  /** Until Lifeboat has cordoned the node, and KubeVirt has created the first migration. */
+  /** Lifeboat cordons the node, and KubeVirt creates the first migration. */
   begin: [3, 12],
-  /** Pods end, most of them long before their grace period. */
+  /** Pods end, mostly long before their grace period. */
   pods: [5, 40],
   /** Lifeboat waits for 60 s before a guest ends. */
   wait: [60, 75],
   start: [15, 60],
 } as const;
 
-/** The load of the network and of the nodes, which is the same for all VMs. */
+/** A factor for the load of network and nodes, which is the same for all VMs. */
 const SAME_FOR_ALL = [0.88, 1.18] as const;
 
 function drawn(steps: readonly Step[], loads: readonly Load[], { atOnce, seconds, dice }: Drawing): Draw {
@@ -130,9 +133,9 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, one) => total + one, 0);
 }
 
-/** Without a finished migration: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
+/** Rates without a finished migration: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
 const UNMEASURED = { fast: 1.25e9, slow: 64 * 1024 ** 2 } as const;
-/** To start the target pod, and to end the source. */
+/** Seconds to start the target pod and to end the source. */
 const AROUND = [4, 25] as const;
 
 function paceOf(f: PlanFacts, { bandwidth }: Pick<PlanOptions, "bandwidth">) {
@@ -167,7 +170,10 @@ function rangeOf(values: readonly number[]): Range {
   return { least: at(0.1), most: at(0.9) };
 }
 
-/** The same numbers for the same seed: the same cluster gives the same plan. Upstream: the constants of Numerical Recipes. */
+/**
+ * Returns a random source that gives the same numbers for the same seed: the same cluster gives the same plan.
+ * Upstream: the constants of Numerical Recipes.
+ */
 function diceOf(seed: number): Dice {
   let state = seed;
   return () => {

@@ -56,7 +56,7 @@ async function roll(deps: Deps) {
   };
 }
 
-/** The next full scan repeats what fails here. */
+/** Steers VMs. The next full scan repeats what fails here. */
 async function steer(deps: Deps): Promise<Result> {
   const rule = (facts: Facts) => {
     const [nodes, rolling] = together(

@@ -1,5 +1,5 @@
 /** Reads of `lifeboat doctor` that may fail. */
-/** Its message says why something could not be read. */
+/** A failed read. Its message says why. */
 export class Unread extends Error {
   override readonly name = "Unread";
   readonly about: string;
@@ -10,7 +10,7 @@ export class Unread extends Error {
   }
 }
 
-/** Undefined, too, where it could not be read: the check that is about it says so. */
+/** Reads, and returns undefined if the read fails: the check of that subject reports the failure. */
 export async function readable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

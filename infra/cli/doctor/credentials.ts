@@ -1,4 +1,4 @@
-/** The checks of credentials: the Secrets with tokens of Lifeboat's account: which is in use, how old it is, which nothing needs. */
+/** The checks of credentials: which Secret's token is in use, how old it is, and which Secrets nothing uses. */
 import { durationText } from "../../../shared/settings/time.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
@@ -6,7 +6,7 @@ import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./installation.ts";
 import { isInCluster, type DoctorReads } from "./reads.ts";
 
-/** A token that has no end is replaced by hand; once a year is what most rules ask for. */
+/** A person replaces a token that never expires. Most rules require that once a year. */
 const OLD_SECONDS = 365 * 86_400;
 const ROTATE = "infra/kubernetes/README.md#rotate says how to give the Worker another token";
 
@@ -43,7 +43,10 @@ function deleting(name: string): string {
   return `kubectl -n lifeboat-system delete secret ${name}`;
 }
 
-/** A bound token has its end in itself, and no Secret; one whose Secret was deleted is revoked. Only the trial tells them apart. */
+/**
+ * Reports a token without a Secret: a bound token expires, and a token whose Secret was deleted is revoked. Only the
+ * trial tells them apart.
+ */
 async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";
   const answered = isAnswered(await readable(trial));

@@ -1,4 +1,4 @@
-/** `lifeboat doctor`: the list of its checks, and how they are made and printed. */
+/** `lifeboat doctor`: the list of its checks, which it runs and prints. */
 import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { type Add, EXIT, type ExitCode, output } from "../command.ts";
@@ -43,7 +43,7 @@ function examinationOf(feature: Feature): Check {
   };
 }
 
-/** If one of these fails so would all that follow: they are left out. */
+/** If one of these fails, all later ones would: they are left out. */
 const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.kubevirtServed, installation.installed]);
 
 export const doctor: Add = (program, { host, connect, ends }) => {

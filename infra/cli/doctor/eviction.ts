@@ -1,4 +1,4 @@
-/** The check by a dry-run eviction: its answer shows whether the API server asks Lifeboat. */
+/** The check by a dry-run eviction: its answer shows whether the API server calls Lifeboat. */
 import { saysUndecided } from "../../../shared/settings/failure-posture.ts";
 import { DRY_RUN_WORDS } from "../../../shared/eviction/messages.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
@@ -38,12 +38,14 @@ function notTried(why: string): Finding {
   return warning("a dry-run eviction was not tried", why);
 }
 
-/** Whether Lifeboat has; undefined where that is not known. */
+/** Returns whether Lifeboat has answered the trial. Returns undefined if unknown. */
 export function isAnswered(trial: EvictionTrial | undefined): boolean | undefined {
   return trial?.pod === undefined || trial.code === GONE ? undefined : wordsIn(trial) !== undefined;
 }
 
-/** Lifeboat's. KubeVirt refuses in the same ones: only the name of the webhook, or the warning, tells. */
+/**
+ * Returns Lifeboat's messages. KubeVirt's are the same: only the webhook's name or the warning shows whose they are.
+ */
 function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: string }>): string | undefined {
   const [prefix = "", name] = DENIED.exec(message) ?? [];
   if (name === NAME) return message.slice(prefix.length);
@@ -51,7 +53,7 @@ function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: s
   return at < 0 ? undefined : warnings.slice(at + DRY_RUN_WORDS.length);
 }
 
-/** Why Lifeboat may not have answered, and what fixes that. */
+/** Explains why Lifeboat may not have answered, and how to fix it. */
 async function explanationOf(message: string, reads: DoctorReads) {
   const inside = await isInCluster(reads);
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");
@@ -59,7 +61,7 @@ async function explanationOf(message: string, reads: DoctorReads) {
   if (webhook === "Missing") {
     return { causes: ["webhook lifeboat is missing, so the API server does not ask"], fix: install, isMissing: true };
   }
-  // A Service has an address, too, which no host resolves.
+  // A Service also has an address, which no host resolves.
   const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;
   const fix = inside ? LOGS : reaching;
   if (message.includes(NOT_CALLED)) return { causes: ["the API server asks, and gets no answer"], fix };

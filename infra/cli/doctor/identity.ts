@@ -1,4 +1,4 @@
-/** The checks of Lifeboat in the cluster: whether its Secret, the paths of its webhooks and their caBundles belong together. */
+/** The checks of Lifeboat in the cluster: its Secret, the paths of its webhooks and their caBundles must match. */
 import { judgeCertificate } from "../../../shared/settings/certificate.ts";
 import { WEBHOOK_ENDPOINTS, webhookState } from "../../../shared/settings/webhooks.ts";
 import { certificatesIn, trustIn } from "../../server/certificate.ts";
@@ -21,7 +21,7 @@ export async function identity(reads: DoctorReads): Promise<readonly Finding[]> 
   const fix = fixOf(secret);
   if (lacks.length > 0) return [failed(`${SECRET} has no ${lacks.join(", no ")}`, UNSERVED, fix)];
   const { pair: { certPem } = { certPem: "" }, webhookToken: tokens = [] } = parts;
-  // A guard that is wanted and missing is WebhookCalled's to report.
+  // The condition WebhookCalled reports a missing guard.
   const settings = { featureGates: [] };
   const trust = (caBundle: string) => trustIn(caBundle, certPem);
   const states = WEBHOOK_ENDPOINTS.flatMap(

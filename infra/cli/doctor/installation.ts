@@ -1,4 +1,4 @@
-/** The checks of what is installed of Lifeboat: kinds, conditions, relay. */
+/** The checks of Lifeboat's installed parts: kinds, conditions and relay. */
 import { featuresOn } from "../../../shared/features.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
 import { durationText } from "../../../shared/settings/time.ts";
@@ -49,7 +49,7 @@ export async function reportedConditions(reads: DoctorReads): Promise<readonly F
   return [...findings, warning(`not reported yet: ${missing.join(", ")}`, reason, fix)];
 }
 
-/** In the cluster, and where a Worker does the work. */
+/** The fixes for Lifeboat in the cluster, and for a Worker. */
 const FIXES = {
   Valid: [EDIT, EDIT],
   Permitted: ["lifeboat install", "lifeboat install"],
@@ -60,7 +60,7 @@ const FIXES = {
   GuardHolds: ["lifeboat install", "lifeboat install"],
 } as const satisfies Record<Condition["type"], readonly [string, string]>;
 
-/** None where no full scan has reported it. */
+/** Reports a condition. Returns nothing if no full scan has written it. */
 export async function conditionOf(type: Condition["type"], reads: DoctorReads): Promise<readonly Finding[]> {
   const [found, inside] = [await reads.configuration(), await isInCluster(reads)];
   const condition = found?.conditions.find((one) => one.type === type);
@@ -73,14 +73,14 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
   if (observedGeneration < found.generation) {
     return [warning(said, "it is about the configuration before its last change: the next full scan updates it")];
   }
-  // Nothing has shown it yet: the message says what will.
+  // Nothing has shown it yet: the message says what will show it.
   if (status === "Unknown") return [warning(said, message)];
   if (reason === "ExpiresSoon") return [warning(said, message, fix)];
-  // The first says that all is well; what may follow is for the administrator to know.
+  // The first part says that all is well. Further parts inform the administrator.
   return [ok(said, message.split("; ").slice(1))];
 }
 
-/** Whether it is there where it is needed, and ready, which it is once each of its watches has had a list. */
+/** Checks that the relay exists if it is needed, and is ready: each of its watches has its first list. */
 export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);
   if (inside !== undefined) {
@@ -103,7 +103,7 @@ function replicas(what: string, name: string, { wanted, available, message }: De
   return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
 }
 
-/** Its ConfigMap may still be the one of site.yaml. */
+/** Reports a ConfigMap that still has the values of site.yaml. */
 export async function relaySite(reads: DoctorReads): Promise<readonly Finding[]> {
   const data = (await readable(reads.relay)) && (await reads.site());
   const isShipped = Object.values(data ?? {}).some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text));

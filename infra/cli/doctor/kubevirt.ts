@@ -1,4 +1,4 @@
-/** The checks of the API server and of KubeVirt: there, new enough, and set so that VMs can leave a node. */
+/** The checks of the API server and of KubeVirt: they exist, are new enough, and let VMs leave a node. */
 import { failsClosed } from "../../../shared/settings/guarded.ts";
 import { KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { isOld, OLDEST } from "../../../shared/settings/versions.ts";

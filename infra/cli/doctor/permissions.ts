@@ -1,11 +1,11 @@
-/** The check of Lifeboat's permissions: of each part that the settings need, as the API server says what its accounts may. */
+/** The check of Lifeboat's permissions: asks the API server for each permission that the settings need. */
 import { featuresOn } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { failed, type Finding, ok } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
 import { isInCluster, type Permission, type DoctorReads, settingsOf } from "./reads.ts";
 
-/** By the part that grants them. */
+/** Checks the permissions, grouped by the part that grants them. */
 export async function permissions(reads: DoctorReads): Promise<readonly Finding[]> {
   const server = (await isInCluster(reads)) ? ["server/kubernetes/component/rbac.yaml"] : [];
   const relay = (await readable(reads.relay)) === undefined ? [] : ["relay/kubernetes/rbac.yaml"];

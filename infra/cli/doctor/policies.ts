@@ -1,4 +1,7 @@
-/** Whether the guard's policies fit the cluster, and pods that they would hold though KubeVirt does not know them. */
+/**
+ * The checks of the guard's policies: whether they fit the cluster, and which pods they would hold that KubeVirt does
+ * not know.
+ */
 import * as z from "zod";
 import { guard } from "../../../shared/guard/feature.ts";
 import type { PodFacts, VmiFacts } from "../../../shared/kube/facts.ts";
@@ -16,7 +19,7 @@ const FIX = "lifeboat install --with guard";
 /** The guard's policies and bindings, as shipped. */
 export const SHIPPED: readonly Manifest[] = filesOf(guard).flatMap(manifestsIn).filter(isGuardPolicy);
 
-/** By kind and name, which are those of the policy: what is in the cluster. */
+/** The installed policies and bindings, by kind and name. */
 export type Installed = ReadonlyMap<string, unknown>;
 
 export function idOf({ kind, metadata: { name } }: Manifest): string {
@@ -41,7 +44,7 @@ const Bound = z.object({
   spec: z.object({ paramRef: z.object({ namespace: z.string(), name: z.string() }) }),
 });
 
-/** Returns the Lease by which the binding of the policy for preemptions tells the time. */
+/** Returns the Lease from which the policy for preemptions takes the time. */
 export function clockIn(objects: Installed) {
   const binding = SHIPPED.find(({ kind, metadata }) => isBinding(kind) && metadata.name === HOLD_PREEMPTION);
   return binding && Bound.safeParse(objects.get(idOf(binding))).data?.spec.paramRef;
@@ -54,7 +57,7 @@ function isBinding(kind: string): boolean {
 const LETS_THROUGH = "the API server lets preemptions of VMs through while Lifeboat is away";
 const NO_ELECTION = "kube-controller-manager has no Lease with --leader-elect=false";
 
-/** Without its Lease the policy is there and holds nothing. */
+/** Checks the Lease of the policy for preemptions: without the Lease the policy holds nothing. */
 export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<readonly Finding[]> {
   const lease = await holdLease();
   if (lease === undefined) return [];
@@ -66,7 +69,7 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
   return [failed(message, [`policy ${HOLD_PREEMPTION} tells the time by it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
 }
 
-/** A preemption by an account that the guard does not know is not refused. */
+/** Reports schedulers that the guard does not know: it does not refuse their preemptions. */
 export async function schedulers({
   guardSite,
   guardWebhook,
@@ -125,16 +128,16 @@ function nameIn(value: unknown): string | undefined {
   return z.object({ name: z.string() }).safeParse(value).data?.name;
 }
 
-/** Expressions may be broken into lines in another way. */
+/** Joins the lines of an expression, because lines may be broken differently. */
 function oneLine(value: unknown): string {
   return typeof value === "string" ? value.replaceAll(/\s+/g, " ").trim() : (JSON.stringify(value) ?? "absent");
 }
 
-/** So many are named. */
+/** The message names this many. */
 const MOST = 10;
 const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
 
-/** A pod with the labels of a launcher that KubeVirt has not made: it would survive taints. */
+/** Reports pods with a launcher's labels that KubeVirt did not create: they would survive taints. */
 export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
   if (!HOLDING.some((policy) => there.has(policy))) return [];
@@ -152,7 +155,7 @@ export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Pr
   return [warning(said, reasons, `kubectl -n ${first?.namespace} delete pod ${first?.name}`)];
 }
 
-/** The pods were read before the VMIs: KubeVirt has listed by then what it had made. */
+/** Returns the pods that no VMI lists. They were read before the VMIs, so that KubeVirt has listed its own by then. */
 export function forgedAmong(pods: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly PodFacts[] {
   const known = new Set(
     vmis.flatMap(({ namespace, activePods }) => Object.keys(activePods).map((uid) => `${namespace}/${uid}`)),

@@ -1,4 +1,4 @@
-/** The reads of the checks of `lifeboat doctor`. Each happens once, when the first check asks for it, and changes nothing in the cluster. */
+/** The reads of `lifeboat doctor`. Each happens once, when the first check needs it, and changes nothing. */
 import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { type Client, named } from "../../../shared/kube/client.ts";
@@ -77,14 +77,14 @@ export function readsOf(connection: Connection, now: Date) {
       return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
     }),
     policyObjects,
-    /** The Lease of the policy that holds preemptions; undefined: no such policy is bound. */
+    /** The Lease of the policy that holds preemptions. Undefined: no such policy is bound. */
     holdLease: once("the Lease of policy lifeboat-hold-preemption", async () => {
       const key = clockIn(await policyObjects());
       return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
     }),
     /** The accounts that schedule pods. */
     schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
-    /** By which the policies are to be fitted: settings that could not be read are not the defaults. */
+    /** The values to which the policies are fitted. Settings that could not be read do not count as the defaults. */
     guardSite: once("what the guard's policies depend on", async () => {
       const [{ facts } = {}] = [await kubevirt()];
       const { guard, featureGates } = mergeSettings(
@@ -95,13 +95,13 @@ export function readsOf(connection: Connection, now: Date) {
       const clock = await findClock(() => withoutForbidden(send()), { now: () => now });
       return { kubevirtNamespace: facts?.namespace ?? "kubevirt", featureGates, requesters, nodeTerminators, clock };
     }),
-    /** One after another: a pod that is among them KubeVirt has listed by the time its VMI is read. */
+    /** One after another, so that KubeVirt has listed each of the pods by the time its VMI is read. */
     launcherPods: once("launcher pods and their VMIs", async (to) => {
       const labels = { [names.COMPONENT_LABEL]: [names.LAUNCHER_COMPONENT, names.HOTPLUG_COMPONENT] };
       const pods = await to.list("pods", { labels });
       return { pods, vmis: await to.list("virtualmachineinstances") };
     }),
-    /** None where the kind is not served, which another check says. */
+    /** Empty if the kind is not served, which another check reports. */
     nodeEvacuations: once("NodeEvacuations", async (to) => {
       const kinds = await readKinds(send(), "lifeboat.dev/v1alpha1");
       return kinds.includes("nodeevacuations") ? await to.list("nodeevacuations") : [];
@@ -114,7 +114,7 @@ export function readsOf(connection: Connection, now: Date) {
     /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
-    /** The address that the relay delivers to. */
+    /** The address to which the relay delivers. */
     site: once("the relay's ConfigMap", async (to) => (await to.get("configmaps", RELAY))?.data),
     policy: once("the descheduling policy", loadPolicy),
     tokens: once("the Secrets with tokens of Lifeboat's account", () => listTokens(send())),
@@ -136,7 +136,7 @@ export async function settingsOf({ kubevirt, configuration }: DoctorReads): Prom
   return mergeSettings((await readable(kubevirt))?.facts, value);
 }
 
-/** While one form replaces the other, it is the one that the API server asks. */
+/** Returns whether Lifeboat runs in the cluster. If both forms exist, the API server's webhook decides. */
 export async function isInCluster({ inside, evictionWebhook }: DoctorReads): Promise<boolean> {
   const isThere = (await readable(inside)) !== undefined;
   return isThere && (await readable(evictionWebhook))?.base === undefined;
@@ -147,7 +147,7 @@ async function readPolicies(send: Send): Promise<Installed> {
   return new Map(found);
 }
 
-/** A Lease that may not be read is not known to be absent. */
+/** Makes a forbidden read fail: a Lease that may not be read is not absent. */
 function withoutForbidden(send: Send): Send {
   return (request) => send({ ...request, expect: (request.expect ?? []).filter((code) => code !== 403) });
 }
@@ -161,7 +161,7 @@ async function readVersion(cluster: Client) {
 
 const Kinds = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
-/** None: the group is not served. */
+/** Lists the kinds of a group, or none if the group is not served. */
 async function readKinds(send: Send, groupVersion: string): Promise<readonly string[]> {
   const path = `/apis/${groupVersion}`;
   const answer = await ifThere(send({ method: "GET", path }));
@@ -179,7 +179,7 @@ async function readKubeVirt(cluster: Client) {
   if (first === undefined) return undefined;
   const { metadata, status } = parseAnswer(Seen, first, "GET of KubeVirt");
   const facts = parseAnswer(KubeVirt, first, "GET of KubeVirt");
-  /** As written; empty: it does not say. */
+  /** The version as written, or empty. */
   return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
@@ -227,14 +227,16 @@ async function readDeployment(send: Send, metadata: { readonly namespace: string
   return { wanted: spec.replicas, available: status.availableReplicas, message: wrong.join("; ") };
 }
 
-/** `resource`: with its subresource. An empty name: any; an empty namespace: all, or the cluster. `file`: below `infra/`. */
+/**
+ * `resource`: with its subresource. An empty name: any. An empty namespace: all, or the cluster. `file`: in `infra/`.
+ */
 export type Permission = (typeof granted)[number];
 export const GRANTED: readonly Permission[] = granted;
 
 const AT_A_TIME = 10;
 const GROUPS = ["system:serviceaccounts", `system:serviceaccounts:${names.LIFEBOAT_NAMESPACE}`, "system:authenticated"];
 
-/** As the API server says. */
+/** Asks the API server for each permission. */
 async function readGranted(cluster: Client) {
   return await inParallel(GRANTED, AT_A_TIME, async (one) => {
     const { file, verb, group, resource: whole, name, namespace } = one;

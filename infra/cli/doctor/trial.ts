@@ -1,4 +1,4 @@
-/** A dry-run eviction of one VM's pod: whom the API server asks about it, and what they answer. */
+/** Sends a dry-run eviction of one VM's pod, and collects the answers of the webhooks. */
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { LAUNCHER } from "../../../shared/kube/requests.ts";
@@ -9,11 +9,11 @@ export type EvictionTrial =
   | { readonly pod: undefined; readonly why: string }
   | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
 
-/** The code of an eviction whose pod is gone. */
+/** The code for a pod that no longer exists. */
 export const GONE = 404;
 /** Enough VMIs that one of them can move. */
 const SAMPLE = 100;
-/** Every code with which an API server, a webhook or a budget may answer; 403 and 401 are the reader's. */
+/** The codes of an API server, a webhook or a budget. 403 and 401 concern the caller. */
 const ANSWERS = [400, 429, 500, 503, 504];
 
 export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {

@@ -96,7 +96,7 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
 
 interface Plan {
   readonly node: string;
-  /** One that has not ended is joined. */
+  /** The active NodeEvacuation to join. */
   readonly known: NodeEvacuationFacts | undefined;
   readonly manifest: NewObject;
 }
@@ -124,13 +124,13 @@ async function rehearseSeveral({ nodes, spec, options }: Asked, w: With): Promis
   return EXIT_OF[found.verdict];
 }
 
-/** Nodes whose drain is judged before it is asked for. */
+/** Returns the nodes to judge before the drain is requested. */
 function wantedOf(plans: readonly Plan[], options: Options, isJoined: boolean): readonly Plan[] {
   if (options.dryRun || (plans.length > 1 && !isJoined)) return plans;
   return isJoined ? [] : plans.filter((plan) => isNew(plan, options));
 }
 
-/** Throws where the one at work does something else than is asked for. */
+/** Returns whether a new one is needed. Throws if the active one differs from the request. */
 function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   if (known === undefined) return true;
   const unlike = unlikeIn(known, factsOf(manifest), options);
@@ -141,7 +141,7 @@ function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   );
 }
 
-/** As the options say it. */
+/** Returns the differences, in the words of the options. */
 function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacuationFacts, given: Options) {
   const rows = [
     ["at", is.schedule.notBefore, asked.schedule.notBefore],
@@ -159,7 +159,7 @@ function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacua
   });
 }
 
-/** As the API server would give it back. */
+/** Returns the manifest as the API server would return it. */
 function factsOf(manifest: NewObject): NodeEvacuationFacts {
   const metadata = { ...manifest.metadata, uid: "", resourceVersion: "", creationTimestamp: "1970-01-01T00:00:00Z" };
   return SCHEMAS.nodeevacuations.facts.parse({ ...manifest, metadata });

@@ -1,4 +1,4 @@
-/** Following NodeEvacuations from their status until they end, block, or are left at work. */
+/** Follows NodeEvacuations by their status until they end, block, or the person stops following. */
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { ClusterError, isForbidden, isSilence } from "../../../shared/kube/failures.ts";
 import {
@@ -25,24 +25,24 @@ export interface Following {
   /** Seconds. */
   readonly timeout: number;
   readonly waitForBlocked?: true | undefined;
-  /** Absent: it was asked for now, also where one is joined that begins later. */
+  /** Absent: it was requested for now, also if the joined one starts later. */
   readonly at?: unknown;
   readonly output: Form;
-  /** The whole that they are part of. */
+  /** The RollingMaintenance that they are part of. */
   readonly rolling?: RollingMaintenanceFacts;
 }
 
-/** One, and the Evacuations of its VMs, as far as the person may see them. */
+/** A NodeEvacuation, with the Evacuations of its VMs that the person may read. */
 export interface Followed {
   readonly ne: NodeEvacuationFacts;
   readonly evacuations: readonly EvacuationFacts[];
 }
 
 export const POLL_MS = 2000;
-/** Without a relay the tick of every minute takes it up. */
+/** Without a relay Lifeboat sees the request at the next tick, which comes every minute. */
 export const TAKEN_UP_SECONDS = 90;
 
-/** In the order in which they begin. */
+/** Follows NodeEvacuations, in the order in which they start. */
 export async function follow(asked: readonly NodeEvacuationFacts[], following: Following): Promise<ExitCode> {
   const { host } = following;
   const began = host.now().getTime();
@@ -59,7 +59,7 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   }
 }
 
-/** Lifeboat has not looked at the first of them yet. */
+/** Returns whether Lifeboat has not reconciled the first of them yet. */
 function isSilent([first]: readonly Followed[], seconds: number): boolean {
   return first?.ne.status.phase === undefined && seconds > SILENT_SECONDS;
 }
@@ -68,7 +68,7 @@ function isForLater(seen: readonly Followed[], { host }: Following): boolean {
   return seen.every(({ ne }) => !isTimeReached(ne, host.now()));
 }
 
-/** Undefined: there is more to follow. */
+/** Returns the exit code, or undefined if there is more to follow. */
 function codeOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   if (following.host.interrupted.aborted) return EXIT.interrupted;
   const code = endOf(seen, seconds, following);
@@ -117,7 +117,7 @@ function unlessForbidden(error: unknown): readonly EvacuationFacts[] {
   throw error;
 }
 
-/** Also over a time in which the API server does not answer. Undefined: it did not. */
+/** Makes a read that continues through times without an answer from the API server, and then returns undefined. */
 export function steadily<T>(readSteadily: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
   let isSilent = false;
   return async () => {
@@ -141,7 +141,7 @@ function passes(error: ClusterError): boolean {
   return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
 }
 
-/** Says each line once. */
+/** Returns a function that prints each line once. */
 export function createNews(host: Host): (lines: readonly string[]) => void {
   const said = new Set<string>();
   return (lines) => {

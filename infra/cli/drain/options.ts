@@ -1,4 +1,4 @@
-/** The options of a drain, and the spec that they give. */
+/** The options of a drain, and the spec that they make. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import type { Form } from "../command.ts";
@@ -41,7 +41,7 @@ export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options
   };
 }
 
-/** The same of each of several nodes. */
+/** Returns the spec for several nodes. */
 export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof specOf>, options: Options) {
   const { maxUnavailable, whenNodeFails, nextNode, nodeTimeout: nodeTimeoutSeconds } = options;
   return { reason, schedule, maxUnavailable, whenNodeFails, nextNode, nodeTimeoutSeconds, template };

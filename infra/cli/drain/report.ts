@@ -1,4 +1,4 @@
-/** How drains ended: of each node how, and of each VM what has become of it, how long it waited and how long it took. */
+/** The report of a drain: the end of each node, and for each VM its outcome, its wait and its duration. */
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
@@ -15,7 +15,7 @@ interface NodeReport {
   readonly nodeEvacuation: string;
   readonly phase: string;
   readonly message: string;
-  /** Since it began; absent if it has not. */
+  /** Seconds since the start. Absent if it has not started. */
   readonly seconds?: number;
   readonly virtualMachines?: NodeEvacuationFacts["status"]["virtualMachines"];
   readonly blockers: NodeEvacuationFacts["status"]["blockers"];
@@ -25,12 +25,12 @@ interface NodeReport {
 interface VmReport {
   readonly namespace: string;
   readonly name: string;
-  /** Phase of its Evacuation, or ShutDown by its eviction. */
+  /** The phase of its Evacuation, or ShutDown by its eviction. */
   readonly outcome: string;
   readonly to: string;
   /** Failed migrations. */
   readonly attempts: number;
-  /** Until it was its turn, and from then on. */
+  /** The seconds before its turn, and after. */
   readonly waitedSeconds: number;
   readonly tookSeconds: number;
 }

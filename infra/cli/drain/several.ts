@@ -1,4 +1,7 @@
-/** Several nodes: a RollingMaintenance of them is created, or joined, and followed until it ends, blocks, or is left at work. */
+/**
+ * Drains several nodes: creates or joins a RollingMaintenance, and follows it until it ends, blocks, or the person
+ * stops following.
+ */
 import { meaningOf, type NewObject } from "../../../shared/kube/client.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { newRollingMaintenance } from "../../../shared/maintenance/api.ts";
@@ -21,7 +24,7 @@ import {
 } from "./follow.ts";
 import { printReport } from "./report.ts";
 
-/** One of exactly these nodes that has not ended. */
+/** Finds the active RollingMaintenance of exactly these nodes. */
 export async function joinedOf(nodes: readonly string[], { connection, host }: Pick<Following, "connection" | "host">) {
   const all = await connection.cluster().list("rollingmaintenances");
   const wanted = nodes.toSorted().join();
@@ -85,7 +88,7 @@ function wholeLines({ rm: { name, status } }: Whole, seconds: number): readonly 
   return [printable(`rollm/${name}: ${phase}: ${message}`)];
 }
 
-/** Undefined: there is more to follow. */
+/** Returns the exit code, or undefined if there is more to follow. */
 function codeOf({ rm }: Whole, seconds: number, following: Following): ExitCode | undefined {
   const { host, timeout } = following;
   if (host.interrupted.aborted) return EXIT.interrupted;

@@ -1,4 +1,7 @@
-/** The objects of manifests in a cluster: read, applied by server-side apply under one field manager, waited for, deleted. */
+/**
+ * Reads the objects of manifests, applies them by server-side apply under one field manager, waits for them and deletes
+ * them.
+ */
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import { type ApiAnswer, type Send } from "../../../shared/kube/transport.ts";
@@ -12,18 +15,18 @@ import * as z from "zod/mini";
 export interface Applying {
   readonly send: () => Send;
   readonly host: Host;
-  /** Takes over fields that other managers have set to other values. */
+  /** Takes over fields that other managers have set differently. */
   readonly forceConflicts: boolean;
 }
 
 const MANAGER = "lifeboat-install";
 /**
- * The API server applies. Not by client-node's KubernetesObjectApi: that writes objects by its models, and loses the fields to which
- * those give other names, such as `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a NetworkPolicy.
+ * The API server applies. client-node's KubernetesObjectApi is not used: it writes objects by its models, and loses
+ * renamed fields such as `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a NetworkPolicy.
  */
 const APPLY = "application/apply-patch+yaml";
 
-/** Says of each object what has become of it, as kubectl apply does. */
+/** Applies objects, and prints the result for each, as kubectl apply does. */
 export async function applyAll(manifests: readonly Manifest[], applying: Applying): Promise<void> {
   const { host, send } = applying;
   for (const manifest of manifests) {
@@ -50,12 +53,12 @@ async function apply(manifest: Manifest, { send, forceConflicts }: Applying) {
   return isDeepStrictEqual(contentOf(before), contentOf(after.body)) ? "unchanged" : "configured";
 }
 
-/** Undefined: there is no such object, or no such kind. */
+/** Reads an object. Returns undefined if the object or its kind does not exist. */
 export async function readObject(manifest: Manifest, send: Send): Promise<unknown> {
   return (await ifThere(send({ method: "GET", path: pathOf(manifest), expect: [404] })))?.body;
 }
 
-/** Whether there was something to delete. */
+/** Deletes an object. Returns whether it existed. */
 export async function removeObject(manifest: Manifest, send: Send): Promise<boolean> {
   const query = { propagationPolicy: "Background" };
   const asked = send({ method: "DELETE", path: pathOf(manifest), query, expect: [404] });
@@ -68,7 +71,7 @@ export async function ifThere(asked: Promise<ApiAnswer>): Promise<ApiAnswer | un
   return answer?.code === 404 ? undefined : answer;
 }
 
-/** Undefined: there is no such kind. */
+/** Resolves to undefined if the kind does not exist. */
 export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -79,7 +82,9 @@ export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The kinds are those of the shipped manifests: a namespaced one has a namespace, and a plural is regular. */
+/**
+ * Returns the path of an object. In the shipped manifests, a namespaced kind has a namespace, and plurals are regular.
+ */
 export function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, "ies");
@@ -98,7 +103,7 @@ const Conflicts = z.object({
   details: z.object({ causes: z.array(z.object({ message: z.string(), field: z.string() })) }),
 });
 
-/** Names managers and fields, as the API server does, and no values: one may be a URL that holds a token. */
+/** Describes a conflict by managers and fields, without values: a value may be a URL with a token. */
 function conflictOf(manifest: Manifest, body: unknown): string {
   const causes = Conflicts.safeParse(body).data?.details.causes ?? [];
   const fields = causes.map(({ message, field }) => `    ${message.replace("conflict with ", "")}: ${field}\n`);
@@ -108,7 +113,7 @@ ${fields.join("")}--force-conflicts overwrites them. To keep them, apply what \`
 
 const Stored = z.looseObject({ metadata: z.looseObject({}) });
 
-/** Without what the API server writes. */
+/** Returns the object without the API server's own fields. */
 function contentOf(body: unknown): unknown {
   const { metadata, status: _, ...rest } = parseAnswer(Stored, body, "PATCH");
   const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;
@@ -122,7 +127,7 @@ interface Waiting {
   readonly seconds?: number;
 }
 
-/** `what`: what has not come about, should it not. */
+/** Repeats a read until it returns a value. `what`: the message if it never does. */
 export async function until<T>(
   what: string | (() => string),
   { host, seconds = 60 }: Waiting,

@@ -1,4 +1,4 @@
-/** Waits until every pod of Lifeboat is ready, and says why one is not. */
+/** Waits until every pod of Lifeboat is ready, and explains why a pod is not. */
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 import type { Host } from "../host.ts";
@@ -76,7 +76,7 @@ async function untilReady(manifest: Manifest, { send, host, seconds }: Checking)
   });
 }
 
-/** A quota may allow fewer pods than are asked for. */
+/** Returns whether all pods are available. A quota may allow fewer than requested. */
 function isAvailable({ metadata: { generation }, spec, status }: DeploymentFacts): boolean {
   const { observedGeneration, replicas, updatedReplicas, availableReplicas } = status;
   const counts = [replicas, updatedReplicas, availableReplicas];
@@ -95,19 +95,22 @@ function textOf({ what, fix }: Trouble): string {
 
 const LONGEST = 600;
 
-/** A pod that only has to start is no news. */
+/** Returns whether the trouble lasts: a starting pod is no trouble. */
 function isLasting({ fix }: Trouble): boolean {
   return fix !== LOGS;
 }
 
-/** Reasons in the order of a pod's life: it is created, gets a node, an image, a container, and answers its probe. */
+/**
+ * Explains why pods are not ready, in the order of a pod's life: it is created, gets a node, an image, a container, and
+ * answers its probe.
+ */
 export function troublesOf({ status }: DeploymentFacts, pods: readonly ServerPodFacts[]): readonly Trouble[] {
   const refused = status.conditions.filter(({ type, status: is }) => type === "ReplicaFailure" && is === "True");
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   return [...refused.map(ofRefusal), ...living.flatMap((pod) => RULES.map((rule) => rule(pod)).find(Boolean) ?? [])];
 }
 
-/** No pod may be created: a quota, OpenShift's constraints or another admission plugin refuse it. */
+/** The API server refuses the pod: a quota, OpenShift's constraints or another admission plugin. */
 function ofRefusal({ message }: z.output<typeof Condition>): Trouble {
   const [, fix = "kubectl -n lifeboat-system describe replicasets"] =
     REFUSALS.find(([said]) => said.test(message)) ?? [];

@@ -24,7 +24,10 @@ export function requireWorker(options: Flags): void {
   if (alone !== undefined) throw new UsageError(`--${alone}: expected --worker URL besides`);
 }
 
-/** The certificate of a Worker that is kept is kept, too. An export has no key, so somebody else has to make the certificate. */
+/**
+ * Checks the flags about Lifeboat's form. With the present Worker, its certificate stays. An export contains no key, so
+ * that somebody else has to make the certificate.
+ */
 export function requireForm(options: Flags, home: Home): void {
   const isKept = home.in === "Worker" && options.worker === undefined;
   if (isKept && options.caBundle !== undefined) throw new UsageError("--ca-bundle: expected --worker URL besides");

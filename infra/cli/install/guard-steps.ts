@@ -1,4 +1,7 @@
-/** Steps of `lifeboat install` for the guard: read what its policies depend on, and remove leftover policies and webhooks. */
+/**
+ * The steps of `lifeboat install` for the guard: reads the values of its policies, and removes leftover policies and
+ * webhooks.
+ */
 import { guard } from "../../../shared/guard/feature.ts";
 import { GUARD_WEBHOOKS } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
@@ -17,7 +20,7 @@ interface Wanted {
   readonly parts: readonly Part[];
 }
 
-/** Undefined: the guard is not among the parts. */
+/** Reads the values for the guard's policies. Returns undefined if the guard is not installed. */
 export async function guardOf(
   connection: Connection,
   host: Host,
@@ -41,7 +44,7 @@ interface Removing extends Site {
   readonly host: Host;
 }
 
-/** A gate that is off takes its policies with it; 0.3 had a validating webhook, which the mutating one replaces. */
+/** Removes policies whose gate is off, and 0.3's validating webhook, which the mutating one replaces. */
 export async function removeUnwanted({ parts, home, guard, send, host }: Removing): Promise<void> {
   if (guard === undefined) return;
   const wanted = new Set(plan({ parts, home, guard }).map(nameOf));

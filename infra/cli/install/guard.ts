@@ -1,4 +1,4 @@
-/** The guard's policies, fitted to a cluster: whose deletions they refuse, by which clock, for how long, and which gates are on. */
+/** Fits the guard's policies to a cluster: its usernames, its clock, the time to hold, and its gates. */
 import * as z from "zod";
 import { named } from "../../../shared/kube/client.ts";
 import { CONFIGURATION, HOLD_PREEMPTION } from "../../../shared/kube/names.ts";
@@ -15,7 +15,7 @@ export interface GuardSite {
   readonly featureGates: readonly FeatureGate[];
   readonly requesters: readonly string[];
   readonly nodeTerminators: readonly string[];
-  /** Undefined: nothing in the cluster tells the time, and preemptions are not held. */
+  /** Undefined: the cluster has no clock for policies, so that preemptions are not held. */
   readonly clock: HoldClock | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Asked {
   readonly connection: Connection;
   readonly host: Host;
   readonly kubevirtNamespace: string;
-  /** Feature gates that are on already, and gates that this installation switches on. */
+  /** Feature gates that are on already, and those that this installation switches on. */
   readonly gates: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function isGuardPolicy(manifest: Manifest): boolean {
   return policyOf(manifest) !== undefined;
 }
 
-/** Whether the gates and the clock ask for this object. */
+/** Returns whether the gates and the clock require this object. */
 export function isPolicyPlanned(manifest: Manifest, site: GuardSite): boolean {
   const policy = policyOf(manifest);
   if (policy === undefined || (policy === HOLD_PREEMPTION && site.clock === undefined)) return false;
@@ -59,7 +59,7 @@ const Policy = z.looseObject({
   paramRef: z.looseObject({}).optional(),
 });
 
-/** The shipped policy or binding, with the names and times of this cluster. */
+/** Returns the shipped policy or binding with the names and times of this cluster. */
 export function fitPolicy(manifest: Manifest, site: GuardSite): Manifest {
   const spec = Policy.parse(manifest["spec"]);
   const { matchConditions, validations, paramRef } = spec;
@@ -108,7 +108,7 @@ function oneOf(usernames: readonly string[]): string {
   return `request.userInfo.username in [${usernames.map(quoted).join(", ")}]`;
 }
 
-/** A username as a string of CEL. */
+/** Renders a username as a CEL string. */
 function quoted(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 }

@@ -16,7 +16,7 @@ export function handlerAdvice(kubevirtNamespace: string): string {
 `;
 }
 
-/** A merge patch replaces the whole list: what is there has to be repeated. */
+/** Returns the command. A merge patch replaces the whole list: it has to repeat existing entries. */
 function handlerChange(kubevirtNamespace: string): string {
   const spec = { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } };
   return `kubectl -n ${kubevirtNamespace} patch kubevirt kubevirt --type merge -p '${JSON.stringify({ spec })}'`;

@@ -1,4 +1,4 @@
-/** A Lease by which the API server can tell the time: expressions of a policy have no clock. */
+/** Finds a Lease from which the API server can take the time, because expressions of a policy have no clock. */
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 import type { Host } from "../host.ts";
@@ -21,12 +21,18 @@ const Lease = z.object({
 type Lease = z.output<typeof Lease>;
 const Leases = z.object({ items: z.array(Lease) });
 
-/** A leader renews its Lease at least so often while it lasts: kube-controller-manager every 2 s of 15, OpenShift's every 26 s of 137. */
+/**
+ * A leader renews its Lease at least this often during its duration: kube-controller-manager every 2 s of 15,
+ * OpenShift's every 26 s of 137.
+ */
 const RENEWALS = 5;
-/** An API server renews its own every 10 s, though it lasts for an hour. */
+/** An API server renews its own Lease every 10 s, although its duration is an hour. */
 const API_SERVER_SECONDS = 10;
 
-/** kube-controller-manager's Lease, else that of the only API server; undefined: there is none that is renewed often enough. */
+/**
+ * Finds kube-controller-manager's Lease, otherwise that of the only API server. Returns undefined if no Lease is
+ * renewed often enough.
+ */
 export async function findClock(send: () => Send, host: Pick<Host, "now">): Promise<HoldClock | undefined> {
   const answer = await send()({ method: "GET", path: `${LEASES}/${MANAGER}`, expect: [403, 404] });
   const lease = Lease.safeParse(answer.body).data;
@@ -52,20 +58,23 @@ export async function leaseState(
   return lease !== undefined && isRenewed(lease, host) ? "Renewed" : "Stopped";
 }
 
-/** One that nobody has renewed for as long as it lasts is left from a leader that is gone. */
+/** Returns whether the Lease is renewed. A Lease older than its duration belongs to a leader that is gone. */
 function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, host: Pick<Host, "now">): boolean {
   return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;
 }
 
-/** By which the clock of this machine may differ from the cluster's. */
+/** How far the clock of this machine may differ from the cluster's. */
 const CLOCKS_SECONDS = 300;
 
 const LONGEST_SECONDS = 90;
-/** Before kube-controller-manager resets the condition, at 120 s, from which the hold counts. */
+/** Shorter than 120 s, after which kube-controller-manager resets the condition from which the hold counts. */
 const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
-/** The hold must end while three renewals may be missing. A shorter one than that would hold nothing of use. */
+/**
+ * Returns a clock whose hold ends even if three renewals are missing. Returns undefined if that hold would be too short
+ * to help.
+ */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));
   return holdSeconds < SHORTEST_SECONDS ? undefined : { namespace: NAMESPACE, name, holdSeconds };

@@ -1,9 +1,8 @@
 /**
- * The certificate and the tokens of Lifeboat in the cluster. `install` makes them once, keeps them in the server's Secret, and reads them back
- * from then on. The server only reads the Secret: nothing in the cluster can change where a webhook leads.
- *
- * While one certificate replaces another, the caBundle trusts both. The API server and the replicas learn of a change at different times, and a
- * call that fails meanwhile would let an eviction pass.
+ * The certificate and the tokens of Lifeboat in the cluster. `install` makes them once, keeps them in the server's
+ * Secret, and reads them back later. The server only reads the Secret: nothing in the cluster can change where a
+ * webhook leads. While one certificate replaces another, the caBundle trusts both. The API server and the replicas
+ * learn of a change at different times, and a failed call would let an eviction pass.
  */
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
@@ -26,7 +25,7 @@ export interface Giving {
   readonly host: Host;
   /** How long to wait for cert-manager. */
   readonly seconds: number;
-  /** PEM of the authority that has issued the certificate, if a person brings both. */
+  /** PEM of the authority of the certificate, if a person provides both. */
   readonly ca?: string | undefined;
   /** The planned webhook objects. */
   readonly webhooks: readonly Manifest[];
@@ -62,7 +61,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
     await pauseFor(LEARNED_MS, "The certificate is renewed. For the API server to trust the new one", host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
-  // Another installation was faster. Its identity counts.
+  // Another installation was faster: its identity counts.
   return await giveIdentity(home, giving);
 }
 
@@ -70,7 +69,10 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
 const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const NO_PATH = `Secret ${SECRET.name}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server takes no other in the path of a webhook. Change it: openssl rand -hex 32`;
 
-/** A token that the API server presents already stays, also where the Secret has lost it. */
+/**
+ * Returns the changes of the Secret. A token that the API server already presents stays, even if the Secret has lost
+ * it.
+ */
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
   const webhookToken = tokens.webhookToken?.[0] ?? tokensIn(token)?.[0] ?? newToken();
@@ -89,7 +91,7 @@ function withBundle(home: Inside, webhookToken: string, caBundle: string | undef
   return { ...home, webhookToken, ...trust };
 }
 
-/** Takes trust from a certificate that no replica serves any more. */
+/** Removes trust in a certificate that no replica serves any more. */
 export async function settle({ home, settled }: GivenIdentity, { host, apply }: Giving): Promise<void> {
   if (home.caBundle === settled.caBundle) return;
   await pauseFor(SERVED_MS, "For every replica to serve the certificate", host);
@@ -152,7 +154,7 @@ function isCertManagers(home: Inside, secret: ServerSecret): boolean {
   return home.certManager === true || secret.isCertManagers;
 }
 
-/** Resolves to false where the Secret has changed meanwhile. A key that is null goes. */
+/** Writes the Secret. Resolves to false if it has changed. A null removes a key. */
 async function isWritten(
   { resourceVersion }: ServerSecret,
   change: Readonly<Record<string, string | null>>,

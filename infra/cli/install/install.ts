@@ -1,4 +1,7 @@
-/** `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes. */
+/**
+ * `lifeboat install`: installs everything that Lifeboat needs in a cluster, in the right order. Running it again is
+ * safe.
+ */
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import { isBefore, versionText } from "../../../shared/settings/versions.ts";
@@ -29,18 +32,18 @@ interface Installing extends Applying {
   /** How long to wait for Lifeboat. */
   readonly seconds: number;
   readonly entry: ReturnType<typeof entryOf>;
-  /** PEM of the authority of a certificate that is brought along. */
+  /** PEM of the authority of a certificate that a person provides. */
   readonly ca: string | undefined;
-  /** Known once its entry is. */
+  /** Set once the entry is known. */
   worker?: Worker;
   /** In the cluster. */
   given?: GivenIdentity;
 }
 
 interface Step {
-  /** Said once it is done. */
+  /** Printed when the step is done. */
   readonly title: string;
-  /** `Worker`: one that was asked for. One that is kept has its entry already. */
+  /** `Worker`: a requested Worker. The present Worker has its entry already. */
   readonly form?: "Cluster" | "Worker";
   readonly do: (installing: Installing) => Promise<void> | void;
 }
@@ -62,7 +65,7 @@ const STEPS: readonly Step[] = [
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
-  // Without webhooks it would make budgets that it does not need, and report them missing.
+  // Without webhooks the Worker would create unnecessary budgets and report the webhooks missing.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 
@@ -166,7 +169,7 @@ function exported({ parts, home, guard, ca }: Installing): string {
   return ordered.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 
-/** Before anything is applied: the API server would not know a kind in the middle of it. */
+/** Checks versions before anything is applied: a missing kind would stop the installation halfway. */
 function requireVersions({ parts, facts: { minors } }: Installing): void {
   for (const { name, needs } of parts) {
     const minor = needs && minors[needs.of];
@@ -176,7 +179,7 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
   }
 }
 
-/** Before anything is applied: KubeVirt would refuse the shield's Plugin in the middle of it. */
+/** Checks KubeVirt's gate before anything is applied: KubeVirt would refuse the shield's Plugin halfway. */
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
   if (enablingPlugins === undefined || needing === undefined) return;
@@ -190,7 +193,10 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/** From now on the Worker does all of its work; and another install without flags would keep the form that is there. */
+/**
+ * Removes the server, because the Worker does its work now. Otherwise another install without flags would keep the
+ * server.
+ */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));
@@ -227,7 +233,7 @@ async function giveToken(installing: Installing): Promise<void> {
     throw new Failed(`--server: ${file} names another server, ${found.server}: change it there, or remove the file`);
   }
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
-    // A revoked token stays revoked.
+    // A revoked token stays invalid.
     const what = `this cluster does not accept the token in ${file}: it was revoked, or has ended`;
     throw new Failed(`${what}. Remove the file and run this command again: it makes new tokens`);
   }

@@ -1,8 +1,7 @@
 /**
- * Makes the certificate that Lifeboat serves in the cluster.
- *
- * The certificate signs itself, and the caBundle of the webhooks holds it. There is no authority: the key of one would lie in the same
- * Secret, and could sign more than this one name. Node can read X.509 but not write it; @peculiar/x509 does that with WebCrypto's keys.
+ * Makes the certificate that Lifeboat serves in the cluster. The certificate is self-signed, and the caBundle of the
+ * webhooks contains it. There is no authority: its key would be in the same Secret, and could sign more than this one
+ * name. Node can read X.509 but not write it; @peculiar/x509 writes it with WebCrypto's keys.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
@@ -28,7 +27,7 @@ export async function makeCertificate(host: string, validity: Validity): Promise
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     // A positive integer in DER: the first bit of the first byte stays clear.
     serialNumber: `01${randomBytes(15).toString("hex")}`,
-    // OpenSSL looks for a trusted certificate by its subject: two in one bundle must not have the same.
+    // OpenSSL finds a trusted certificate by its subject: two in one bundle need different subjects.
     name: `CN=${host}@${validity.notBefore.getTime()}`,
     ...validity,
     signingAlgorithm: ALGORITHM,
@@ -37,7 +36,7 @@ export async function makeCertificate(host: string, validity: Validity): Promise
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      // The second is for `kubectl port-forward`.
+      // The second name is for `kubectl port-forward`.
       new x509.SubjectAlternativeNameExtension([host, "localhost"].map((value) => ({ type: "dns", value }))),
     ],
   });

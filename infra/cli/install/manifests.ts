@@ -20,7 +20,7 @@ export type Manifest = z.output<typeof Manifest>;
 /** By path below `infra`: the bundle carries them (infra/tools/build-command.ts). */
 declare const BUNDLED_MANIFESTS: Readonly<Record<string, string>> | undefined;
 
-/** A path below `infra`, `kubernetes/rbac.yaml` for example. */
+/** Reads the manifests of a file, by its path below `infra` such as `kubernetes/rbac.yaml`. */
 export function manifestsIn(path: string): readonly Manifest[] {
   return z.array(Manifest).parse(documentsIn(path));
 }
@@ -37,14 +37,14 @@ function shippedText(path: string): string {
   return text;
 }
 
-/** As kubectl writes it: `rolebinding.rbac.authorization.k8s.io/lifeboat -n kubevirt`. */
+/** Names an object as kubectl does: `rolebinding.rbac.authorization.k8s.io/lifeboat -n kubevirt`. */
 export function nameOf({ apiVersion, kind, metadata: { name, namespace } }: Manifest): string {
   const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""];
   const suffix = group ? `.${group}` : "";
   return `${kind.toLowerCase()}${suffix}/${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
 
-/** An optional feature, as `--with` names it. `gates`: those that this installation switches on. */
+/** An optional feature that `--with` names. `gates`: those that this installation switches on. */
 export interface Part extends Feature {
   /** Below `infra`. */
   readonly files: readonly string[];
@@ -56,7 +56,7 @@ export function filesOf({ name, manifests }: Feature): readonly string[] {
   return manifests.map((one) => `kubernetes/optional/${name}/${one}.yaml`);
 }
 
-/** `guard,shield`, as `--with` takes it; may be given more than once. */
+/** Parses the value of `--with`, such as `guard,shield`. The option may be repeated. */
 export function partsNamed(list: string, before: readonly Part[] = []): readonly Part[] {
   const named = list
     .split(",")

@@ -11,15 +11,15 @@ export interface Site {
   readonly guard?: GuardSite | undefined;
 }
 
-/** The place in which Lifeboat runs. */
+/** The form in which Lifeboat runs: in the cluster or as a Worker. */
 export type Home =
   | {
       readonly in: "Worker";
       /** The Worker's URL for this cluster, without a trailing slash. */
       readonly url: string;
-      /** Empty: the URL is without one. */
+      /** Empty: the URL has no token. */
       readonly webhookToken: string;
-      /** Base64; without it the API server trusts the roots of its host. */
+      /** Base64. Absent: the API server trusts its host's roots. */
       readonly caBundle?: string;
     }
   | Inside;
@@ -37,7 +37,7 @@ export interface Inside {
   readonly certManager?: boolean;
 }
 
-/** Before everything else: what follows may be of these kinds. */
+/** Applied first, because later objects may be of these kinds. */
 export const DEFINITIONS = [
   "crds/evacuations.yaml",
   "crds/nodeevacuations.yaml",
@@ -56,7 +56,7 @@ const BASE = [
   "rolling-maintenance.yaml",
 ] as const;
 
-/** In the order of infra/server/kubernetes/component, whose patches isWanted and pointed stand for. */
+/** In the order of infra/server/kubernetes/component. The functions isWanted and pointed replace its patches. */
 const SERVER = ["lease", "poddisruptionbudget", "rbac", "secret", "service", "deployment"].map(
   (name) => `server/kubernetes/component/${name}.yaml`,
 );
@@ -64,7 +64,10 @@ export const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", 
 /** Names the Certificate whose authority cert-manager writes into the caBundle. */
 export const INJECT = "cert-manager.io/inject-ca-from";
 
-/** In the order in which they are applied. The webhooks are the last ones: from then on Lifeboat is asked. */
+/**
+ * Plans the objects in the order of their application. The webhooks are last, because the API server then calls
+ * Lifeboat.
+ */
 export function plan(site: Site): readonly Manifest[] {
   const files = [
     ...BASE.map((file) => `kubernetes/${file}`),
@@ -113,7 +116,7 @@ const Webhooks = z.array(
 );
 type Webhook = Pick<z.output<typeof Webhooks>[number], "matchConditions">;
 
-/** The guard's webhook is asked about the deletions of the users whom the settings name. */
+/** Fits the guard's webhook: it reviews deletions by the users that the settings name. */
 function asking(webhook: Webhook, guard: GuardSite | undefined): Webhook {
   if (guard === undefined) return webhook;
   return { ...webhook, matchConditions: webhook.matchConditions.map((one) => fitCondition(one, guard)) };
@@ -125,7 +128,7 @@ function pointed(manifest: Manifest, home: Home): readonly Webhook[] {
   });
 }
 
-/** The server changes none of it. */
+/** Returns the clientConfig of a webhook. The server never changes it. */
 function clientConfigOf(shipped: string, home: Home) {
   const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
   const { webhookToken, caBundle } = home;
@@ -151,17 +154,20 @@ function ofImage(deployment: Manifest, { image, cluster = DEFAULT_CLUSTER }: Ins
   return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, containers } } };
 }
 
-/** Its status says how Lifeboat is. Only the gates: what else is set is the administrator's. */
+/**
+ * Returns the LifeboatConfiguration, whose status reports on Lifeboat. It sets only gates: the other settings are the
+ * administrator's.
+ */
 function configuration(parts: Site["parts"]): Manifest {
   const featureGates = Object.fromEntries(parts.flatMap(({ gates }) => gates.map((gate) => [gate, true])));
   const kind = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
   return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
-/** Part of what 0.3 could do. The kind refuses an object that names it as soon as another gate changes. */
+/** A gate of 0.3. The kind refuses an object that names it as soon as another gate changes. */
 const GATE_OF_0_3 = "EvictionRequests";
 
-/** Returns a JSON patch that removes a gate of 0.3, whoever has set it. */
+/** Returns a JSON patch that removes a gate of 0.3, which anybody may have set. */
 export function withoutOldGate(before: unknown, { kind }: Manifest): readonly object[] {
   const found = Configured.safeParse(before);
   const isThere = kind === "LifeboatConfiguration" && found.success && GATE_OF_0_3 in found.data.spec.featureGates;
@@ -170,7 +176,9 @@ export function withoutOldGate(before: unknown, { kind }: Manifest): readonly ob
 
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
 
-/** A gate that is on stays on: it may be that of a part which an earlier installation added, and whose webhook is still there. */
+/**
+ * Adds the gates that are on already: one may belong to a part of an earlier installation whose webhook still exists.
+ */
 export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
   if (manifest.kind !== "LifeboatConfiguration" || !planned.success || !found.success) return manifest;
@@ -188,8 +196,8 @@ const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string
 type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
- * A JSON patch for webhooks that lead elsewhere: to the other form of Lifeboat, or in the cluster by another path or caBundle. Fields that
- * another manager has written (kubectl, or the server of 0.3) would outlast an apply, or refuse it.
+ * Returns a JSON patch for webhooks that lead elsewhere: to the other form of Lifeboat, or to another path or caBundle.
+ * Fields that another manager wrote (kubectl, or the server of 0.3) would survive an apply, or refuse it.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];
@@ -199,7 +207,7 @@ export function turned(before: unknown, manifest: Manifest): readonly object[] {
     const value = byName.get(name);
     if (value === undefined || leadsAs(value, clientConfig)) return [];
     const isSameForm = Boolean(value.url) === Boolean(clientConfig.url);
-    // cert-manager's stays.
+    // cert-manager's caBundle stays.
     const { caBundle = isSameForm ? clientConfig.caBundle : undefined } = value;
     return [
       {
@@ -218,7 +226,7 @@ function leadsAs(planned: ClientConfig, found: ClientConfig): boolean {
   return caBundle === found.caBundle && path === found.service?.path;
 }
 
-/** Objects that 0.3 has installed and that this version does not need. */
+/** Objects of 0.3 that this version does not need. */
 export const LEFT_BY_0_3: readonly Manifest[] = [
   ...["MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"].map((kind) => {
     return { apiVersion: "admissionregistration.k8s.io/v1", kind, metadata: { name: "lifeboat-eviction-requests" } };

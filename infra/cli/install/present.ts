@@ -1,4 +1,4 @@
-/** The present state of a cluster: KubeVirt, and the installed parts of Lifeboat, which `install` keeps. */
+/** Reads the present state of a cluster: KubeVirt, and the installed parts of Lifeboat, which `install` keeps. */
 import * as z from "zod/mini";
 import { named } from "../../../shared/kube/client.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
@@ -13,7 +13,7 @@ import { readObject } from "./apply.ts";
 import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
 import { type Home, INJECT, isDeployment, isWebhook } from "./plan.ts";
 
-/** The image of this release: the workflow that publishes both gives it to infra/tools/build-command.ts. */
+/** The image of this release. The workflow that publishes both passes it to infra/tools/build-command.ts. */
 declare const RELEASED_IMAGE: string | undefined;
 export const RELEASE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEASED_IMAGE;
 
@@ -44,7 +44,7 @@ export async function readClusterFacts(connection: Connection) {
     kubevirtNamespace: namespace,
     featureGates,
     toleratesNoExecute,
-    /** The command that switches KubeVirt's feature gate Plugins on; undefined: it is. */
+    /** The command that switches on KubeVirt's feature gate Plugins. Undefined: the gate is on. */
     enablingPlugins: featureGates.includes(PLUGINS_GATE)
       ? undefined
       : `kubectl -n ${namespace} patch kubevirt ${name} --type merge -p '${body}'`,
@@ -78,13 +78,16 @@ const Webhooks = z.object({
   webhooks: z.array(z.object({ clientConfig: ClientConfig })),
 });
 
-/** Returns the place in which Lifeboat runs, with its image or its address. Returns undefined if it runs in none that this command uses. */
+/**
+ * Returns the form in which Lifeboat runs, with its image or its address. Returns undefined if the command knows no
+ * such form.
+ */
 export async function presentHome(send: () => Send): Promise<Home | undefined> {
   const read = async (file: string, isWanted: (one: Manifest) => boolean) => {
     const manifest = manifestsIn(file).find(isWanted);
     return manifest && (await readObject(manifest, send()));
   };
-  // While one form replaces the other, it is the one that the API server asks.
+  // While one form replaces the other, the API server's webhook decides.
   const webhook = await read("kubernetes/webhook.yaml", isWebhook);
   const worker = webhook === undefined ? undefined : workerIn(Webhooks.parse(webhook).webhooks[0]?.clientConfig);
   if (worker !== undefined) return worker;
@@ -110,7 +113,7 @@ interface Said {
   readonly caBundle?: string | undefined;
 }
 
-/** Returns the place in which Lifeboat is to run without `--worker`: in the cluster if an option says so, otherwise the present one. */
+/** Returns the form to install without `--worker`: in the cluster if an option says so, otherwise the present one. */
 export function homeOf({ inCluster, image, certManager, caBundle }: Said, present: Home | undefined): Home {
   const there = present?.in === "Cluster" ? present : undefined;
   if (inCluster || there !== undefined) {
@@ -122,7 +125,7 @@ export function homeOf({ inCluster, image, certManager, caBundle }: Said, presen
   throw new UsageError("expected either --in-cluster or --worker URL: Lifeboat is not installed in this cluster");
 }
 
-/** An image of another registry is not this release's to replace. */
+/** Returns the image to install. An image of another registry is kept. */
 export function imageBeside(present: string | undefined, ofRelease = RELEASE): string {
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;

@@ -1,4 +1,4 @@
-/** The accounts that schedule pods: a preemption by one that the guard does not know is not refused. */
+/** Finds the accounts that schedule pods. The guard does not refuse preemptions by an account that it does not know. */
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 
@@ -25,7 +25,10 @@ function schedulersIn(roles: unknown, bindings: unknown): readonly string[] {
   return [...new Set(usernames)];
 }
 
-/** An administrator's role, which names every resource by `*`, is not meant. */
+/**
+ * Returns whether the rules are a scheduler's. An administrator's role, which names every resource by `*`, does not
+ * count.
+ */
 function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
   const may = (verb: string, resource: string) =>
     rules.some(({ verbs, resources }) => resources.includes(resource) && (verbs.includes(verb) || verbs.includes("*")));
@@ -40,7 +43,7 @@ export async function findSchedulers(send: Send): Promise<readonly string[]> {
   return schedulersIn(roles.body, bindings.body);
 }
 
-/** Undefined: the guard knows all of them. */
+/** Returns the advice. Returns undefined if the guard knows all of them. */
 export function schedulerFix(schedulers: readonly string[], requesters: readonly string[]) {
   const unknown = schedulers.filter((name) => !requesters.includes(name));
   if (unknown.length === 0) return undefined;

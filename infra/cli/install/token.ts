@@ -1,4 +1,4 @@
-/** The Secrets that hold tokens of Lifeboat's account, for a Worker. Each gets a name that has never been there. */
+/** The Secrets with tokens of Lifeboat's account, for a Worker. Each gets a name that was never used before. */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
@@ -9,7 +9,7 @@ import { until } from "./apply.ts";
 
 const ACCOUNT = "lifeboat";
 const OF_ACCOUNT = "kubernetes.io/service-account.name";
-/** Set by the API server, on the day on which a token is presented. */
+/** The API server sets this label when the token is used, with the day. */
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 const SECRETS = `/api/v1/namespaces/${LIFEBOAT_NAMESPACE}/secrets`;
 
@@ -36,7 +36,7 @@ function tokenSecretOf({ metadata, data: { token } }: z.output<typeof Secret>) {
   return { name, createdAt, token: text, isUsed: labels[LAST_USED] !== undefined };
 }
 
-/** Its token, once the token controller has written it. */
+/** Creates a Secret and returns its token, which the token controller writes. */
 export async function createToken(send: () => Send, host: Host): Promise<TokenSecret & { readonly token: string }> {
   const [body] = documentsIn("kubernetes/worker/token.yaml");
   const created = await send()({ method: "POST", path: SECRETS, body });
@@ -65,7 +65,7 @@ function shown(name: string): string {
 
 const Review = z.object({ status: z.object({ authenticated: z._default(z.boolean(), false) }) });
 
-/** Whether the API server accepts a token; undefined where the caller may not ask. */
+/** Returns whether the API server accepts a token. Returns undefined if the caller may not ask. */
 export async function isAccepted(send: Send, token: string): Promise<boolean | undefined> {
   const path = "/apis/authentication.k8s.io/v1/tokenreviews";
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };

@@ -1,4 +1,7 @@
-/** Which certificate Lifeboat in the cluster shows from now on, and what the caBundle of its webhooks trusts: the first rule that applies. */
+/**
+ * Decides which certificate Lifeboat presents in the cluster, and which ones the caBundle of its webhooks trusts: the
+ * first rule that applies.
+ */
 import type { X509Certificate } from "node:crypto";
 import { certificatesIn, pemOf, trustIn, validityOf } from "../../server/certificate.ts";
 import type { Pair } from "../../server/listener.ts";
@@ -21,7 +24,7 @@ export interface Situation extends Present {
 
 export type TrustDecision =
   | { readonly action: "Make" }
-  /** `trusted`: PEM while something changes, and afterwards; absent: cert-manager writes the caBundle. */
+  /** `trusted`: PEM during the change, and PEM afterwards. Absent: cert-manager writes the caBundle. */
   | { readonly action: "Keep"; readonly trusted?: readonly [string, string] }
   | { readonly action: "Refuse"; readonly why: string };
 
@@ -35,7 +38,7 @@ const certManagers: Rule = ({ isCertManagers: is }, pair) => {
   return is && pair !== undefined ? { action: "Keep" } : undefined;
 };
 
-/** A person brings the authority, and has put the certificate into the Secret. */
+/** A person provides the authority, and has put the certificate into the Secret. */
 const broughtAlong: Rule = ({ ca }, pair) => {
   if (ca === undefined) return undefined;
   if (pair === undefined) return { action: "Refuse", why: `--ca-bundle: ${WHERE} has no certificate: ${README}` };
@@ -43,7 +46,7 @@ const broughtAlong: Rule = ({ ca }, pair) => {
   return trustIn(encoded(ca), pair.certPem).trusted ? { action: "Keep", trusted: [ca, ca] } : { action: "Refuse", why };
 };
 
-/** The certificate of somebody else cannot be served: it is theirs to replace. */
+/** Another party's certificate cannot be served: that party has to replace it. */
 const unusable: Rule = ({ secret }, pair) => {
   const [found] = certificatesIn(secret.data["tls.crt"] ?? "");
   if (pair !== undefined || found === undefined || isOwn(found)) return undefined;
@@ -51,7 +54,7 @@ const unusable: Rule = ({ secret }, pair) => {
   return { action: "Refuse", why: `${why}: ${README}` };
 };
 
-/** There is no certificate, or an own one that ends within a year. */
+/** There is no certificate, or Lifeboat's own ends within a year. */
 const madeAnew: Rule = (situation, pair) => {
   const [certificate] = certificatesIn(pair?.certPem ?? "");
   if (certificate === undefined) return { action: "Make" };
@@ -60,14 +63,14 @@ const madeAnew: Rule = (situation, pair) => {
   return left < RENEWED_BEFORE_MS ? { action: "Make" } : undefined;
 };
 
-/** An own certificate is kept. */
+/** Lifeboat's own certificate is kept. */
 const kept: Rule = ({ caBundles, now }, pair) => {
   const [certificate] = certificatesIn(pair?.certPem ?? "");
   if (certificate === undefined || !isOwn(certificate)) return undefined;
   return { action: "Keep", trusted: [bundle([...trustedIn(caBundles, now), certificate]), bundle([certificate])] };
 };
 
-/** The certificate of somebody else is kept with the caBundle that trusts it. */
+/** Another party's certificate is kept with the caBundle that trusts it. */
 const someoneElses: Rule = ({ caBundles }, pair) => {
   const found = caBundles.find((one) => trustIn(one, pair?.certPem ?? "").trusted);
   if (found !== undefined) return { action: "Keep", trusted: [pemOf(found), pemOf(found)] };
@@ -75,7 +78,7 @@ const someoneElses: Rule = ({ caBundles }, pair) => {
   return { action: "Refuse", why: `${why}: say --ca-bundle FILE, with its authority` };
 };
 
-/** A person has written a token that is too short to be used. */
+/** A person has written a token that is too short. */
 const shortToken: Rule = ({ secret }) => {
   const { webhookToken, operatorToken } = partsOf(secret);
   const { data } = secret;
@@ -90,7 +93,7 @@ function isShort(text: string | undefined, read: unknown): boolean {
 const RULES: readonly Rule[] = [unusable, shortToken, broughtAlong, certManagers, madeAnew, kept, someoneElses];
 const RENEWED_BEFORE_MS = 365 * 86_400_000;
 
-/** The first rule that applies decides. */
+/** Decides by the first rule that applies. */
 export function decideTrust(situation: Situation): TrustDecision {
   const { pair } = partsOf(situation.secret);
   for (const rule of RULES) {
@@ -100,7 +103,10 @@ export function decideTrust(situation: Situation): TrustDecision {
   return { action: "Make" };
 }
 
-/** `install`, and the server of 0.3, sign each certificate with its own key, and put a time into its name. */
+/**
+ * Returns whether Lifeboat made the certificate: `install` and the server of 0.3 make self-signed certificates with a
+ * time in the name.
+ */
 export function isOwn({ subject, issuer }: X509Certificate): boolean {
   return subject === issuer && subject.startsWith(`CN=${HOST}@`);
 }
@@ -109,12 +115,12 @@ function trustedIn(caBundles: readonly string[], now: Date): readonly X509Certif
   return caBundles.flatMap((one) => certificatesIn(pemOf(one))).filter((one) => validityOf(one).notAfter > now);
 }
 
-/** The same certificates are the same text. */
+/** Renders certificates as PEM. The same certificates give the same text. */
 function bundle(certificates: readonly X509Certificate[]): string {
   return [...new Set(certificates.map((one) => `${one.toString().trim()}\n`))].toSorted().join("");
 }
 
-/** PEM of what is trusted while a new certificate takes the place of the one in the Secret, and afterwards. */
+/** Returns the trusted PEM while a new certificate replaces the one in the Secret, and afterwards. */
 export function bundlesAround(
   made: Pair | undefined,
   { secret, caBundles }: Present,

@@ -1,4 +1,4 @@
-/** Work in progress when Lifeboat is removed: it is listed first, and withdrawn while Lifeboat is still there to do it. */
+/** Work in progress when Lifeboat is removed: `uninstall` lists it, and withdraws it while Lifeboat still runs. */
 import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
 import { isActive } from "../../../shared/kube/evacuation.ts";
@@ -12,11 +12,11 @@ import { ifServed } from "./apply.ts";
 
 interface UnderWay {
   readonly uid: string;
-  /** As kubectl writes it: `nodeevacuation.lifeboat.dev/kernel`. */
+  /** The name as kubectl writes it: `nodeevacuation.lifeboat.dev/kernel`. */
   readonly name: string;
-  /** For people: the phase, and what it is about. */
+  /** For people: the phase and the subject. */
   readonly about: string;
-  /** Undefined: it has been asked to end already. */
+  /** Undefined: it is withdrawn already. */
   readonly withdraw: ((cluster: Client) => Promise<unknown>) | undefined;
 }
 
@@ -51,7 +51,7 @@ const evacuations: List = async (cluster) =>
     withdraw: isActive(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));
 
-/** 409: it has been made anew meanwhile, under the same name. */
+/** 409: another party created it again under the same name. */
 async function withdrawObject(
   resource: "rollingmaintenances" | "nodeevacuations",
   { name, uid }: Pick<UnderWay, "name" | "uid">,
@@ -63,11 +63,11 @@ async function withdrawObject(
 
 interface Stage {
   readonly lists: readonly List[];
-  /** Said if it has not ended in time, with the names. */
+  /** Printed with the names if it has not ended in time. */
   readonly otherwise: string;
 }
 
-/** The nodes first: what moves their VMs ends with them. */
+/** Nodes come first: the evacuations of their VMs end with them. */
 const STAGES: readonly Stage[] = [
   {
     lists: [rollingMaintenances, nodeEvacuations],
@@ -80,7 +80,7 @@ async function listAll(lists: readonly List[], cluster: Client): Promise<readonl
   return (await Promise.all(lists.map((list) => list(cluster)))).flat();
 }
 
-/** One line for each object that has not ended. */
+/** Returns one line for each object that has not ended. */
 export async function linesUnderWay({ cluster }: Connection): Promise<readonly string[]> {
   const all = await listAll(
     STAGES.flatMap(({ lists }) => lists),
@@ -92,7 +92,7 @@ export async function linesUnderWay({ cluster }: Connection): Promise<readonly s
 const POLL_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
-/** Waits as long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
+/** Withdraws everything, and waits while Lifeboat runs: a mark that stays would make KubeVirt move the VM. */
 export async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
   for (const stage of STAGES) await withdrawStage(stage, until, { connection, host });

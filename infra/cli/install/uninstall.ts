@@ -1,4 +1,4 @@
-/** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
+/** `lifeboat uninstall`: removes everything of Lifeboat from a cluster, and lists what it leaves. */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
 import { actOnNode, isOnNode } from "../../../shared/act/nodes.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
@@ -14,7 +14,7 @@ import { linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
 
-/** Not of any part: those that replace others, and what people add by hand. */
+/** Objects outside the parts: replacements of others, and objects that people add by hand. */
 const FURTHER = [
   "kubernetes/optional/configuration/configuration.yaml",
   "relay/kubernetes/serviceaccount.yaml",
@@ -84,7 +84,7 @@ async function removeFound(
   if (isInstalled) for (const line of LEFT) host.stderr.write(`${line}\n`);
 }
 
-/** Removes the webhooks first: from then on nothing new starts. Work in progress is withdrawn while Lifeboat is still there to do it. */
+/** Removes the webhooks first, so that nothing new starts. Withdraws work in progress while Lifeboat still runs. */
 async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
   const remove = async (manifests: readonly Manifest[]) => {
     for (const manifest of manifests) {
@@ -95,7 +95,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
-  // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
+  // This comes last: a Worker or a terminating pod would write it again while it has its permissions.
   for (const [what, count] of Object.entries(await cleanObjects(connection.cluster))) {
     if (count > 0) host.stdout.write(`cleaned ${what}: ${count}\n`);
   }
@@ -106,7 +106,7 @@ const QUESTION = `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_
 const QUESTION_OF_REST =
   "Take labels and annotations of Lifeboat's off VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?";
 
-/** In the order in which it is deleted: the namespace and the kinds last. */
+/** Lists all objects in the order of their deletion: the namespace and the kinds last. */
 function everything(): readonly Manifest[] {
   const inCluster = plan({ parts: PARTS, home: { in: "Cluster", image: "" } });
   const byWorker = plan({ parts: PARTS, home: { in: "Worker", url: "", webhookToken: "" } });
@@ -128,7 +128,7 @@ const Keys = z._default(z.record(z.string(), z.string()), {});
 const Meta = z.object({ namespace: z._default(z.string(), ""), name: z.string(), labels: Keys, annotations: Keys });
 const Item = z.object({ metadata: Meta });
 
-/** How many objects were cleaned, by what they are. */
+/** Removes Lifeboat's labels and annotations. Returns how many objects were cleaned, by kind. */
 export async function cleanObjects(connect: () => Client): Promise<Readonly<Record<string, number>>> {
   return {
     "virtual machines": await clean(connect, "virtualmachineinstances", LABELS),
@@ -140,7 +140,7 @@ export async function cleanObjects(connect: () => Client): Promise<Readonly<Reco
   };
 }
 
-/** No key is both a label of Lifeboat's and an annotation of another's. */
+/** Cleans objects. No key is both a label of Lifeboat's and another party's annotation. */
 async function clean(
   connect: () => Client,
   resource: Resource,
@@ -157,14 +157,14 @@ async function clean(
   return count;
 }
 
-/** In a merge patch null takes a key off. */
+/** Makes a merge patch, in which null removes a key. */
 function removals(present: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, null> {
   return Object.fromEntries(keys.flatMap((key) => (key in present ? [[key, null]] : [])));
 }
 
 const MOST_TRIES = 5;
 
-/** Lifeboat takes them off when a RollingMaintenance is withdrawn: these are left where it could not. */
+/** Removes the taints that Lifeboat could not remove when a RollingMaintenance was withdrawn. */
 async function untaint(connect: () => Client): Promise<number> {
   const { chains } = planSteering(await connect().list("nodes"), [], new Date());
   for (const action of chains.flat().filter(isOnNode)) {
@@ -174,13 +174,13 @@ async function untaint(connect: () => Client): Promise<number> {
   return chains.length;
 }
 
-/** The label alone may be another product's. */
+/** Deletes Lifeboat's budgets. The label alone may be another product's. */
 async function deleteBudgets(connect: () => Client): Promise<number> {
   const found = await connect().list("poddisruptionbudgets", { labels: OURS });
   const ours = found.filter(({ managedByUs }) => managedByUs);
   for (const budget of ours) {
     const { namespace, name, uid } = budget;
-    // 409: it has been made anew, by a Lifeboat that still ends.
+    // 409: a terminating pod of Lifeboat created it again.
     const deleted = await connect().delete("poddisruptionbudgets", { namespace, name, uid });
     meaningOf(deleted, { ...IF_THERE, 409: "Done" });
   }

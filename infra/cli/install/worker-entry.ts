@@ -1,4 +1,6 @@
-/** The Worker's knowledge of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
+/**
+ * The Worker's entry for a cluster, in CLUSTERS or in the registry, and the file in which the administrator keeps it.
+ */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -30,7 +32,10 @@ interface From {
   readonly host: Host;
 }
 
-/** For its owner's eyes only, with new tokens. One that is written nowhere does not stay. */
+/**
+ * Writes a new entry with new tokens into a file that only its owner can read. If the write fails, its Secret is
+ * deleted.
+ */
 export async function newEntry(file: string, { server, send, host }: From): Promise<WorkerEntry> {
   const { name, token } = await createToken(send, host);
   const entry = { webhookToken: randomBytes(32).toString("hex"), operatorToken: randomBytes(32).toString("hex") };
@@ -78,7 +83,7 @@ Waiting …
 `;
 }
 
-/** Without a trailing slash. */
+/** Returns the URL without a trailing slash. */
 export function workerUrlOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol !== "https:") throw new InvalidArgumentError("Expected an https:// address.");
@@ -92,13 +97,13 @@ export function pemIn(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    // Said below, as of a file that is empty.
+    // An unreadable file is reported below, like an empty one.
   }
   if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
   throw new InvalidArgumentError("Expected a file with certificates in PEM.");
 }
 
-/** As the registry takes it. */
+/** Returns a cluster name that the registry accepts. */
 export function clusterNameOf(said: string | undefined, context: string): string {
   const name = said ?? context;
   if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;

@@ -1,4 +1,4 @@
-/** The Worker, as an installation sees it: does it know the cluster, is it ready, has it read every VM? */
+/** The Worker during an installation: whether it knows the cluster, is ready, and has read every VM. */
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { rootCertificates } from "node:tls";
@@ -10,16 +10,16 @@ import { until } from "./apply.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 export interface Worker extends WorkerEntry {
-  /** With the cluster's path, without a trailing slash. */
+  /** The URL with the cluster's path, without a trailing slash. */
   readonly url: string;
-  /** PEM of the authority of its certificate, if that is no public one. */
+  /** PEM of the authority of its certificate, if the authority is not public. */
   readonly ca?: string;
 }
 
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const READYZ_MS = 30_000;
-/** The longest quotation from another program that may answer at that address. */
+/** The longest quotation, because another program may answer at that address. */
 const LONGEST = 300;
 
 interface Waiting {
@@ -27,7 +27,9 @@ interface Waiting {
   readonly seconds: number;
 }
 
-/** Until the Worker knows the cluster and can work in it. `onUnknown` is called once, and what is wrong is said once. */
+/**
+ * Waits until the Worker knows the cluster and can work in it. Calls `onUnknown` once, and prints each problem once.
+ */
 export async function untilReady(
   worker: Worker,
   { host, seconds, onUnknown }: Waiting & { readonly onUnknown: () => void },
@@ -54,12 +56,12 @@ async function whyNotReady(worker: Worker, host: Host): Promise<string | undefin
   const { code, body, said } = await ask("GET /readyz", { ...asking, token: worker.operatorToken });
   if (code === 401 || code === 404) return UNKNOWN;
   if (code !== 200) return `${worker.url}/readyz answers ${code}: ${Readyz.safeParse(body).data?.message ?? said}`;
-  // No review: what matters is whether the token opens the endpoint that the webhook will lead to.
+  // This is no review: it only shows whether the endpoint of the webhook accepts the token.
   const review = await ask("POST /admission/evictions", { ...asking, token: worker.webhookToken });
   return review.code === 401 ? UNKNOWN : undefined;
 }
 
-/** The first full scan, in as many requests as it takes, each of which may take as long as there is time. */
+/** Requests the first full scan, in as many requests as necessary. Each may take all of the remaining time. */
 export async function askForScan(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const last = host.now().getTime() + seconds * 1000;
   await until("the first full scan has not ended", { host, seconds }, async () => {
@@ -82,7 +84,9 @@ interface Asking {
   readonly ms: number;
 }
 
-/** Not by `fetch`, which takes no authority, and ends what has not started to answer within five minutes. */
+/**
+ * Sends a request. `fetch` is not used: it accepts no authority, and gives up if no answer starts within five minutes.
+ */
 async function ask(what: string, { worker: { url, ca }, host, token, ms }: Asking) {
   const [method = "", path = ""] = what.split(" ");
   const late = AbortSignal.timeout(ms);

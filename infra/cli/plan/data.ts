@@ -1,4 +1,4 @@
-/** A plan as data: JSON, and the RollingMaintenance that carries it out. */
+/** A plan as data: JSON, and the RollingMaintenance that performs it. */
 import { API_GROUP } from "../../../shared/kube/resources.ts";
 import type { PlanOptions } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
@@ -21,7 +21,7 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
   };
 }
 
-/** In the order of the plan. Defaults are the definition's. */
+/** Returns the RollingMaintenance of a plan, in its order. Defaults are the definition's. */
 export function rollingMaintenanceOf(
   { nodes }: Plan,
   { at, until, parallel, template }: PlanOptions,

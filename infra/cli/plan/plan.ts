@@ -88,7 +88,7 @@ function bytesOf(text: string): number {
   throw new InvalidArgumentError("Expected an amount for each second, such as 64Mi or 1Gi.");
 }
 
-/** Reads the cluster and plans. It says on stderr what it reads. */
+/** Reads the cluster and plans. Prints on stderr what it reads. */
 export async function rehearse(options: PlanOptions, { connection, host }: With) {
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
   const facts = await observePlan(observer, (what) => host.stderr.write(`reading ${what}\n`));

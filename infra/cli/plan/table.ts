@@ -1,4 +1,4 @@
-/** How a plan is printed for people: a row for each node in 80 columns, then what is the matter and who can change it. */
+/** Prints a plan for people: a row for each node in 80 columns, then the problems and who can solve them. */
 import type { VmClass } from "../../../shared/plan/evidence.ts";
 import type { NodePlan, Range } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
@@ -65,7 +65,7 @@ function between(begins: string, { least, most }: Range): string {
   return from === to ? `at ${from}` : `between ${from} and ${to}`;
 }
 
-/** Hours and minutes on this computer. */
+/** Renders hours and minutes in this computer's zone. */
 function clockText(begins: string, seconds: number): string {
   const time = new Date(Date.parse(begins) + seconds * 1000);
   return [time.getHours(), time.getMinutes()].map((number) => String(number).padStart(2, "0")).join(":");
@@ -81,7 +81,7 @@ const GAP = "  ";
 const SHORTEST_NAME = 8;
 const HEADER = ["NODE", "STARTS", "VMS", "MOVES", "ENDS", "VERDICT"] as const;
 
-/** Long names of nodes are cut, unless it is wide. */
+/** Renders a row for each node. Cuts long names unless the output is wide. */
 function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, isInTime }) => {
     const end = verdict === "WillBlock" || verdict === "NoRoom" ? "" : rangeText(begins, ends);
@@ -97,7 +97,7 @@ function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   return aligned([HEADER, ...rows.map(([node = "", ...rest]) => [cut(node), ...rest])], { gap: GAP });
 }
 
-/** Each thing once, with the first node on which it matters. */
+/** Lists each problem once, with the first node that has it. */
 function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   const blocks = [
@@ -160,7 +160,7 @@ function canaryCommand({ canary = "" }: VmClass): string {
   return `lifeboat evacuate ${name} -n ${namespace}`;
 }
 
-/** Without its registry. */
+/** Returns an image's name without its registry. */
 function nameOf(image: string): string {
   return image.replace(/^.*\//, "").replace(/^(.*@sha256:.{8}).*$/, "$1");
 }

@@ -1,4 +1,4 @@
-/** Events of node maintenance: on the object, and on the node. */
+/** Events of node maintenance: on the object and on the node. */
 import { type Action, EVENT_TYPES, type EventReason, type KubernetesEvent } from "../../kube/action.ts";
 import type { NodeEvacuationFacts, NodeEvacuationPhase } from "../../kube/node-evacuation.ts";
 import type { RollingMaintenanceFacts, RollingPhase } from "../../kube/rolling-maintenance.ts";
@@ -15,7 +15,7 @@ const OF_NODE: { readonly [P in NodeEvacuationPhase]?: EventReason } = {
   Gone: "MaintenanceNodeGone",
 };
 
-/** A NodeEvacuation has another phase than before. */
+/** Returns the Events of a NodeEvacuation whose phase has changed. */
 export function nodeEvents(
   { name, uid, spec, status }: NodeEvacuationFacts,
   { phase, message, more }: Pick<NodeNext, "phase" | "message" | "more">,
@@ -27,7 +27,7 @@ export function nodeEvents(
   const occasion = `${uid}/${status.lastUpdateTime ?? ""}`;
   return [
     record({ kind: "NodeEvacuation", namespace: "", name, uid }, reason, text, occasion),
-    // As the kubelet names it.
+    // The kubelet's form.
     record({ kind: "Node", namespace: "", name: spec.nodeName, uid: spec.nodeName }, reason, text, occasion),
   ];
 }
@@ -39,7 +39,7 @@ const OF_ROLLING: { readonly [P in RollingPhase]?: EventReason } = {
   Withdrawn: "MaintenanceWithdrawn",
 };
 
-/** A RollingMaintenance has started, or has another phase than before, or one of its nodes failed. */
+/** Returns the Events of a RollingMaintenance that has started, whose phase has changed, or whose node has failed. */
 export function rollingEvents(
   rm: RollingMaintenanceFacts,
   { phase, message, more, rows = [] }: RollingNext,

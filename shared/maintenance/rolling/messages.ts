@@ -17,13 +17,13 @@ export function waitsFor(active: readonly NodeRow[]): string {
   return `waits for ${namesText(active)}${said}`;
 }
 
-/** Names nodes that are empty and not in service again. */
+/** Names nodes that are drained and not in service again. */
 export function inService(rows: readonly NodeRow[]): string {
   const [first] = rows;
   return `waits until ${namesText(rows)} is schedulable and Ready again: kubectl uncordon ${first?.name} when its maintenance is done`;
 }
 
-/** Says for each node how it ended, or what blocks it. */
+/** Says for each node how it ended or what blocks it. */
 export function stuckText(rows: readonly NodeRow[]): string {
   const said = rows.slice(0, MOST_NAMES).map(({ name, phase, message = "" }) => {
     return `${name} is ${phase}${message === "" ? "" : `: ${message}`}`;

@@ -1,4 +1,4 @@
-/** The nodes of a RollingMaintenance: which they are, and how far each one is. */
+/** The nodes of a RollingMaintenance, and the state of each. */
 import type { NodeFacts } from "../../kube/facts.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
 import { derivedName, hash8, named } from "../../kube/objects.ts";
@@ -13,7 +13,7 @@ import { evacuationOf, isActiveRow, type RollingWorld } from "./world.ts";
 
 type Seen = Omit<RollingWorld, "rows">;
 
-/** In their order. Labels are resolved once: a node that is added later is not part of it. */
+/** Returns the nodes in their order. Labels are resolved once: a node that is added later is not part of it. */
 export function resolved({ rm, facts }: Seen): readonly string[] {
   const { names, matchLabels = {} } = rm.spec.nodes;
   if (names !== undefined) return names;
@@ -34,7 +34,7 @@ function rowNow(row: NodeRow, w: Seen): NodeRow {
   return row.phase === "Evacuated" && w.rm.spec.nextNode === "WhenUncordoned" ? returning(counted, w) : counted;
 }
 
-/** A NodeEvacuation that was there and is not any more was deleted by force. */
+/** Returns the row of a node whose NodeEvacuation was deleted by force. */
 function removed(row: NodeRow, { now }: Seen): NodeRow {
   if (row.phase === "Starting") return row;
   const message = `its NodeEvacuation ${row.nodeEvacuation} was deleted`;
@@ -46,7 +46,7 @@ function following(row: NodeRow, { status }: NodeEvacuationFacts): NodeRow {
   return { ...row, phase, message: cut(message), ...(hasEnded({ status }) && { completionTime }) };
 }
 
-/** A node that is deleted once it is empty has some time to come back: it may be installed anew. */
+/** Waits some time for a drained node that was deleted, because it may be installed anew. */
 function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   const node = facts.get("nodes", named(row.name));
   if (node === undefined) {
@@ -56,7 +56,7 @@ function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   return isBack(node) ? { ...row, phase: "Returned", returnTime: now.toISOString() } : row;
 }
 
-/** Whether VMs may run on the node again. */
+/** Returns whether VMs may run on the node again. */
 export function isBack({ unschedulable, ready, virtHandler }: NodeFacts): boolean {
   return !unschedulable && ready && virtHandler?.isSchedulable === true;
 }
@@ -65,7 +65,7 @@ export function cut(message: string): string {
   return message.slice(0, ROLLING_BOUNDS["status.nodes[].message"]).toWellFormed();
 }
 
-/** The same for every process: a node has one NodeEvacuation for each RollingMaintenance. */
+/** Returns the name, which is the same in every process: a node has one NodeEvacuation for each RollingMaintenance. */
 export function evacuationName({ uid }: Pick<RollingMaintenanceFacts, "uid">, node: string): string {
   return derivedName("", node, hash8(`${uid}/${node}`));
 }

@@ -1,4 +1,7 @@
-/** Reconciling RollingMaintenances: each reads, finds the rule that applies, and acts; any number of processes may do so at once. */
+/**
+ * Reconciles RollingMaintenances: each pass reads, finds the rule that applies, and acts. Any number of processes may
+ * do so at once.
+ */
 import { decide } from "../../facts/decide.ts";
 import { liveReads } from "../../facts/reads.ts";
 import type { Action } from "../../kube/action.ts";
@@ -24,14 +27,14 @@ export interface Rolled {
   readonly failures: number;
   /** Names of NodeEvacuations that were created. */
   readonly created: readonly string[];
-  /** One that steers, or a node of it, has another phase. */
+  /** A RollingMaintenance that steers has another phase, or one of its nodes does. */
   readonly isTurned: boolean;
 }
 
-/** A start, a claim and a creation follow each other; several nodes may start at a time. */
+/** Each node takes a start, a claim and a creation, and several nodes may start at a time. */
 const MOST_PASSES = 12;
 
-/** Never throws a ClusterError but where nothing could be listed. */
+/** Reconciles RollingMaintenances. Throws a ClusterError only if nothing could be listed. */
 export async function reconcileRollingMaintenances(deps: Rolling): Promise<Rolled> {
   const reads = liveReads(deps.cluster);
   const { answer: all } = await decide((facts) => facts.list("rollingmaintenances"), reads);
@@ -108,7 +111,7 @@ function createdBy({ first = [] }: RollingNext, performed: readonly Performed[])
   });
 }
 
-/** The status, and then the Events that tell of it. */
+/** Writes the status, and then the Events about it. */
 async function say(
   rm: RollingMaintenanceFacts,
   next: RollingNext,

@@ -1,9 +1,9 @@
-/** Others that maintain the same node: a RollingMaintenance waits for them, and says for which. */
+/** Other maintenance of the same node: a RollingMaintenance waits for it and names it. */
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { wantedOf } from "../world.ts";
 import { isPendingRow, isUnavailable, type RollingWorld } from "./world.ts";
 
-/** In words. Undefined: nobody else wants the node. */
+/** Names the other maintenance of a node. Returns undefined if there is none. */
 export function rivalOf(node: string, w: RollingWorld): string | undefined {
   const holding = w.others.find((one) => !hasRollingEnded(one) && holds(node, one));
   const older = holding ?? w.others.find((one) => isOlder(one, w.rm) && awaits(node, one));
@@ -13,12 +13,12 @@ export function rivalOf(node: string, w: RollingWorld): string | undefined {
   return wanted && `NodeEvacuation ${wanted.name} of the same node`;
 }
 
-/** Its turn there has come, and the node is not back. */
+/** Returns whether the node's turn has come and the node is not back. */
 function holds(node: string, one: RollingMaintenanceFacts): boolean {
   return one.status.nodes.some((row) => row.name === node && isUnavailable(row, one));
 }
 
-/** It has started, and the node's turn is still to come. */
+/** Returns whether it has started and the node's turn has not come. */
 function awaits(node: string, one: RollingMaintenanceFacts): boolean {
   return !hasRollingEnded(one) && one.status.nodes.some((row) => row.name === node && isPendingRow(row));
 }

@@ -1,4 +1,4 @@
-/** The next step of a RollingMaintenance: the first rule that applies says phase, message and actions. */
+/** The next step of a RollingMaintenance: the first rule that applies returns phase, message and actions. */
 import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
 import { named } from "../../kube/objects.ts";
@@ -22,15 +22,15 @@ import {
 
 // prettier-ignore
 export const ROLLING_RULES: readonly RollingRule[] = [
-  // It has ended, or is to end
+  // Rules that end it
   ended, cancelled,
-  // It has not started
+  // Rules before its start
   pausedBefore, waitsForHour, tooLate, starts,
-  // It has
+  // Rules after its start
   creates, stopsAfterFailure, paused, completes, outOfTime, waitsForNodes, nextIsGone, waitsForRival, waitsForRollout, claims,
 ];
 
-/** Undefined: there is no such RollingMaintenance. */
+/** Returns the next step. Returns undefined if there is no such RollingMaintenance. */
 export function nextOfRolling(uid: string, facts: Facts, moment: Moment) {
   const all = facts.list("rollingmaintenances");
   const rm = all.find((one) => one.uid === uid);
@@ -52,7 +52,7 @@ function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined 
   return JSON.stringify(rows) === JSON.stringify(rm.status.nodes) ? "Nothing" : { phase, message, rows };
 }
 
-/** A person cancelled it: no further node starts, and it ends when its nodes have been given back. */
+/** A person cancelled it: no further node starts, and it ends when its nodes are uncordoned. */
 function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
   if (rm.spec.intent !== "Withdrawn") return undefined;
   const left = skipped(rows.map((row) => (row.phase === "Starting" ? { ...row, phase: "Pending" } : row)));
@@ -81,7 +81,7 @@ function tooLate(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: `it had not started at ${windowEnd(w)} (spec.schedule.notAfter)` };
 }
 
-/** It starts: which nodes it has is written down. */
+/** It starts: the status lists its nodes. */
 function starts(w: RollingWorld): RollingNext | undefined {
   if (w.rm.status.startTime !== undefined) return undefined;
   const names = resolved(w);
@@ -100,7 +100,7 @@ function starts(w: RollingWorld): RollingNext | undefined {
   };
 }
 
-/** The turn of a node has come: it gets its NodeEvacuation. */
+/** The turn of a node has come: Lifeboat creates its NodeEvacuation. */
 function creates(w: RollingWorld): RollingNext | undefined {
   const claimed = w.rows.filter((row) => row.phase === "Starting" && evacuationOf(row, w) === undefined);
   if (claimed.length === 0 || w.rm.spec.progress === "Paused") return undefined;
@@ -155,7 +155,7 @@ function outOfTime(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: `${why}; ${progressText(w.rows)}`, rows: skipped(w.rows) };
 }
 
-/** As many nodes are out of service as may be. */
+/** As many nodes are out of service as allowed. */
 function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   const unavailable = w.rows.filter((row) => isUnavailable(row, w.rm));
   if (unavailable.length < w.rm.spec.maxUnavailable) return undefined;
@@ -163,7 +163,7 @@ function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   return running(w, active.length > 0 ? waitsFor(active) : inService(unavailable));
 }
 
-/** The next node does not exist any more: it failed. */
+/** The next node no longer exists: it failed. */
 function nextIsGone(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   if (next === undefined || w.facts.get("nodes", named(next.name)) !== undefined) return undefined;
@@ -179,21 +179,21 @@ function nextIsGone(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, `there is no node ${next.name}`), rows, again: true };
 }
 
-/** Somebody else maintains the next node. */
+/** Another maintenance has the next node. */
 function waitsForRival(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   const rival = next && rivalOf(next.name, w);
   return rival === undefined ? undefined : running(w, `node ${next?.name} waits for ${rival}`);
 }
 
-/** VMs were lost where migrations of a drain and of a rollout came together: kubevirt/kubevirt. */
+/** KubeVirt is being updated. VMs were lost when migrations of a drain and of a rollout met: kubevirt/kubevirt. */
 function waitsForRollout(w: RollingWorld): RollingNext | undefined {
   const [kubevirt] = w.facts.list("kubevirts");
   if (kubevirt?.isRollingOut !== true) return undefined;
   return running(w, "the next node waits until KubeVirt has been rolled out");
 }
 
-/** The turn of the next node has come. It is claimed in the status, so that two processes never start different nodes. */
+/** The turn of the next node has come. The status claims it, so that two processes never start different nodes. */
 function claims(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   if (next === undefined) return undefined;
@@ -207,7 +207,7 @@ function claims(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, `starts with ${next.name}`), rows, again: true };
 }
 
-/** Blocked, if a node needs a person. */
+/** Returns the phase Blocked if a node needs a person. */
 function running({ rows }: RollingWorld, message: string): RollingNext {
   const blocked = rows.filter(({ phase }) => phase === "Blocked");
   if (blocked.length === 0) return { phase: "Running", message };

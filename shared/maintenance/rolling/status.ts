@@ -12,7 +12,7 @@ import { isActiveRow, isPendingRow, type RollingNext } from "./world.ts";
 
 const LEAST_SECONDS = 2;
 
-/** Undefined: nothing is to be written now. */
+/** Returns the status to write, or undefined if nothing is written now. */
 export function rollingStatusAfter(
   rm: RollingMaintenanceFacts,
   next: Omit<RollingNext, "first" | "again">,
@@ -37,12 +37,12 @@ export function rollingStatusAfter(
   return isSoon && phasesOf(status) === phasesOf(before) ? undefined : { ...status, lastUpdateTime: now.toISOString() };
 }
 
-/** Who starts next depends on them: they are written at once. */
+/** Renders the phases. They are written at once, because the next start depends on them. */
 export function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus): string {
   return [phase, startTime, ...nodes.map((row) => row.phase)].join();
 }
 
-/** A time alone is no news. */
+/** A changed time alone is no reason to write. */
 const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime", "forecast"];
 
 function textOf(status: RollingMaintenanceStatus): string {
@@ -53,7 +53,10 @@ function textOf(status: RollingMaintenanceStatus): string {
 type Estimate = Pick<RollingMaintenanceStatus, "forecast" | "estimatedCompletionTime">;
 const NO_ESTIMATE: Estimate = { forecast: undefined, estimatedCompletionTime: undefined };
 
-/** By what nodes have taken so far, from one start to the next. Until one has ended, nothing can be said. */
+/**
+ * Estimates the end by the nodes' time so far, from one start to the next. Before the first node has ended there is no
+ * estimate.
+ */
 function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts, now: Date): Estimate {
   const isUntilBack = spec.nextNode === "WhenUncordoned";
   const taken = rows.flatMap(({ startTime, completionTime, returnTime }) => {

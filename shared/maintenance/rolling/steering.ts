@@ -1,11 +1,11 @@
-/** Steering: the scheduler prefers nodes that are finished to nodes whose turn is still to come, so that a VM moves once. */
+/** Steering: the scheduler prefers finished nodes to nodes whose turn has not come, so that a VM moves once. */
 import type { Plan } from "../../kube/action.ts";
 import type { NodeFacts } from "../../kube/facts.ts";
 import { isPendingTaint } from "../../kube/names.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { isPastWindow, isPendingRow, isStoppedByFailure } from "./world.ts";
 
-/** Sets the taint where a node is to be avoided and takes it off everywhere else, also where nothing names the node any more. */
+/** Sets the taint on nodes to avoid, and removes it from all others, also if no maintenance names the node any more. */
 export function planSteering(
   nodes: readonly NodeFacts[],
   rolling: readonly RollingMaintenanceFacts[],
@@ -16,7 +16,7 @@ export function planSteering(
   return { chains: changed.map(({ name }) => [{ verb: "Steer", node: name, isPending: avoided.has(name) }]) };
 }
 
-/** Nodes that will start, unless it is paused or no further node starts. */
+/** Returns the nodes that will start. Returns none if it is paused or no further node starts. */
 function avoidedBy(rm: RollingMaintenanceFacts, now: Date): readonly string[] {
   const { spec, status } = rm;
   const isOff = spec.steering === "None" || spec.progress === "Paused" || spec.intent === "Withdrawn";

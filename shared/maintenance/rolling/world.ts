@@ -1,4 +1,4 @@
-/** The facts for decisions on a RollingMaintenance, and the shape of a decision. */
+/** The facts for decisions on a RollingMaintenance, and the form of a decision. */
 import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
@@ -19,7 +19,7 @@ export interface RollingWorld extends Moment {
   readonly others: readonly RollingMaintenanceFacts[];
   /** Every NodeEvacuation. */
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
-  /** Its nodes, as their NodeEvacuations say now. */
+  /** Its nodes, by the present state of their NodeEvacuations. */
   readonly rows: readonly NodeRow[];
 }
 
@@ -27,23 +27,23 @@ export interface RollingNext {
   readonly phase: RollingPhase;
   /** For people. */
   readonly message: string;
-  /** Absent: as they are. */
+  /** Absent: unchanged. */
   readonly rows?: readonly NodeRow[];
   readonly more?: Partial<RollingMaintenanceStatus>;
   /** Performed before the status is written. */
   readonly first?: readonly Action[];
-  /** Another look is worth it at once. */
+  /** Another reconcile should follow at once. */
   readonly again?: boolean;
 }
 
-/** `Nothing`: there is nothing to do, nor to say. */
+/** `Nothing`: nothing has to be done or written. */
 export type RollingRule = (w: RollingWorld) => RollingNext | "Nothing" | undefined;
 
 const BEING_DRAINED: readonly RowPhase[] = ["Starting", "Scheduled", "Evacuating", "Paused", "Blocked"];
 const FAILED: readonly RowPhase[] = ["Refused", "Expired", "Withdrawn", "Gone"];
 
 export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_DRAINED.includes(phase);
-/** It ended otherwise than Evacuated. */
+/** Returns whether the node ended with another phase than Evacuated. */
 export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 
@@ -52,18 +52,18 @@ export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFac
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
 }
 
-/** No further node starts, because one failed. */
+/** Returns whether no further node starts because one failed. */
 export function isStoppedByFailure({ spec }: Pick<RollingMaintenanceFacts, "spec">, rows: readonly NodeRow[]): boolean {
   return spec.whenNodeFails === "Stop" && rows.some(isFailedRow);
 }
 
-/** No further node starts, because its last hour has passed. */
+/** Returns whether no further node starts because `notAfter` has passed. */
 export function isPastWindow({ rm, now }: Pick<RollingWorld, "rm" | "now">): boolean {
   const { notAfter } = rm.spec.schedule;
   return notAfter !== undefined && secondsUntil(notAfter, now) === 0;
 }
 
-/** The NodeEvacuation of one of its nodes. */
+/** Returns the NodeEvacuation of a node. */
 export function evacuationOf(
   { nodeEvacuation }: NodeRow,
   { rm, nodeEvacuations }: Pick<RollingWorld, "rm" | "nodeEvacuations">,
@@ -71,7 +71,7 @@ export function evacuationOf(
   return nodeEvacuations.find(({ name, owner }) => name === nodeEvacuation && owner?.uid === rm.uid);
 }
 
-/** A NodeEvacuation as its RollingMaintenance wants it: a pause and a withdrawal of the whole count for each node. */
+/** Returns a NodeEvacuation with the pause or the withdrawal of its RollingMaintenance, which apply to each node. */
 export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
   const rm = all.find(({ uid }) => uid === ne.owner?.uid);
   if (rm === undefined || hasEnded(ne)) return ne;
