@@ -1,10 +1,18 @@
-/** A plugin of oxlint: comments are plain English. */
-import { problemsOf } from "./plain-english.ts";
+/** A plugin of oxlint: comments are plain English, and those of exported functions start with a verb. */
+import { problemsOf, startsWithVerb } from "./plain-english.ts";
 
-interface Comment {
+interface Position {
+  readonly loc: { readonly start: { readonly line: number }; readonly end: { readonly line: number } };
+}
+
+interface Comment extends Position {
   readonly type: string;
   readonly value: string;
-  readonly loc: { readonly start: { readonly line: number }; readonly end: { readonly line: number } };
+}
+
+interface Statement extends Position {
+  readonly type: string;
+  readonly declaration?: { readonly type: string } | null;
 }
 
 interface Context {
@@ -12,11 +20,13 @@ interface Context {
   report(problem: { readonly node: Comment; readonly message: string }): void;
 }
 
-/** Consecutive line comments are one text. */
+const textOf = ({ value }: Comment): string => value.replaceAll(/^\s*\*+/gmu, " ").trim();
+
+/** Joins consecutive line comments to one text. */
 function textsOf(comments: readonly Comment[]): readonly { readonly node: Comment; readonly text: string }[] {
   const texts: { node: Comment; text: string; end: number }[] = [];
   for (const comment of comments) {
-    const text = comment.value.replaceAll(/^\s*\*+/gmu, " ");
+    const text = textOf(comment);
     const last = texts.at(-1);
     const continues = comment.type === "Line" && last?.node.type === "Line" && last.end + 1 === comment.loc.start.line;
     if (continues) Object.assign(last, { text: `${last.text} ${text}`, end: comment.loc.end.line });
@@ -42,5 +52,19 @@ const comments = {
   }),
 };
 
-const plugin = { meta: { name: "prose" }, rules: { comments } };
+const verbs = {
+  create: (context: Context) => ({
+    Program({ body }: { readonly body: readonly Statement[] }) {
+      const functions = body.filter(({ declaration }) => declaration?.type === "FunctionDeclaration");
+      const starts = new Set(functions.map(({ loc }) => loc.start.line));
+      for (const node of context.sourceCode.getAllComments()) {
+        if (node.type !== "Block" || !starts.has(node.loc.end.line + 1) || startsWithVerb(textOf(node))) continue;
+        const message = `"${textOf(node).slice(0, 60)}" is about a function: start with its verb, as in "Returns …"`;
+        context.report({ node, message });
+      }
+    },
+  }),
+};
+
+const plugin = { meta: { name: "prose" }, rules: { comments, verbs } };
 export default plugin;

@@ -36,6 +36,16 @@ const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const WORDS_OF = new Intl.Segmenter("en", { granularity: "word" });
 
+/** Words that end like a verb in the third person and are none. */
+const NO_VERBS =
+  /^(?:As|Its|Always|Perhaps|This|Thus|Unless|Seconds|Words|Reasons|Facts|Events|Pods|Nodes|Launchers)$/u;
+
+/** Returns whether the text starts with a verb such as "Returns". Nouns are often followed by "of". */
+export function startsWithVerb(text: string): boolean {
+  const [word = "", next = ""] = text.split(/[\s,.:;]+/u, 2);
+  return /^[A-Z][a-z-]+s$/u.test(word) && !NO_VERBS.test(word) && !/^(?:of|are|is)$/u.test(next);
+}
+
 /** Returns the sentences of a text that break a rule, and how. */
 export function problemsOf({ text, mostWords }: Prose): readonly Problem[] {
   const flat = text.replaceAll(/\s+/gu, " ").trim();
