@@ -161,7 +161,7 @@ interface Deletion extends Moment, DeletionTerms {
 /** From this grace period on, the policy holds the pods of a node that is about to end. */
 const HELD_SECONDS = 60;
 
-/** Whether a policy of the API server may hold the deletion, also while Lifeboat is there. */
+/** Returns whether a policy of the API server may hold the deletion, even while Lifeboat answers. */
 export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Deletion): boolean {
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);

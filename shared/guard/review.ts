@@ -26,7 +26,10 @@ export interface DeletionReview {
   readonly failedRead?: ClusterError | undefined;
 }
 
-/** Who knows the webhook token can send a review of any pod: Lifeboat deletes one only if the pod is so in the API server, too. */
+/**
+ * Reviews a deletion. Anybody with the webhook token can send a review of any pod: Lifeboat deletes a pod only if the
+ * API server shows the same.
+ */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;
   const plain: DeletionFacts = { ...r, settings, now: now(), evacuations: [] };
