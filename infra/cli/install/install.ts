@@ -1,7 +1,4 @@
-/**
- * `lifeboat install`: installs everything that Lifeboat needs in a cluster, in the right order. Running it again is
- * safe.
- */
+/** `lifeboat install`: installs everything that Lifeboat needs, in the right order. Running it again is safe. */
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import { isBefore, versionText } from "../../../shared/settings/versions.ts";
@@ -193,10 +190,7 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/**
- * Removes the server, because the Worker does its work now. Otherwise another install without flags would keep the
- * server.
- */
+/** Removes the server. Otherwise another install without flags would keep it beside the Worker. */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));
