@@ -42,7 +42,7 @@ function unlisted(w: NodeWorld): readonly VmOutcome[] {
   return [...new Map(found).values()];
 }
 
-/** As many as the status may list: guests that have ended, then VMs that stay, and last VMs whose Evacuations say that they moved. */
+/** Returns as many as the status may list: first guests that ended, then VMs that stay, last VMs that moved. */
 export function listed(outcomes: readonly VmOutcome[]): readonly VmOutcome[] {
   const most = BOUNDS["status.outcomes"];
   if (outcomes.length <= most) return outcomes;
