@@ -78,11 +78,11 @@ function isSettledBy(own: EvacuationFacts | undefined): boolean {
 export function settledSince(w: NodeWorld): NodeNext["more"] {
   const { outcomes: before } = w.ne.status;
   const outcomes = outcomesAfterEnd(w);
-  return outcomes.every((one, at) => one === before[at]) ? undefined : counted(outcomes, w);
+  return outcomes.every((one, at) => one === before[at]) ? undefined : withCounts(outcomes, w);
 }
 
 /** Counts the outcomes of a NodeEvacuation that ends or has ended. The numbers of VMs that were left do not change. */
-export function counted(outcomes: readonly VmOutcome[], { ne }: NodeWorld): NonNullable<NodeNext["more"]> {
+export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): NonNullable<NodeNext["more"]> {
   const before = ne.status.virtualMachines ?? NONE_LEFT;
   const total = Math.max(outcomes.length, before.total);
   return { outcomes: listed(outcomes), virtualMachines: { ...before, total, ...outcomeCounts(outcomes) } };

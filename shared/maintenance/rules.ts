@@ -8,7 +8,7 @@ import { afterwards, disowned, starts, taken, withdrawals } from "./ended.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
 import { chainedText, expiredText, startText } from "./messages.ts";
-import { counted, outcomesOf } from "./outcomes.ts";
+import { withCounts, outcomesOf } from "./outcomes.ts";
 import { nodeToDrain, preflightBeside, rivalsOf } from "./questions.ts";
 import { actingOf, hasStarted, isTimeReached, type NodeNext, type NodeRule, type NodeWorld, ownerOf } from "./world.ts";
 
@@ -32,7 +32,7 @@ export function nextOfNode(w: NodeWorld): NodeNext | "Nothing" {
 
 /** Ends the NodeEvacuation. VMs that have not moved stay, stopped VMs start, and the node is schedulable again if Lifeboat cordoned it. */
 function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
-  const more = hasStarted(w.ne) ? counted(outcomesOf([], w), w) : {};
+  const more = hasStarted(w.ne) ? withCounts(outcomesOf([], w), w) : {};
   return { phase, message, more, first: [...withdrawals(w), ...taken(w)], again: true };
 }
 

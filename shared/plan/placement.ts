@@ -3,7 +3,7 @@ import { isActive, type EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import type { ScheduledNode } from "../kube/scheduled-pod.ts";
-import { type Present, addTo, clear, copyOf, presentOf } from "../preflight/board.ts";
+import { type PresentPods, addPods, clear, copyOf, presentOf } from "../preflight/board.ts";
 import { renderStart } from "../preflight/next-pod.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
 import { renderTarget } from "../preflight/next-pod.ts";
@@ -14,7 +14,7 @@ export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
   /** The same pods, counted: changed in place from step to step, because a copy for each step would take most of the time and memory. */
-  readonly present: Present;
+  readonly present: PresentPods;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
   /** Unfinished migrations. */
   readonly migrations: readonly MigrationFacts[];
@@ -75,7 +75,7 @@ export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Jud
     return launcher === undefined ? [] : [{ ...pod, nodeName: launcher.nodeName }];
   });
   clear(p.present, facts.node, facts.pods);
-  addTo(p.present, there);
+  addPods(p.present, there);
   const settled = withVmis({ ...p, podsOn: onNodes(p.podsOn, facts.node.name, there) }, [...moved.values()]);
   const anew = nexts
     .flatMap(([, next]) => (typeof next === "object" && "anew" in next ? [next.anew] : []))
@@ -214,7 +214,7 @@ export function withPlaced(p: Placement, how: Pick<PreflightFacts, "volumes" | "
   });
   const podsOn = new Map(p.podsOn);
   for (const pod of placed) podsOn.set(pod.nodeName, [...(podsOn.get(pod.nodeName) ?? []), pod]);
-  addTo(present, placed);
+  addPods(present, placed);
   return withVmis({ ...p, podsOn, pending }, placed);
 }
 

@@ -14,7 +14,7 @@ export interface Filled {
 }
 
 /** Pods on their nodes. */
-export interface Present {
+export interface PresentPods {
   readonly filled: Map<string, Filled>;
   /** By UID, without ended ones. */
   readonly pods: Map<string, NeighbourPod>;
@@ -50,7 +50,7 @@ function plus(sum: Filled["assumed"], { wishes }: NeighbourPod): Filled["assumed
 }
 
 /** Counts the pods that are present on these nodes. */
-export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[]): Present {
+export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[]): PresentPods {
   const pods = all.filter((pod) => !isFinal(pod));
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
   const directory = createDirectory();
@@ -63,18 +63,18 @@ export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[
 }
 
 /** Copies what changes in place. */
-export function copyOf({ filled, pods, directory }: Present): Present {
+export function copyOf({ filled, pods, directory }: PresentPods): PresentPods {
   return { filled: new Map(filled), pods: new Map(pods), directory };
 }
 
 /** Removes all pods of a node, in place. */
-export function clear({ filled, pods }: Present, node: FitNode, there: readonly NeighbourPod[]): void {
+export function clear({ filled, pods }: PresentPods, node: FitNode, there: readonly NeighbourPod[]): void {
   for (const { uid } of there) pods.delete(uid);
   filled.set(node.name, filledBy(node, []));
 }
 
 /** Adds pods that are on their nodes, in place. */
-export function addTo({ filled, pods, directory }: Present, more: readonly NeighbourPod[]): void {
+export function addPods({ filled, pods, directory }: PresentPods, more: readonly NeighbourPod[]): void {
   for (const pod of more) {
     if (isFinal(pod)) continue;
     const node = filled.get(pod.nodeName);
@@ -85,7 +85,7 @@ export function addTo({ filled, pods, directory }: Present, more: readonly Neigh
 }
 
 /** Makes the board from the pods that are present. */
-export function boardOf({ filled, pods, directory }: Present): Board {
+export function boardOf({ filled, pods, directory }: PresentPods): Board {
   return { filled: new Map(filled), before: pods, since: new Map(), directory };
 }
 

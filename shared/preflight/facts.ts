@@ -3,7 +3,7 @@ import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } 
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NodeSelectorTerm, Resources, Wishes } from "../kube/scheduled-pod.ts";
 import type { Moment } from "../settings/time.ts";
-import type { Present } from "./board.ts";
+import type { PresentPods } from "./board.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";
 import type { QuotaMarks } from "./quota-controllers.ts";
 
@@ -108,7 +108,7 @@ export interface PreflightFacts extends Moment {
   /** Lists that could not be read, in words. */
   readonly unread: readonly string[];
   /** All pods on their nodes, counted already. Absent: they are counted from the lists. */
-  readonly present?: Present;
+  readonly present?: PresentPods;
   /** How kube-scheduler scores nodes, if differently from its default profile. */
   readonly scoring?: "MostAllocated" | undefined;
   /** Seed of the lots that kube-scheduler draws between nodes of the same score. Absent: none are drawn. */
