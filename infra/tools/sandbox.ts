@@ -1,4 +1,5 @@
 /** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";
 import { resolve } from "node:path";
@@ -12,7 +13,8 @@ import { startLifeboat, type Lifeboat } from "../lab/stage/lifeboat.ts";
 
 const USAGE = `Usage: npm run sandbox
 
-Starts a cluster with a few VMs and Lifeboat. Its kubeconfig is ./sandbox.kubeconfig.`;
+Starts a cluster with a few VMs and Lifeboat. Its kubeconfig is ./sandbox.kubeconfig,
+or ./sandbox-2.kubeconfig if another one has that.`;
 
 const NODES = ["node-1", "node-2", "node-3"];
 
@@ -30,10 +32,10 @@ const MINUTE_MS = 60_000;
 
 async function main(): Promise<void> {
   if (readFlags(process.argv.slice(2), { help: HELP }).help) return console.log(USAGE);
-  const kubeconfig = resolve("sandbox.kubeconfig");
   const interruption = interrupted();
   const sandbox = await startSandbox({ onError: complain });
   const lifeboat = await populate(sandbox);
+  const kubeconfig = freeFile();
   await createSecretFile(kubeconfig, sandbox.kubeconfig);
   console.log(await usage(sandbox, lifeboat, kubeconfig));
   // As the cron trigger of wrangler.toml does; a Worker on one's own machine has none.
@@ -43,6 +45,12 @@ async function main(): Promise<void> {
   await lifeboat.worker.stop();
   await sandbox.stop();
   await rm(kubeconfig);
+}
+
+/** Returns the first name that no other sandbox of this folder has. */
+function freeFile(count = 1): string {
+  const file = resolve(count === 1 ? "sandbox.kubeconfig" : `sandbox-${count}.kubeconfig`);
+  return existsSync(file) ? freeFile(count + 1) : file;
 }
 
 async function populate(sandbox: Sandbox): Promise<Lifeboat> {

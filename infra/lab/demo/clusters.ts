@@ -59,7 +59,7 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
     const install = inCluster ? installInCluster : startBeside;
     const lifeboat = configuration && (await install(sandbox, act.optional));
     if (configuration !== undefined) await configureLifeboat(client, configuration);
-    const kubeconfig = join(folder, side === "withIt" ? "with-lifeboat" : "without-lifeboat");
+    const kubeconfig = join(folder, `${side === "withIt" ? "with" : "without"}-lifeboat.kubeconfig`);
     await createSecretFile(kubeconfig, sandbox.kubeconfig);
     return {
       client,
