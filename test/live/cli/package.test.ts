@@ -67,6 +67,8 @@ test("npm installs nothing besides it, and runs nothing of it", async () => {
     .parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
   expect(dependencies).toBeUndefined();
   expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);
+  // A shell keeps the Node that it has found: after the installation of another Node a script needs a new shell.
+  expect(Object.entries(scripts).filter(([, script]) => /install\.mjs.*node /.test(script))).toEqual([]);
 });
 
 test("no source of the sandbox, the lab, the tools or the tests is in the program", async () => {
