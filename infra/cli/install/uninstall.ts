@@ -10,6 +10,7 @@ import type { Host } from "../host.ts";
 import { ifServed, readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
+import { LEFT, ownersKeys } from "./left.ts";
 import { linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
@@ -21,13 +22,6 @@ const FURTHER = [
   "relay/kubernetes/rbac.yaml",
   "relay/kubernetes/site.yaml",
   "relay/kubernetes/deployment.yaml",
-] as const;
-const LEFT = [
-  "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
-  "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
-  "cordons of nodes whose NodeEvacuation had ended, and VMs that were stopped for it; what KubeVirt's own settings say;",
-  "a Worker, if there was one, with its entry for this cluster.",
-  "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
 ] as const;
 const IF_THERE = { 404: "Done" } as const;
 
@@ -44,7 +38,11 @@ Lifeboat's off VMs, pods and migrations.`,
     .action(
       ends(async ({ yes, dryRun }) => {
         const connection = connect();
-        const found = { present: await presentIn(connection), underWay: await linesUnderWay(connection) };
+        const found = {
+          present: await presentIn(connection),
+          underWay: await linesUnderWay(connection),
+          owners: await ownersKeys(connection.cluster),
+        };
         if (dryRun) printDryRun(found, host);
         else await removeFound(found, { yes }, { connection, host });
         return EXIT.done;
@@ -56,6 +54,8 @@ interface Found {
   readonly present: readonly Manifest[];
   /** One line for each object. */
   readonly underWay: readonly string[];
+  /** What owners have written for Lifeboat, and what stays. */
+  readonly owners: readonly string[];
 }
 
 async function presentIn(connection: Connection): Promise<readonly Manifest[]> {
@@ -66,13 +66,14 @@ async function presentIn(connection: Connection): Promise<readonly Manifest[]> {
   return present;
 }
 
-function printDryRun({ present, underWay }: Found, { stdout }: Host): void {
+function printDryRun({ present, underWay, owners }: Found, { stdout }: Host): void {
   for (const line of underWay) stdout.write(`${line} withdrawn (dry run)\n`);
   for (const manifest of present) stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
+  for (const line of owners) stdout.write(`${line} left: their owner's\n`);
 }
 
 async function removeFound(
-  { present, underWay }: Found,
+  { present, underWay, owners }: Found,
   options: { readonly yes: true | undefined },
   { connection, host }: With,
 ): Promise<void> {
@@ -82,6 +83,7 @@ async function removeFound(
   await agree(isInstalled ? QUESTION : QUESTION_OF_REST, options, { connection, host });
   await removeAll(present, connection, host);
   if (isInstalled) for (const line of LEFT) host.stderr.write(`${line}\n`);
+  if (owners.length > 0) host.stderr.write(`Labels and annotations of owners are left:\n  ${owners.join("\n  ")}\n`);
 }
 
 /** Removes the webhooks first, so that nothing new starts. Withdraws work in progress while Lifeboat still runs. */

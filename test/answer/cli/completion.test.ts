@@ -1,5 +1,5 @@
 /** A shell completes commands, options, values, and nodes and VMs of the cluster. The tests ask Bash as a person does. */
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -60,20 +60,34 @@ test.each(["bash", "zsh", "fish"])("lifeboat completion %s prints a script that 
   expect(log.mock.calls.join("\n")).toContain("lifeboat complete -- ");
 });
 
-test("bash completes with it", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const main = fileURLToPath(new URL("../../../infra/cli/main.ts", import.meta.url));
-  const program = join(folder, "lifeboat");
-  await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
-  await chmod(program, 0o755);
-  // The package bash-completion brings this function.
-  const words = `_get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words=("\${COMP_WORDS[@]}"); }`;
-  const typed = `${words}
-    source <(lifeboat completion bash)
-    COMP_WORDS=(lifeboat expl) COMP_CWORD=1 COMP_LINE="lifeboat expl" COMP_POINT=13
-    $(complete -p lifeboat | sed 's/.*-F \\([^ ]*\\).*/\\1/'); echo "\${COMPREPLY[@]}"`;
-  const env = { ...process.env, PATH: [folder, process.env["PATH"]].join(delimiter) };
-  const { stdout } = await promisify(execFile)("bash", ["-c", typed], { env });
-  expect(stdout.trim()).toBe("explain");
-});
+// The package bash-completion brings this function.
+const BASH = `_get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words=("\${COMP_WORDS[@]}"); }
+  source <(lifeboat completion bash)
+  COMP_WORDS=(lifeboat expl) COMP_CWORD=1 COMP_LINE="lifeboat expl" COMP_POINT=13
+  $(complete -p lifeboat | sed 's/.*-F \\([^ ]*\\).*/\\1/'); echo "\${COMPREPLY[@]}"`;
+const FISH = `lifeboat completion fish | source; complete -C "lifeboat expl"`;
+/** A shell completes on a terminal only: this one has a terminal of its own, and is waited for. */
+const ZSH = `zmodload zsh/zpty
+  zpty shell zsh -f -i
+  zpty -w shell 'autoload -U compinit; compinit -u -D; source <(lifeboat completion zsh); bindkey "^I" complete-word; echo is-$((1 + 1))'
+  zpty -r -m shell seen '*is-2*'
+  zpty -w -n shell $'lifeboat expl\\t'
+  zpty -r -m shell seen '*explain*'
+  print explain`;
+
+const isThere = (shell: string) => spawnSync(shell, ["--version"]).status === 0;
+
+test.each(Object.entries({ bash: BASH, fish: FISH, zsh: ZSH }).filter(([shell]) => shell === "bash" || isThere(shell)))(
+  "%s completes with it",
+  async (shell, typed) => {
+    const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const main = fileURLToPath(new URL("../../../infra/cli/main.ts", import.meta.url));
+    const program = join(folder, "lifeboat");
+    await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
+    await chmod(program, 0o755);
+    const env = { ...process.env, HOME: folder, PATH: [folder, process.env["PATH"]].join(delimiter) };
+    const { stdout } = await promisify(execFile)(shell, ["-c", typed], { env });
+    expect(stdout.trim()).toMatch(/^explain(\t|$)/);
+  },
+);

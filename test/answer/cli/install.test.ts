@@ -53,7 +53,15 @@ test("uninstall: no other product's budgets go; nodes that nothing takes up are 
     await cluster.client.create(podDisruptionBudgets, { metadata, spec });
   }
   await cluster.client.create(nodeEvacuations, { metadata: { name: "kernel" }, spec: { nodeName: "node01" } });
+  await cluster.createVm({ name: "web" });
+  await cluster.patchVmi("web", { metadata: { annotations: { "lifeboat.dev/canary": "true" } } });
+  const node = { metadata: { annotations: { "lifeboat.dev/cordoned-by": "kernel/u", "lifeboat.dev/rack": "7" } } };
+  await cluster.client.patch(core.nodes, { name: "node01" }, { type: "merge", body: node });
   const dry = (await run("uninstall --dry-run")).out;
+  expect(dry.slice(-2)).toEqual([
+    `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: their owner's`,
+    "node/node01: lifeboat.dev/rack left: their owner's",
+  ]);
   expect(dry[0]).toBe("nodeevacuation.lifeboat.dev/kernel (new, node node01) withdrawn (dry run)");
   const refused = await lifeboat("uninstall", { kubeconfig: cluster.kubeconfig, terminal: true, answer: "n" });
   expect(refused).toEqual({
@@ -73,6 +81,8 @@ test("uninstall: no other product's budgets go; nodes that nothing takes up are 
     err: expect.arrayContaining([
       expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted, so nodes stay cordoned/),
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
+      "Labels and annotations of owners are left:",
+      `  virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary`,
     ]),
   });
   const { items } = await cluster.client.list(podDisruptionBudgets);

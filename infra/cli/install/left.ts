@@ -1,0 +1,43 @@
+/** What `lifeboat uninstall` leaves in a cluster, for a person to read. */
+import type { Client } from "../../../shared/kube/client.ts";
+import * as names from "../../../shared/kube/names.ts";
+import { printable } from "../print.ts";
+import { ifServed } from "./apply.ts";
+import * as z from "zod/mini";
+
+export const LEFT = [
+  "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
+  "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
+  "cordons of nodes whose NodeEvacuation had ended, and VMs that were stopped for it; what KubeVirt's own settings say;",
+  "a Worker, if there was one, with its entry for this cluster.",
+  "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
+] as const;
+
+const Keys = z._default(z.record(z.string(), z.string()), {});
+const Item = z.object({
+  metadata: z.object({ namespace: z._default(z.string(), ""), name: z.string(), labels: Keys, annotations: Keys }),
+});
+
+const KINDS = {
+  virtualmachines: "virtualmachine",
+  virtualmachineinstances: "virtualmachineinstance",
+  nodes: "node",
+} as const;
+const PREFIX = "lifeboat.dev/";
+/** Those that Lifeboat writes, and takes off. */
+const OWN: ReadonlySet<string> = new Set([names.EVACUATION_LABEL, names.SHIELD_LABEL, names.CORDONED_BY_ANNOTATION]);
+const MOST = 20;
+
+/** Lists labels and annotations that owners have set for Lifeboat. They stay, and do nothing without it. */
+export async function ownersKeys(connect: () => Client): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const [resource, kind] of Object.entries(KINDS) as [keyof typeof KINDS, string][]) {
+    for (const { metadata } of (await ifServed(connect().list(resource, { as: Item }))) ?? []) {
+      const { namespace, name, labels, annotations } = metadata;
+      const keys = Object.keys({ ...labels, ...annotations }).filter((key) => key.startsWith(PREFIX) && !OWN.has(key));
+      const place = namespace === "" ? "" : ` -n ${namespace}`;
+      if (keys.length > 0) lines.push(printable(`${kind}/${name}${place}: ${keys.toSorted().join(", ")}`));
+    }
+  }
+  return lines.length > MOST ? [...lines.slice(0, MOST), `and ${lines.length - MOST} more`] : lines;
+}
