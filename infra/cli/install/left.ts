@@ -1,4 +1,4 @@
-/** What `lifeboat uninstall` leaves in a cluster, for a person to read. */
+/** Lists the objects and fields that `lifeboat uninstall` leaves in a cluster. */
 import type { Client } from "../../../shared/kube/client.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { printable } from "../print.ts";
@@ -8,7 +8,7 @@ import * as z from "zod/mini";
 export const LEFT = [
   "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
   "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
-  "cordons of nodes whose NodeEvacuation had ended, and VMs that were stopped for it; what KubeVirt's own settings say;",
+  "VMs that were stopped for a NodeEvacuation that had ended; what KubeVirt's own settings say;",
   "a Worker, if there was one, with its entry for this cluster.",
   "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
 ] as const;
@@ -16,22 +16,31 @@ export const LEFT = [
 const Keys = z._default(z.record(z.string(), z.string()), {});
 const Item = z.object({
   metadata: z.object({ namespace: z._default(z.string(), ""), name: z.string(), labels: Keys, annotations: Keys }),
+  spec: z.optional(z.object({ unschedulable: z.optional(z.boolean()) })),
 });
 
-const KINDS = {
-  virtualmachines: "virtualmachine",
-  virtualmachineinstances: "virtualmachineinstance",
-  nodes: "node",
-} as const;
+const KINDS = [
+  ["virtualmachines", "virtualmachine"],
+  ["virtualmachineinstances", "virtualmachineinstance"],
+  ["nodes", "node"],
+] as const;
 const PREFIX = "lifeboat.dev/";
-/** Those that Lifeboat writes, and takes off. */
+/** Lifeboat writes these keys, and removes them. */
 const OWN: ReadonlySet<string> = new Set([names.EVACUATION_LABEL, names.SHIELD_LABEL, names.CORDONED_BY_ANNOTATION]);
 const MOST = 20;
+
+/** Lists the nodes that Lifeboat has cordoned. `among`: of these nodes, those that are cordoned still. */
+export async function cordonedNodes(connect: () => Client, among?: readonly string[]): Promise<readonly string[]> {
+  const nodes = (await connect().list("nodes", { as: Item })).filter(({ spec }) => spec?.unschedulable === true);
+  const isMeant = ({ metadata: { name, annotations } }: z.output<typeof Item>) =>
+    among?.includes(name) ?? names.CORDONED_BY_ANNOTATION in annotations;
+  return nodes.filter(isMeant).map(({ metadata }) => metadata.name);
+}
 
 /** Lists labels and annotations that owners have set for Lifeboat. They stay, and do nothing without it. */
 export async function ownersKeys(connect: () => Client): Promise<readonly string[]> {
   const lines: string[] = [];
-  for (const [resource, kind] of Object.entries(KINDS) as [keyof typeof KINDS, string][]) {
+  for (const [resource, kind] of KINDS) {
     for (const { metadata } of (await ifServed(connect().list(resource, { as: Item }))) ?? []) {
       const { namespace, name, labels, annotations } = metadata;
       const keys = Object.keys({ ...labels, ...annotations }).filter((key) => key.startsWith(PREFIX) && !OWN.has(key));

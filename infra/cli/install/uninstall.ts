@@ -10,7 +10,7 @@ import type { Host } from "../host.ts";
 import { ifServed, readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
-import { LEFT, ownersKeys } from "./left.ts";
+import { cordonedNodes, LEFT, ownersKeys } from "./left.ts";
 import { linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
@@ -41,6 +41,7 @@ Lifeboat's off VMs, pods and migrations.`,
         const found = {
           present: await presentIn(connection),
           underWay: await linesUnderWay(connection),
+          cordoned: await cordonedNodes(connection.cluster),
           owners: await ownersKeys(connection.cluster),
         };
         if (dryRun) printDryRun(found, host);
@@ -54,7 +55,9 @@ interface Found {
   readonly present: readonly Manifest[];
   /** One line for each object. */
   readonly underWay: readonly string[];
-  /** What owners have written for Lifeboat, and what stays. */
+  /** Nodes that stay cordoned unless they are uncordoned with what is under way. */
+  readonly cordoned: readonly string[];
+  /** Labels and annotations of owners, which stay. */
   readonly owners: readonly string[];
 }
 
@@ -66,14 +69,15 @@ async function presentIn(connection: Connection): Promise<readonly Manifest[]> {
   return present;
 }
 
-function printDryRun({ present, underWay, owners }: Found, { stdout }: Host): void {
+function printDryRun({ present, underWay, cordoned, owners }: Found, { stdout }: Host): void {
   for (const line of underWay) stdout.write(`${line} withdrawn (dry run)\n`);
   for (const manifest of present) stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
+  for (const node of cordoned) stdout.write(`node/${node} left cordoned, unless its maintenance is under way\n`);
   for (const line of owners) stdout.write(`${line} left: their owner's\n`);
 }
 
 async function removeFound(
-  { present, underWay, owners }: Found,
+  { present, underWay, cordoned, owners }: Found,
   options: { readonly yes: true | undefined },
   { connection, host }: With,
 ): Promise<void> {
@@ -83,6 +87,9 @@ async function removeFound(
   await agree(isInstalled ? QUESTION : QUESTION_OF_REST, options, { connection, host });
   await removeAll(present, connection, host);
   if (isInstalled) for (const line of LEFT) host.stderr.write(`${line}\n`);
+  for (const node of await cordonedNodes(connection.cluster, cordoned)) {
+    host.stderr.write(`Node ${node} is left cordoned: kubectl uncordon ${node}\n`);
+  }
   if (owners.length > 0) host.stderr.write(`Labels and annotations of owners are left:\n  ${owners.join("\n  ")}\n`);
 }
 

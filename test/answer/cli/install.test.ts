@@ -55,10 +55,14 @@ test("uninstall: no other product's budgets go; nodes that nothing takes up are 
   await cluster.client.create(nodeEvacuations, { metadata: { name: "kernel" }, spec: { nodeName: "node01" } });
   await cluster.createVm({ name: "web" });
   await cluster.patchVmi("web", { metadata: { annotations: { "lifeboat.dev/canary": "true" } } });
-  const node = { metadata: { annotations: { "lifeboat.dev/cordoned-by": "kernel/u", "lifeboat.dev/rack": "7" } } };
+  const node = {
+    metadata: { annotations: { "lifeboat.dev/cordoned-by": "kernel/u", "lifeboat.dev/rack": "7" } },
+    spec: { unschedulable: true },
+  };
   await cluster.client.patch(core.nodes, { name: "node01" }, { type: "merge", body: node });
   const dry = (await run("uninstall --dry-run")).out;
-  expect(dry.slice(-2)).toEqual([
+  expect(dry.slice(-3)).toEqual([
+    "node/node01 left cordoned, unless its maintenance is under way",
     `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: their owner's`,
     "node/node01: lifeboat.dev/rack left: their owner's",
   ]);
@@ -81,6 +85,7 @@ test("uninstall: no other product's budgets go; nodes that nothing takes up are 
     err: expect.arrayContaining([
       expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted, so nodes stay cordoned/),
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
+      "Node node01 is left cordoned: kubectl uncordon node01",
       "Labels and annotations of owners are left:",
       `  virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary`,
     ]),
