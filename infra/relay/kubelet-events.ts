@@ -12,8 +12,12 @@ export interface KubeletEventFacts {
   readonly at: string | undefined;
 }
 
-/** Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. */
-const POD_NAMES = /^(virt-launcher|hp-volume)-/;
+/**
+ * Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. The API server does not check what an
+ * Event names: a tenant's may name 16 KB.
+ */
+const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
+const LONGEST_UID = 128;
 
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
@@ -39,7 +43,7 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
       },
       facts: ({ involvedObject: { name: pod, uid: podUid }, ...event }): KubeletEventFacts | undefined => {
         const component = event.source?.component ?? event.reportingComponent;
-        if (component !== "kubelet" || !POD_NAMES.test(pod)) return undefined;
+        if (component !== "kubelet" || !POD_NAMES.test(pod) || podUid.length > LONGEST_UID) return undefined;
         const { count, lastTimestamp, eventTime } = event;
         return { pod, podUid, reason: event.reason, count: count ?? 1, at: lastTimestamp ?? eventTime };
       },

@@ -7,8 +7,9 @@ function maintenance(name: string, type: "nodeevacuation" | "rollingmaintenance"
   return watchedKind({
     name,
     path: `/apis/lifeboat.dev/v1alpha1/${name}`,
-    fields: { spec: z.unknown() },
-    facts: ({ spec }) => ({ spec: JSON.stringify(spec) }),
+    fields: { metadata: z.object({ generation: z.number() }) },
+    // The API server counts each change of the spec, which may name hundreds of nodes.
+    facts: ({ metadata: { generation } }) => ({ generation }),
     notice: ({ object, gone }) =>
       gone ? undefined : { type: `dev.lifeboat.${type}.changed.v1` as const, data: { name: object.name } },
   });

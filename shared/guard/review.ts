@@ -8,7 +8,7 @@ import { COMPONENT_LABEL, VIRT_HANDLER_COMPONENT } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { DeletionTerms } from "./disruption-cause.ts";
 import type { Performing } from "../act/perform.ts";
-import { readEvacuationsOf, observeSubjectOf } from "../kube/requests.ts";
+import { readEvacuationsOf, readKubeVirt, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
   /** The pod in the API server's request: an ordinary deletion needs no reads. */
@@ -66,9 +66,16 @@ async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionR
 
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
-/** Returns whether the scheduler makes room for virt-handler. Asks only if virt-handler reported that it terminates. */
+/**
+ * Returns whether the scheduler makes room for virt-handler. Asks only if virt-handler reported that it terminates. Any tenant may label a pod
+ * so: only one in the namespace of KubeVirt counts.
+ */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;
   const fields = { "status.nominatedNodeName": name };
-  return (await cluster.list("pods", { labels: VIRT_HANDLER, fields })).length > 0;
+  const [kubevirt, handlers] = await Promise.all([
+    readKubeVirt(cluster),
+    cluster.list("pods", { labels: VIRT_HANDLER, fields }),
+  ]);
+  return handlers.some(({ namespace }) => namespace === kubevirt?.namespace);
 }

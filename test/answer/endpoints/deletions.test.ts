@@ -188,11 +188,9 @@ describe("a deletion that a policy may hold, and that may go", () => {
 });
 
 /** A pod for which the scheduler makes room there. */
-const nominate = (component: string, nominatedNodeName: string) => {
+const nominate = (component: string, nominatedNodeName: string, namespace = "kubevirt") => {
   const labels = { "kubevirt.io": component };
-  const object = podObject(
-    pod({ namespace: "kubevirt", name: "nominated", uid: "nominated", phase: "Pending", labels }),
-  );
+  const object = podObject(pod({ namespace, name: "nominated", uid: "nominated", phase: "Pending", labels }));
   const status = { phase: "Pending", nominatedNodeName };
   fake.api.put("pods", { ...object, status });
 };
@@ -201,10 +199,11 @@ describe("a preemption on a node without virt-handler", () => {
   const gone = refused("may go (HandlerNeedsRoom)", 1);
   const waits = refused("waits until VMI", 10);
   // prettier-ignore
-  test.each<[string, isSchedulable: boolean, nominated: readonly [component: string, node: string], isGone: boolean]>([
+  test.each<[string, isSchedulable: boolean, nominated: Parameters<typeof nominate>, isGone: boolean]>([
     ["which needs the room: it is allowed at once", false, ["virt-handler", "node01"], true],
     ["which is to start elsewhere",                 false, ["virt-handler", "node02"], false],
     ["for another pod",                             false, ["web", "node01"],          false],
+    ["for a tenant's pod with its label",           false, ["virt-handler", "node01", "apps"], false],
     ["… that is at work",                           true,  ["virt-handler", "node01"], false],
   ])("%s", async (_, isSchedulable, nominated, isGone) => {
     fake.nodes.put(node({ virtHandler: { isSchedulable, saidAt: time(-1) } }));

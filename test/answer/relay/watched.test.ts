@@ -132,34 +132,26 @@ describe("an Evacuation", () => {
   ]);
 });
 
-describe("a NodeEvacuation", () => {
-  const metadata = { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1" };
-  const asked = (spec: object, status: object = {}) => ({ metadata, spec: { nodeName: NODE, ...spec }, status });
+describe.each([
+  ["a NodeEvacuation", NODE_EVACUATIONS, { nodeName: NODE }],
+  ["a RollingMaintenance", ROLLING_MAINTENANCES, { nodes: { names: [NODE] } }],
+])("%s", (_, kind, spec) => {
+  const asked = (generation: number, tweak: object = {}) => {
+    return { metadata: { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1", generation }, spec, ...tweak };
+  };
 
   // prettier-ignore
-  changes(NODE_EVACUATIONS, [
-    ["appears",                NONE,      asked({}),                             REPORTED],
-    ["is paused",              asked({}), asked({ progress: "Paused" }),         REPORTED],
-    ["is written by Lifeboat", asked({}), asked({}, { phase: "Evacuating" }),    false],
-    ["is deleted",             asked({}), NONE,                                  false],
+  changes(kind, [
+    ["appears",                NONE,     asked(1),                                    REPORTED],
+    ["is changed by a person", asked(1), asked(2),                                    REPORTED],
+    ["is written by Lifeboat", asked(1), asked(1, { status: { phase: "Running" } }),  false],
+    ["is deleted",             asked(1), NONE,                                        false],
   ]);
-});
 
-describe("a RollingMaintenance", () => {
-  const metadata = { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1" };
-  const asked = (spec: object, status: object = {}) => ({
-    metadata,
-    spec: { nodes: { names: [NODE] }, ...spec },
-    status,
+  test("takes no more room if its spec is large", () => {
+    const names = Array.from({ length: 1000 }, (_, at) => `node-${at}.example.com`);
+    expect(kind.read(asked(1, { spec: { nodes: { names } } }))?.facts).toEqual(kind.read(asked(1))?.facts);
   });
-
-  // prettier-ignore
-  changes(ROLLING_MAINTENANCES, [
-    ["appears",                NONE,      asked({}),                             REPORTED],
-    ["is withdrawn",           asked({}), asked({ intent: "Withdrawn" }),        REPORTED],
-    ["is written by Lifeboat", asked({}), asked({}, { phase: "Running" }),       false],
-    ["is deleted",             asked({}), NONE,                                  false],
-  ]);
 });
 
 describe("a node", () => {
@@ -226,6 +218,8 @@ describe("the kubelet", () => {
     ["another component", { source: { component: "descheduler" } }],
     ["no component", { source: null, reportingComponent: "" }],
     ["the kubelet, about another pod", { involvedObject: { name: "web-6d4b", uid: "uid" } }],
+    ["about a name that no pod has", { involvedObject: { name: `${POD_NAME}${"x".repeat(300)}`, uid: "uid" } }],
+    ["about a UID that no pod has", { involvedObject: { name: POD_NAME, uid: "x".repeat(300) } }],
   ])("is not %s", (_, tweak) => {
     expect(kind.read(event(tweak))).toBeUndefined();
   });
