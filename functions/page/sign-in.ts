@@ -32,6 +32,7 @@ const list = (group: string, resource: string): Right => ({ verb: "list", group,
 const MAY_VIEW: readonly Right[] = [
   list("lifeboat.dev", "evacuations"),
   list("lifeboat.dev", "nodeevacuations"),
+  list("lifeboat.dev", "rollingmaintenances"),
   list("", "nodes"),
   list("", "pods"),
   list("kubevirt.io", "virtualmachineinstances"),
@@ -174,7 +175,7 @@ const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: st
   NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],
   Unknown:    ["The token was not accepted", "There is no such cluster, or the cluster does not accept the token, or cannot be reached now. Lifeboat's log has the reason."],
   TooMany:    ["Too many sign in at the same time", "Try again in a moment."],
-  MayNotLook: ["You may not view this cluster", "You may not list evacuations, node evacuations, nodes, pods and virtual machine instances in the whole cluster."],
+  MayNotLook: ["You may not view this cluster", "You may not list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine instances in the whole cluster."],
 };
 
 function signInPage({ cluster, to, failure }: SignInView): Html {
@@ -202,7 +203,8 @@ function signInPage({ cluster, to, failure }: SignInView): Html {
       <h2>Where to get a token</h2>
       <p>
         Make a token for this page, of an account that is bound to the ClusterRole <code>lifeboat-page</code> in the
-        whole cluster: it may list evacuations, node evacuations, nodes, pods and virtual machine instances.
+        whole cluster: it may list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine
+        instances.
       </p>
       ${commandLine("kubectl create token ACCOUNT -n NAMESPACE --audience lifeboat")}
       <p class="muted">It is exchanged for a cookie that ends after an hour, or with the token.</p>

@@ -20,6 +20,7 @@ type Rights = readonly string[];
 const MAY_VIEW: Rights = [
   "lifeboat.dev evacuations list",
   "lifeboat.dev nodeevacuations list",
+  "lifeboat.dev rollingmaintenances list",
   " nodes list",
   " pods list",
   "kubevirt.io virtualmachineinstances list",
