@@ -10,9 +10,11 @@ import {
 } from "../kube/node-evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
-import { secondsSince } from "../settings/time.ts";
+import type { PreflightPod } from "../preflight/facts.ts";
+import { hangingIn } from "../preflight/pod-verdict.ts";
+import { secondsSince, withoutFractions } from "../settings/time.ts";
 import { blockerOf, OVERDUE_SECONDS, vmOf, type VmView } from "./vms.ts";
-import { ownEvacuations, vmisOf } from "./questions.ts";
+import { nodeToDrain, ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
@@ -56,13 +58,29 @@ export function podBlockers(pods: readonly Subject[], views: readonly VmView[], 
     .flatMap((subject) => podBlocker(subject, w) ?? []);
 }
 
-function podBlocker(subject: Subject, { ne }: NodeWorld): NodeBlocker | undefined {
-  const { pod, verdict } = subject;
+function podBlocker(subject: Subject, w: NodeWorld): NodeBlocker | undefined {
+  const [{ ne }, { pod, verdict }] = [w, subject];
   if (verdict.outcome === "Waits" || isBlocked(subject)) {
     return blockerOf(pod, verdict.reason, verdict.message, verdict.remedy);
   }
+  const slow = slowToEnd(pod, w);
+  if (slow !== undefined) {
+    const fix = `its owner, or an administrator: kubectl describe pod ${pod.name} -n ${pod.namespace}`;
+    return blockerOf(pod, "Terminating", slow, fix);
+  }
   const isRefused = ne.status.blockers.some(({ uid, reason }) => uid === pod.uid && reason === "EvictionRefused");
   return isRefused && !pod.deleting ? refusedEviction(pod, ne) : undefined;
+}
+
+/** A pod's owner says how long it may take to end: a year is possible. */
+const LONG_SECONDS = 3600;
+
+/** Why a pod that is deleted keeps the node from being empty for longer than a person would wait. */
+function slowToEnd(pod: PreflightPod, w: NodeWorld): string | undefined {
+  const node = nodeToDrain(w);
+  if (pod.goneBy === undefined || node === undefined) return undefined;
+  if (pod.goneBy - w.now.getTime() < LONG_SECONDS * 1000) return hangingIn(pod, { node, now: w.now })?.message;
+  return `Terminating, and its grace period ends at ${withoutFractions(new Date(pod.goneBy).toISOString())}`;
 }
 
 /** Returns the blocker of a pod whose eviction the API server refused without a known reason. */

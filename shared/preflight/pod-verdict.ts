@@ -8,7 +8,7 @@ import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { MIGRATES, strategyOf } from "../settings/strategy.ts";
 import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
-import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
 import type { PodOutcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { heldBy, isLeftOver, leftOverText } from "./held.ts";
@@ -233,7 +233,7 @@ const AFTERWARDS_SECONDS = 60;
  */
 export function hangingIn(
   { goneBy, finalizers }: PreflightPod,
-  { node, now }: Pick<PreflightFacts, "node" | "now">,
+  { node, now }: { readonly node: Pick<NodeFacts, "name" | "ready">; readonly now: Date },
 ): { readonly cause?: "Finalizers" | "DeadKubelet"; readonly message: string } | undefined {
   const seconds = goneBy === undefined ? 0 : (now.getTime() - goneBy) / 1000;
   if (seconds < AFTERWARDS_SECONDS) return undefined;

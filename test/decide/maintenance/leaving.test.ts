@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";
-import { owner, time } from "../../support/fixtures.ts";
+import { at, owner, time } from "../../support/fixtures.ts";
 import { foreignBudget, launcher, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import {
   inShort,
@@ -27,6 +27,7 @@ describe("other pods", () => {
   const done = plainPod("done", { owners: [], phase: "Failed", localStorage: true });
   const left = launcher("moved", { phase: "Succeeded" });
   const guarded = plainPod("guarded");
+  const ending = (seconds: number) => ({ ...cart, deleting: true, goneBy: at(seconds).getTime() });
   const none = vmiOf("web", { evictionStrategy: "None" });
 
   const budgets = [foreignBudget("b", "guarded")];
@@ -51,6 +52,11 @@ describe("other pods", () => {
     ["wait for a VM that its strategy shuts down, which is evicted", { vmis: [none], ...vm(), left: { pods: [launcher("web")], vmis: [none] } }, "Evacuating Event EvictPod", []],
     ["wait for a VM that its strategy shuts down and a budget keeps",          { vmis: [none], ...vm(), left: { pods: [launcher("web", { labels: { ...launcher("web").labels, app: "guarded" } })], vmis: [none], budgets } }, "Evacuating", ["BudgetExhausted"]],
     ["wait for a launcher pod that does not start",   { left: { pods: [launcher("web")], vmis: [starting] } },   "Evacuating",          ["NotScheduled"]],
+    ["block if their kubelet leaves them a minute after their end", { left: { pods: [ending(-60)] } },                        "Blocked",             ["Terminating"]],
+    ["do not block before that minute is over",                        { left: { pods: [ending(-59)] } },                         "Evacuating",          []],
+    ["block if they may take an hour or more to end",    { left: { pods: [ending(3600)] } },                        "Blocked",             ["Terminating"]],
+    ["block if they are a guest that may take that long",                      { vmis: [{ ...none, deleting: true }], ...vm(), left: { pods: [{ ...launcher("web"), deleting: true, goneBy: at(86_400).getTime() }], vmis: [{ ...none, deleting: true }] } }, "Blocked", ["Terminating"]],
+    ["do not block if they take less",                      { left: { pods: [ending(3599)] } },                        "Evacuating",          []],
     ["wait for a launcher pod whose finalizer keeps it, which blocks",                   { left: { pods: [hanging] } },                             "Blocked",             ["Finalizers"]],
   ])("%s", (_, world, expected, reasons) => {
     const next = nextOf(world);
