@@ -80,6 +80,8 @@ export interface NodePlan {
   readonly restarts: number;
   /** Guests that end and do not start again elsewhere. */
   readonly shutdowns: number;
+  /** Guests that do not end, because something else blocks the node. */
+  readonly waiting: number;
   /**
    * Seconds from the start of the maintenance, from the 10th to the 90th percentile. A node with its own start time
    * starts no earlier.
@@ -95,6 +97,8 @@ export interface NodePlan {
   readonly shortage?: string;
   /** The node after which it would have room. */
   readonly roomAfter?: string;
+  /** `namespace/name` of VMs that leave with some choices of kube-scheduler and not with others. */
+  readonly unsure: readonly string[];
   /** Reasons not to power off the node after its drain. */
   readonly powerOff: readonly string[];
   readonly pods: readonly PodVerdict[];

@@ -8,7 +8,7 @@ import { type Given, givenBy } from "./judge.ts";
 import { type Ordered, plannedOrder, shortageOf } from "./order.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { powerOffObstacles } from "./power-off.ts";
-import { rehearsed } from "./rehearsals.ts";
+import { type Doubt, rehearsed } from "./rehearsals.ts";
 import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
 import { type PlanTimes, timesOf } from "./time.ts";
 
@@ -41,7 +41,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   const times = timesOf(steps, f, options);
   const doubts = rehearsed(steps, start, options, given);
   const seen: Seen = { f, options, evidence: classesOf(evidence), times, better };
-  const nodes = steps.map((step, at) => nodePlanOf(step, at, doubts[at] ?? [], seen));
+  const nodes = steps.map((step, at) => nodePlanOf(step, at, doubts[at] ?? NO_DOUBT, seen));
   const exist = new Set(f.nodes.map(({ name }) => name));
   return {
     verdict: worstOf(nodes),
@@ -75,15 +75,17 @@ interface Seen {
   readonly better: Ordered | undefined;
 }
 
+const NO_DOUBT: Doubt = { reasons: [], unsure: [] };
 const NEVER: Range = { least: 0, most: 0 };
 
-function nodePlanOf(step: Step, at: number, doubts: readonly string[], seen: Seen): NodePlan {
+function nodePlanOf(step: Step, at: number, { reasons, unsure }: Doubt, seen: Seen): NodePlan {
   const { node, found } = step;
   const leaving = vmsOf(found.pods, isMove);
   const failing = [...leaving].filter((vm) => seen.evidence.get(vm)?.proof === "Failing");
-  const more = [...doubts, ...failing.map((vm) => failingText(vm, seen.evidence))];
-  const { verdict, summary, pods, unknown } =
-    more.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...more] });
+  const more = [...reasons, ...failing.map((vm) => failingText(vm, seen.evidence))];
+  const concludes = more.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...more] });
+  const { verdict, summary, unknown } = concludes;
+  const pods = step.judged.mayEnd ? concludes.pods : concludes.pods.map(heldBack);
   const restarts = vmsOf(pods, ({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart").size;
   const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
   const shortage = shortageOf(step);
@@ -96,15 +98,31 @@ function nodePlanOf(step: Step, at: number, doubts: readonly string[], seen: See
     moves: leaving.size,
     restarts,
     shutdowns: vmsOf(pods, ({ outcome }) => outcome === "ShutsDown").size - restarts,
+    waiting: vmsOf(pods, ({ reason }) => reason === HELD_BACK).size,
     starts,
     ends,
     ...(until && { isInTime: seen.options.at.getTime() + ends.most * 1000 <= until.getTime() }),
     unproven: [...leaving].filter((vm) => (seen.evidence.get(vm)?.proof ?? "Unproven") === "Unproven").length,
     failing: failing.length,
     ...(shortage !== undefined && { shortage, ...roomAfter(node, seen) }),
+    unsure,
     powerOff: powerOffObstacles(step),
     pods,
     unknown,
+  };
+}
+
+export const HELD_BACK = "HeldBack";
+
+/** No guest ends while something else blocks the node. */
+function heldBack(pod: PodVerdict): PodVerdict {
+  if (pod.outcome !== "ShutsDown") return pod;
+  const { room: _, remedy: __, ...rest } = pod;
+  return {
+    ...rest,
+    outcome: "Waits",
+    reason: HELD_BACK,
+    message: `${pod.message}; not before everything else can leave`,
   };
 }
 

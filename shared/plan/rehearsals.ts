@@ -8,23 +8,55 @@ import type { Given } from "./judge.ts";
 import type { Placement } from "./placement.ts";
 import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
 
-/** Returns for each step why it may lack room in other circumstances. */
+/** The part of a plan for one node that depends on such circumstances. */
+export interface Doubt {
+  /** Why the node may have no room all the same. */
+  readonly reasons: readonly string[];
+  /** `namespace/name` of VMs that leave in some rehearsals and not in others. */
+  readonly unsure: readonly string[];
+}
+
+/** Returns a doubt for each step. */
 export function rehearsed(
   steps: readonly Step[],
   start: Placement,
   options: PlanOptions,
   given: Given,
-): readonly (readonly string[])[] {
-  const doubts: (readonly string[])[] = steps.map(() => []);
-  for (const [way, shift] of waysOf(options, given)) {
-    const { steps: others } = sequenceOf(options.nodes, start, { ...options, shift }, way);
-    steps.forEach(({ found, node }, at) => {
-      const other = others[at];
-      if (other?.node !== node || hasNoRoom(found) || doubts[at]?.length !== 0) return;
-      doubts[at] = doubtsIn(other);
-    });
-  }
-  return doubts;
+): readonly Doubt[] {
+  const others = waysOf(options, given).map(
+    ([way, shift]) => sequenceOf(options.nodes, start, { ...options, shift }, way).steps,
+  );
+  const fates = [steps, ...others].map(worstFates);
+  return steps.map((step, at) => {
+    const { found } = step;
+    const homeless = new Set(others.flatMap((all) => homelessOn(all[at], step.node)));
+    const vms = found.pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`]));
+    return {
+      reasons: hasNoRoom(found) || homeless.size === 0 ? [] : [doubtAbout([...homeless])],
+      unsure: [...new Set(vms)].filter((vm) => new Set(fates.map((one) => one.get(vm))).size > 1).toSorted(),
+    };
+  });
+}
+
+type Fate = "Stays" | "Ends" | "Moves";
+const WORST_FIRST: readonly Fate[] = ["Stays", "Ends", "Moves"];
+
+/** Returns the worst that happens to each VM on any node. */
+function worstFates(steps: readonly Step[]): ReadonlyMap<string, Fate> {
+  const worst = new Map<string, Fate>();
+  for (const { found, judged } of steps)
+    for (const pod of found.pods) {
+      const vm = `${pod.namespace}/${pod.vmi ?? ""}`;
+      const fates = [fateOf(pod, judged.mayEnd), worst.get(vm)];
+      worst.set(vm, WORST_FIRST.find((one) => fates.includes(one)) ?? "Moves");
+    }
+  return worst;
+}
+
+function fateOf(pod: PodVerdict, mayEnd: boolean): Fate {
+  if (isHomeless(pod) || pod.outcome === "Blocked" || pod.outcome === "Stays") return "Stays";
+  if (pod.outcome !== "ShutsDown") return "Moves";
+  return mayEnd ? "Ends" : "Stays";
 }
 
 /** In each way other lots are drawn. */
@@ -42,11 +74,17 @@ function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (re
   return ways.map(([way, shift], at) => [{ ...way, lots: at + 1 }, shift]);
 }
 
-function doubtsIn({ found }: Step): readonly string[] {
-  const first = found.pods.find(isHomeless);
-  if (first === undefined) return [];
-  const name = `${first.namespace}/${first.vmi ?? first.name}`;
-  return [`whether every VM finds room: with other choices of the scheduler ${name} would not`];
+function homelessOn(step: Step | undefined, node: string): readonly string[] {
+  if (step?.node !== node) return [];
+  return step.found.pods.filter(isHomeless).map(({ namespace, vmi, name }) => `${namespace}/${vmi ?? name}`);
+}
+
+const MOST_NAMED = 3;
+
+function doubtAbout(homeless: readonly string[]): string {
+  const named = homeless.slice(0, MOST_NAMED).join(", ");
+  const rest = homeless.length > MOST_NAMED ? ` and ${homeless.length - MOST_NAMED} more` : "";
+  return `whether every VM finds room: with other choices of kube-scheduler ${named}${rest} would not`;
 }
 
 function isHomeless({ room, reason }: PodVerdict): boolean {

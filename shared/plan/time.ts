@@ -61,8 +61,9 @@ function loadOf({ found, judged }: Step): Load {
     found.pods.filter(isIts).flatMap(({ namespace, vmi = "" }) => vmis.get(keyOf({ namespace, name: vmi })) ?? []);
   return {
     moving: of(({ outcome, room }) => (outcome === "Moves" || outcome === "Waits") && room?.fits === true),
-    restarts: of(({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart"),
-    shutdowns: of(({ outcome, reason }) => outcome === "ShutsDown" && reason !== "Restart"),
+    // Guests do not end while something else blocks the node.
+    restarts: of(({ outcome, reason }) => judged.mayEnd && outcome === "ShutsDown" && reason === "Restart"),
+    shutdowns: of(({ outcome, reason }) => judged.mayEnd && outcome === "ShutsDown" && reason !== "Restart"),
     hasPods: found.pods.some(({ outcome }) => outcome === "Evicted"),
   };
 }

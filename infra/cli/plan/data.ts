@@ -2,6 +2,7 @@
 import { API_GROUP } from "../../../shared/kube/resources.ts";
 import type { PlanOptions } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
+import { isBlocked } from "./table.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 
 /** Returns the plan as JSON, with the pods of VMs and the pods that block. REFERENCE.md describes every field. */
@@ -9,13 +10,15 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
   return {
     verdict,
     begins,
-    takes,
+    // A plan that blocks has no end.
+    ...(!plan.nodes.some(isBlocked) && { takes }),
     basis,
     unread,
     ...(stuck && { stuck }),
     evidence,
-    nodes: plan.nodes.map((node) => ({
+    nodes: plan.nodes.map(({ ends, ...node }) => ({
       ...node,
+      ...(!isBlocked(node) && { ends }),
       pods: node.pods.filter((pod) => pod.vmi !== undefined || isInTheWay(pod)),
     })),
   };

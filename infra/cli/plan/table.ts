@@ -15,6 +15,9 @@ export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream 
     headline(plan),
     `  ${plan.basis}; work on the drained node takes additional time`,
     ...rowsOf(plan, wide),
+    ...(plan.nodes.some(({ unproven }) => unproven > 0)
+      ? ["  ?: VMs that leave the node, and of whose kind none is proven to migrate"]
+      : []),
     ...troubles(plan, paint),
     ...evidenceLines(plan, paint),
     ...orderLines(plan, paint),
@@ -31,7 +34,8 @@ export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream 
   printTable(["NODE", "NAMESPACE", "VM", "OUTCOME", "TO", "MESSAGE"], rows, stream);
 }
 
-function headline({ nodes, begins, takes }: Plan): string {
+function headline(plan: Plan): string {
+  const { nodes } = plan;
   const sum = (of: (node: NodePlan) => number) => nodes.reduce((total, node) => total + of(node), 0);
   const parts = [
     counted(
@@ -52,8 +56,19 @@ function headline({ nodes, begins, takes }: Plan): string {
       pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`])),
     ),
   );
-  const ends = `ends ${between(begins, takes)}`;
-  return `${counted(nodes.length, "node")}, ${counted(vms.size, "VM")}: ${ends}; ${parts.join(", ")}`;
+  return `${counted(nodes.length, "node")}, ${counted(vms.size, "VM")}: ${endOf(plan)}; ${parts.join(", ")}`;
+}
+
+/** A plan that blocks has no end. */
+function endOf({ nodes, begins, takes }: Plan): string {
+  const [first, ...others] = nodes.filter(isBlocked);
+  if (first === undefined) return `ends ${between(begins, takes)}`;
+  const more = others.length === 0 ? "" : ` and ${counted(others.length, "more node")}`;
+  return `does not end, because of ${printable(first.node)}${more}`;
+}
+
+export function isBlocked({ verdict }: Pick<NodePlan, "verdict">): boolean {
+  return verdict === "WillBlock" || verdict === "NoRoom";
 }
 
 function counted(number: number, what: string): string {
@@ -83,10 +98,11 @@ const HEADER = ["NODE", "STARTS", "VMS", "MOVES", "ENDS", "VERDICT"] as const;
 
 /** Renders a row for each node. Cuts long names unless the output is wide. */
 function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
-  const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, isInTime }) => {
-    const end = verdict === "WillBlock" || verdict === "NoRoom" ? "" : rangeText(begins, ends);
-    const late = isInTime === false ? "!" : "";
-    return [printable(node), rangeText(begins, starts), `${vms}`, `${moves}`, `${end}${late}`, verdict];
+  const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, unproven, ...one }) => {
+    const end = isBlocked({ verdict }) ? "" : rangeText(begins, ends);
+    const late = one.isInTime === false ? "!" : "";
+    const beside = unproven === 0 ? "" : ` ?${unproven}`;
+    return [printable(node), rangeText(begins, starts), `${vms}`, `${moves}`, `${end}${late}`, `${verdict}${beside}`];
   });
   const others = HEADER.slice(1).map((title, at) =>
     Math.max(title.length, ...rows.map((row) => row[at + 1]?.length ?? 0)),
@@ -106,6 +122,7 @@ function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
     ...nodes
       .filter(({ isInTime }) => isInTime === false)
       .map(({ node }) => [`${warn} ${node} may not be empty in time`]),
+    ...nodes.filter(({ waiting }) => waiting > 0).map((one) => [`${warn} ${waitingText(one)}`]),
     ...nodes.flatMap(({ node, powerOff }) => powerLines(node, powerOff, warn)),
   ];
   return [...new Map(blocks.map((lines) => [lines[0], lines])).values()].flat();
@@ -115,6 +132,11 @@ function troublesOf({ node, pods, shortage, roomAfter }: NodePlan, paint: Paint)
   const hint = roomAfter === undefined ? "" : `; with --order planned ${node} goes after ${roomAfter}`;
   const short = shortage === undefined ? [] : [[`${paint("×", "red")} ${node}: ${shortage}${hint}`]];
   return [...short, ...pods.filter(isInTheWay).map((pod) => troubleOf(pod, paint).slice(1))];
+}
+
+function waitingText({ node, waiting }: NodePlan): string {
+  const guests = waiting === 1 ? "1 guest waits, and continues" : `${waiting} guests wait, and continue`;
+  return `${printable(node)}: ${guests} to run while something else blocks the node`;
 }
 
 function powerLines(
@@ -170,9 +192,10 @@ function orderLines({ stuck = [] }: Plan, paint: Paint): readonly string[] {
   return [`${paint("×", "red")} no tried order leaves room for the VMs and pods of ${stuck.map(printable).join(", ")}`];
 }
 
-function summaryOf({ evidence: { classes }, takes }: Plan): string {
+function summaryOf({ evidence: { classes }, nodes, takes }: Plan): string {
   const count = (proof: VmClass["proof"]) =>
     classes.reduce((sum, one) => sum + (one.proof === proof ? one.vms.length : 0), 0);
   const proofs = `proven ${count("Proven")} · unproven ${count("Unproven")} · failing ${count("Failing")}`;
+  if (nodes.some(isBlocked)) return proofs;
   return `${proofs} · takes ${durationText(takes.least)} to ${durationText(takes.most)}`;
 }

@@ -1,22 +1,33 @@
 /** Random fleets: the plan is made, then the nodes are maintained one after the other as the sandbox's scheduler places pods. */
 import { expect, test } from "vitest";
+import { seededLots } from "../../../infra/sandbox/index.ts";
 import { carryOut } from "../../support/plan/carried-out.ts";
 import { fleetFor, objectsOf } from "../../support/plan/fleet.ts";
+import { historyOf, paceFor, secondsFor } from "../../support/plan/pace.ts";
 import { type Compared, compare, planFor } from "../../support/plan/promises.ts";
 
-const FLEETS = Number(process.env["PLAN_FLEETS"] ?? 10);
-/** The seed of the first fleet. Each fleet has its own. */
+/** At night many more. */
+const FLEETS = Number(process.env["PLAN_FLEETS"] ?? (process.env["LIFEBOAT_NIGHTLY"] === undefined ? 10 : 200));
+/** The seed of the first fleet. Each fleet has its own, by which the scheduler draws its lots, too. */
 const SEED = Number(process.env["PLAN_SEED"] ?? 20_261_128);
 
+const MIGRATIONS = "virtualmachineinstancemigrations";
+
 test(
-  `${FLEETS} random fleets: outcomes of VMs come true, and every promise holds`,
+  `${FLEETS} random fleets: outcomes of VMs come true, every promise holds, and the end is when the plan says`,
   { timeout: 7_200_000 },
   async () => {
     const all: Compared[] = [];
+    let inRange = 0;
     for (let seed = SEED; seed < SEED + FLEETS; seed += 1) {
       const fleet = fleetFor(seed);
       const order = fleet.nodes.map(({ metadata }) => metadata.name);
-      all.push(compare(await planFor(objectsOf(fleet), order), carryOut(fleet, order)));
+      const pace = paceFor(seed);
+      const plan = await planFor({ ...objectsOf(fleet), [MIGRATIONS]: historyOf(fleet, pace) }, order);
+      const steps = carryOut(fleet, order, seededLots(seed + 1));
+      all.push(compare(plan, steps));
+      const seconds = secondsFor(steps, fleet, pace);
+      if (plan.takes.least <= seconds && seconds <= plan.takes.most) inRange += 1;
     }
     const sum = (of: (one: Compared) => number) => all.reduce((total, one) => total + of(one), 0);
     const judged = sum(({ vms, unknown }) => vms - unknown);
@@ -24,5 +35,6 @@ test(
     // Most of it has to be judged at all.
     expect(judged / sum(({ vms }) => vms)).toBeGreaterThan(0.8);
     expect(sum(({ right }) => right) / judged).toBeGreaterThanOrEqual(0.995);
+    expect(inRange / FLEETS).toBeGreaterThanOrEqual(0.9);
   },
 );

@@ -90,7 +90,7 @@ describe("plan", () => {
     const { code, out, err } = await call("plan node01 node02");
     expect(code).toBe(3);
     expect(err).toContain("reading pods");
-    expect(out.join("\n")).toMatch(/^node01 +\d\d:\d\d +1 +1 +.*WillSucceed$/m);
+    expect(out.join("\n")).toMatch(/^node01 +\d\d:\d\d +1 +1 +.*WillSucceed \?1$/m);
     expect(out.join("\n")).toMatch(/^node02 +\d\d:\d\d.* +1 +0 +WillBlock$/m);
     expect(out.join("\n")).toMatch(/\n× VM vms\/pinned: .*\n +its owner: /);
     expect(Math.max(...out.filter((line) => /^node/i.test(line)).map(({ length }) => length))).toBeLessThanOrEqual(80);

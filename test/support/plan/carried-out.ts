@@ -5,6 +5,7 @@
 import {
   isTrue,
   launcherPod,
+  type Lots,
   type Node,
   type Pod,
   targetPod,
@@ -19,20 +20,24 @@ export interface Step {
   readonly node: string;
   /** By the names of the VMs that were on the node. */
   readonly fates: ReadonlyMap<string, Fate>;
+  /** The number of other pods that were evicted. */
+  readonly evicted: number;
 }
 
 interface World extends Fleet {
+  readonly lots: Lots;
   /** Pods for which there was no room yet. */
   readonly pending: readonly Pod[];
 }
 
-/** Maintains the nodes in this order. A finished node is schedulable again before the next one is cordoned. */
-export function carryOut(fleet: Fleet, order: readonly string[]): readonly Step[] {
-  let world: World = { ...fleet, pending: [] };
+/** Maintains the nodes in this order; the scheduler draws lots. A finished node is schedulable again before the next one is cordoned. */
+export function carryOut(fleet: Fleet, order: readonly string[], lots: Lots): readonly Step[] {
+  let world: World = { ...fleet, lots, pending: [] };
   return order.map((node) => {
     const { next, fates } = emptied(node, { ...world, nodes: fleet.nodes.map((one) => cordonedIf(node, one)) });
+    const evicted = world.pods.filter((pod) => pod.spec?.nodeName === node && vmiOf(pod, world) === undefined).length;
     world = withPlaced({ ...next, nodes: fleet.nodes });
-    return { node, fates };
+    return { node, fates, evicted };
   });
 }
 
@@ -84,7 +89,7 @@ function wayOf(vmi: Vmi): Fate {
 function migrated(vmi: Vmi, world: World): World | undefined {
   const own = podIn(vmi, world);
   const pod = targetOf(vmi, own, world);
-  const node = placeOf(pod, world.nodes, world.pods);
+  const node = placeOf(pod, world);
   if (node === undefined) return undefined;
   return arrived(bound(pod, node), vmi, { ...world, pods: world.pods.filter((one) => one !== own) });
 }
@@ -113,7 +118,7 @@ function withoutNode({ spec, ...pod }: Pod): Pod {
 function withPlaced(before: World): World {
   return before.pending.reduce<World>(
     (world, pod) => {
-      const node = placeOf(pod, world.nodes, world.pods);
+      const node = placeOf(pod, world);
       if (node === undefined) return { ...world, pending: [...world.pending, pod] };
       return arrived(bound(pod, node), vmiOf(pod, world), world);
     },

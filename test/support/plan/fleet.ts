@@ -5,8 +5,10 @@ import {
   type core,
   launcherPod,
   LABEL,
+  type Lots,
   type Node,
   type Pod,
+  seededLots,
   type VirtualMachineInstance as Vmi,
   whyNot,
 } from "../../../infra/sandbox/index.ts";
@@ -59,18 +61,18 @@ const shape = fc.record({
 export function fleetFor(seed: number): Fleet {
   const [drawn] = fc.sample(shape, { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("nothing was drawn");
-  return fleetOf(drawn);
+  return fleetOf(drawn, seededLots(seed));
 }
 
 type Shape = typeof shape extends fc.Arbitrary<infer T> ? T : never;
 
-function fleetOf({ scale, hasPinned, nodes: shapes, vms, others }: Shape): Fleet {
+function fleetOf({ scale, hasPinned, nodes: shapes, vms, others }: Shape, lots: Lots): Fleet {
   const nodes = shapes.map(nodeOf);
   const placed: Pod[] = [];
   const vmis: Vmi[] = [];
   const add = (draft: core.Draft<Pod>, name: string) => {
     const pod = podOf(draft, name);
-    const node = placeOf(pod, nodes, placed);
+    const node = placeOf(pod, { nodes, pods: placed, lots });
     if (node !== undefined) placed.push(bound(pod, node));
     return node;
   };
@@ -83,9 +85,13 @@ function fleetOf({ scale, hasPinned, nodes: shapes, vms, others }: Shape): Fleet
   return { nodes, vmis, pods: placed };
 }
 
+interface Placed extends Pick<Fleet, "nodes" | "pods"> {
+  readonly lots: Lots;
+}
+
 /** Returns the node that the sandbox's scheduler would bind the pod to. */
-export function placeOf(pod: Pod, nodes: readonly Node[], placed: readonly Pod[]): string | undefined {
-  const on = Map.groupBy(placed, (one) => one.spec?.nodeName ?? "");
+export function placeOf(pod: Pod, { nodes, pods, lots }: Placed): string | undefined {
+  const on = Map.groupBy(pods, (one) => one.spec?.nodeName ?? "");
   const everywhere = nodes.flatMap((node) => (on.get(node.metadata.name) ?? []).map((other) => ({ pod: other, node })));
   const candidates = nodes
     .map((node) => ({ node, neighbours: on.get(node.metadata.name) ?? [] }))
@@ -93,7 +99,7 @@ export function placeOf(pod: Pod, nodes: readonly Node[], placed: readonly Pod[]
       const elsewhere = everywhere.filter((one) => one.node !== node);
       return whyNot(pod, node, neighbours, { nodes, elsewhere }) === undefined;
     });
-  return bestOf({ pod, candidates, placed: everywhere, scoring: "LeastAllocated" })?.node.metadata.name;
+  return bestOf({ pod, candidates, placed: everywhere, scoring: "LeastAllocated", lots })?.node.metadata.name;
 }
 
 export function podOf(draft: core.Draft<Pod>, name: string): Pod {

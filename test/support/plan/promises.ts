@@ -2,7 +2,7 @@
 import type { PodVerdict } from "../../../shared/preflight/facts.ts";
 import type { NodePlan } from "../../../shared/plan/facts.ts";
 import { observePlan } from "../../../shared/plan/read.ts";
-import { type Plan, planOf } from "../../../shared/plan/plan.ts";
+import { HELD_BACK, type Plan, planOf } from "../../../shared/plan/plan.ts";
 import { connectTo } from "../client.ts";
 import { FakeCluster } from "../cluster.ts";
 import { NOW, settings } from "../fixtures.ts";
@@ -63,19 +63,19 @@ function worst(all: readonly ReadonlyMap<string, Said>[]): ReadonlyMap<string, S
   return found;
 }
 
-/** A doubt, such as about the room that other choices of the scheduler leave, is one about every VM of the node. */
-function fatesIn({ pods, unknown }: NodePlan): ReadonlyMap<string, Said> {
+function fatesIn({ pods, unsure }: NodePlan): ReadonlyMap<string, Said> {
+  const isUnsure = ({ namespace, vmi = "" }: PodVerdict) => unsure.includes(`${namespace}/${vmi}`);
   const isKept = pods.some(stays);
   return new Map(
     pods.flatMap((pod): (readonly [string, Said])[] =>
-      pod.vmi === undefined ? [] : [[pod.vmi, unknown.length > 0 ? "Unknown" : fateOf(pod, isKept)]],
+      pod.vmi === undefined ? [] : [[pod.vmi, isUnsure(pod) ? "Unknown" : fateOf(pod, isKept)]],
     ),
   );
 }
 
 /** A node that keeps a VM ends no guest. */
 function fateOf(pod: PodVerdict, isKept: boolean): Fate {
-  if (stays(pod)) return "Stays";
+  if (stays(pod) || pod.reason === HELD_BACK) return "Stays";
   if (pod.outcome !== "ShutsDown") return "Moves";
   return isKept ? "Stays" : "ShutsDown";
 }

@@ -1,0 +1,51 @@
+/** A plan as people read it: within 80 columns, without an end that it does not have. */
+import { expect, test } from "vitest";
+import { printPlan } from "../../../infra/cli/plan/table.ts";
+import { quietHost } from "../../../infra/lab/stage/host.ts";
+import type { PlanFacts, PlanOptions } from "../../../shared/plan/facts.ts";
+import { planOf } from "../../../shared/plan/plan.ts";
+import { cluster, options, vm } from "../../support/plan/clusters.ts";
+
+function printed(f: PlanFacts, tweak: Partial<PlanOptions> = {}, wide = false): readonly string[] {
+  const said: string[] = [];
+  printPlan(
+    planOf(f, options(f, tweak)),
+    wide,
+    quietHost((text) => said.push(text)),
+  );
+  return said.join("").split("\n");
+}
+
+const pinned = { liveMigratable: { migratable: false, reason: "DisksNotLiveMigratable" } };
+const ending = vm("ending", 2, { vmi: { evictionStrategy: "None" } });
+
+test("a plan that blocks names no end, and its guests wait", () => {
+  const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), ending], node02: [] });
+  const lines = printed(f, { nodes: ["node01"] });
+  expect(lines[0]).toBe("1 node, 2 VMs: does not end, because of node01; 0 migrations, 0 restarts, 0 shutdowns");
+  expect(lines).toContain("‼ node01: 1 guest waits, and continues to run while something else blocks the node");
+  expect(lines.at(-2)).toBe("proven 0 · unproven 0 · failing 0");
+  expect(planOf(f, options(f)).nodes[0]).toMatchObject({ shutdowns: 0, waiting: 1 });
+});
+
+test("the same guest ends if nothing else blocks the node", () => {
+  const f = cluster({ node01: [ending], node02: [] });
+  const lines = printed(f, { nodes: ["node01"] });
+  expect(lines[0]).toMatch(/^1 node, 1 VM: ends between .*; 0 migrations, 0 restarts, 1 shutdown$/);
+});
+
+test("only what a person has to do has a cross; unproven VMs stand beside the verdict", () => {
+  const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), vm("a"), ending], node02: [] });
+  const lines = printed(f, { nodes: ["node01"] });
+  expect(lines.filter((line) => line.startsWith("×"))).toEqual([expect.stringContaining("VM apps/pinned")]);
+  expect(lines.find((line) => line.includes("WillBlock"))).toMatch(/WillBlock \?1$/);
+});
+
+test("the table fits 80 columns, whatever nodes are called; wide shows every VM", () => {
+  const name = `worker-${"x".repeat(60)}`;
+  const f = cluster({ [name]: [ending, vm("a"), vm("b")], node02: [] });
+  const lines = printed(f, { nodes: [name, "node02"] });
+  expect(Math.max(...lines.slice(2, 5).map(({ length }) => length))).toBeLessThanOrEqual(80);
+  const wide = printed(f, { nodes: [name, "node02"] }, true).join("\n");
+  for (const vmName of ["ending", "a", "b"]) expect(wide).toMatch(new RegExp(`${name} +apps +${vmName} `));
+});
