@@ -1,4 +1,4 @@
-/** However old what the watches show is: no VM is lost, no end is wrong, and the evacuation ends as it does where nothing is watched. */
+/** However old the watches are: no VM is lost, no end is wrong, and the evacuation ends as without watches. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileRequested } from "../../shared/reconcile/reconcile.ts";
@@ -13,7 +13,7 @@ import { FLOWS, run, WEB } from "./adversity.ts";
 import type { Snapshot, Watching } from "./disturbance.ts";
 
 type Kind = keyof Stores;
-/** Which of the states of a cluster, of which the last one is that of now, a watch of a kind shows. */
+/** Which state of a cluster a watch of a kind shows; the last state is the current one. */
 type Age = (history: readonly Snapshot[], kind: Kind) => Snapshot | undefined;
 
 const behind =
@@ -36,16 +36,16 @@ const only =
 
 // prettier-ignore
 const AGES: readonly (readonly [string, Age])[] = [
-  ["as old as nothing",                    behind(0)],
-  ["5 s old",                              behind(1)],
-  ["15 s old",                             behind(3)],
-  ["30 s old",                             behind(6)],
-  ["of the beginning, for ever",           (history) => history[0]],
-  ["only the pods are old",                only("pods")],
-  ["only the VMIs are old",                only("virtualmachineinstances")],
-  ["only the Evacuations are old",         only("evacuations")],
-  ["only the migrations are old",          only("virtualmachineinstancemigrations")],
-  ["only the VMIs are new",                only("pods", "nodes", "evacuations", "virtualmachineinstancemigrations")],
+  ["current",                          behind(0)],
+  ["5 s old",                          behind(1)],
+  ["15 s old",                         behind(3)],
+  ["30 s old",                         behind(6)],
+  ["never updated",                    (history) => history[0]],
+  ["old for pods only",                only("pods")],
+  ["old for VMIs only",                only("virtualmachineinstances")],
+  ["old for Evacuations only",         only("evacuations")],
+  ["old for migrations only",          only("virtualmachineinstancemigrations")],
+  ["current for VMIs only",            only("pods", "nodes", "evacuations", "virtualmachineinstancemigrations")],
   ...Array.from({ length: DRAWN }, (_, i) => [`they jump, to and fro: ${i + 1}`, drawn(i + 1)] as const),
 ];
 
@@ -54,7 +54,7 @@ const watching =
   (fake, history) =>
     storesOf(fake, (kind) => age(history, kind));
 
-test.each(AGES)("what the watches show is %s", async (_, age) => {
+test.each(AGES)("an evacuation ends as usual if the watches are %s", async (_, age) => {
   for (const flow of FLOWS) {
     const requests = await run(flow, undefined, watching(age)).catch((cause: unknown) => {
       throw new Error(flow.name, { cause });
@@ -75,7 +75,7 @@ function given(web: VmiFacts | undefined, launcher: PodFacts | undefined = pod()
 
 const REPORTED = { kind: "VirtualMachineInstance", ...WEB } as const;
 
-/** The requests of a reconcile that the relay has done. */
+/** Returns the requests of a reconcile that the relay requested. */
 async function report(fake: FakeCluster, stores: Stores): Promise<readonly string[]> {
   const requests: string[] = [];
   const { target } = openApp(fake, (label) => void requests.push(label), { stores: () => stores });
@@ -85,12 +85,12 @@ async function report(fake: FakeCluster, stores: Stores): Promise<readonly strin
   return requests;
 }
 
-/** Evicts the VM's pod, and resolves to the answer and to the requests that it has cost. */
+/** Evicts the VM's pod. Resolves to the answer and its requests. */
 async function evict(fake: FakeCluster, stores: Stores) {
   const requests: string[] = [];
   const noteRequest = (label: string) => void requests.push(label);
   const app = openApp(fake, noteRequest, { stores: () => stores });
-  // They are read every thirty seconds.
+  // The settings are read every thirty seconds.
   await app.target.settings(app.target.connect(10));
   requests.length = 0;
   const { body } = await app.evict(evictionOf(pod()));
@@ -101,7 +101,7 @@ async function evict(fake: FakeCluster, stores: Stores) {
 const fresh = (fake: FakeCluster) => storesOf(fake, () => undefined);
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
-test("in the cluster, a first eviction needs two requests, the first look at it one, and a repeat none", async () => {
+test("in the cluster, a first eviction needs two requests, its first reconcile one, and a repeat none", async () => {
   const fake = given(vmi());
   const inProgress = refusal(`Evacuation in progress: ${TRIGGERED}`);
   const first = { body: refusal(TRIGGERED), requests: ["create evacuations", "create events"] };
@@ -111,7 +111,7 @@ test("in the cluster, a first eviction needs two requests, the first look at it 
   expect(await evict(fake, fresh(fake))).toEqual({ body: inProgress, requests: [] });
 });
 
-test("in the cluster, that a VM has moved is read of the VMI alone", async () => {
+test("in the cluster, only the VMI is read live before an Evacuation is Moved", async () => {
   const fake = given(marked());
   fake.evacuations.put(evacuation());
   fake.vmis.put(vmi({ activePods: { next: "node02" }, nodeName: "node02" }));
@@ -122,19 +122,19 @@ test("in the cluster, that a VM has moved is read of the VMI alone", async () =>
 
 // prettier-ignore
 test.each<[string, VmiFacts | undefined, PodFacts | undefined, VmiFacts]>([
-  ["no VMI",                              undefined,                                                 pod(),                       vmi()],
-  ["no pod",                              vmi(),                                                     undefined,                   vmi()],
-  ["a VMI of the same name before it",    vmi({ uid: "before" }),                                    pod(),                       vmi()],
-  ["a VMI that has ended",                vmi({ phase: "Failed" }),                                  pod(),                       vmi()],
-  ["a VMI that may shut down",            vmi({ ...IF_POSSIBLE, liveMigratable: MOBILITY.pinned }),  pod(),                       vmi(IF_POSSIBLE)],
-  ["a VMI without protection",            vmi({ evictionStrategy: "None" }),                         pod(),                       vmi()],
-])("what only the watches show allows no eviction: %s", async (_, shownVmi, shownPod, web) => {
+  ["a missing VMI",                      undefined,                                                 pod(),                       vmi()],
+  ["a missing pod",                      vmi(),                                                     undefined,                   vmi()],
+  ["an earlier VMI of the same name",    vmi({ uid: "before" }),                                    pod(),                       vmi()],
+  ["an ended VMI",                       vmi({ phase: "Failed" }),                                  pod(),                       vmi()],
+  ["a VMI that may shut down",           vmi({ ...IF_POSSIBLE, liveMigratable: MOBILITY.pinned }),  pod(),                       vmi(IF_POSSIBLE)],
+  ["a VMI without protection",           vmi({ evictionStrategy: "None" }),                         pod(),                       vmi()],
+])("an eviction is not allowed if only the watches show %s", async (_, shownVmi, shownPod, web) => {
   const fake = given(web);
   const shown = given(shownVmi, shownPod).api.snapshot();
   expect(await evict(fake, storesOf(fake, () => shown))).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-test("an old VMI, which is not on the node yet that it is to leave, has not left it", async () => {
+test("an old VMI that is not yet on the node does not count as moved", async () => {
   const [before, next] = [vmi({ activePods: { before: "node02" }, nodeName: "node02" }), marked()];
   const fake = given(next);
   const old = given(before).api.snapshot();
@@ -146,7 +146,7 @@ test("an old VMI, which is not on the node yet that it is to leave, has not left
 
 const BY_JANE = { cause: "Operator", requestedBy: "jane", pod: undefined } as const;
 
-test("a mark that was taken back, and that a watch still shows, is not the next Evacuation's", async () => {
+test("a removed mark that a watch still shows is not the next Evacuation's", async () => {
   const [old, fake] = [given(marked()).api.snapshot(), given(vmi({ resourceVersion: "2" }))];
   const before = { name: "web-before-1", uid: "before", status: { completionTime: "2026-03-01T11:59:58.000Z" } };
   const next = { name: "web-next-2", uid: "next", createdAt: Date.parse("2026-03-01T11:59:59Z"), spec: BY_JANE };
@@ -160,7 +160,7 @@ test("a mark that was taken back, and that a watch still shows, is not the next 
   expect([found?.status.phase, fake.vmis.get(WEB)?.evacuationNodeName]).toEqual(["Pending", "node01"]);
 });
 
-test("watches that are not connected are not asked", async () => {
+test("watches that are not connected are not used", async () => {
   const fake = given(vmi());
   const shown = given(vmi({ liveMigratable: MOBILITY.pinned })).api.snapshot();
   const { body, requests } = await evict(

@@ -1,6 +1,6 @@
 /**
- * Lifeboat answers each deletion that bypasses evictions at once: it refuses with the time of the next try, and marks the VM, even if other requests
- * fail. A review that can learn nothing fails, and the API server's policies decide.
+ * Lifeboat answers each deletion that bypasses evictions at once: it refuses with the time of the next retry, and marks
+ * the VM, even if other requests fail. A review without facts fails, and the API server's policies decide.
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -56,7 +56,7 @@ const refused = (why: string, retryAfterSeconds = 5) => ({
 });
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
 
-test("after a rollback a fresh process guards by what it knows of a configuration that a newer version wrote", async () => {
+test("after a rollback, a fresh process guards by the known parts of a newer configuration", async () => {
   fake.configure({
     featureGates: { PreemptionEvictionLiveMigration: true, GateOfANewerVersion: true },
     disruptionBudgets: "Sometimes",
@@ -66,7 +66,7 @@ test("after a rollback a fresh process guards by what it knows of a configuratio
   expect(await ask()).toMatchObject(refused("waits until VMI", 10));
 });
 
-test("the first time: the evacuation is begun, carried on and told of, and the answer does not wait", async () => {
+test("a first refusal starts an evacuation with an Event, and the answer does not wait for them", async () => {
   expect(await ask()).toMatchObject({ ...refused("waits until VMI", 10), seconds: 0 });
   await app?.settle();
   expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Pending" } }]);
@@ -77,7 +77,7 @@ test("the first time: the evacuation is begun, carried on and told of, and the a
 });
 
 test.each([0, 0.5, 4, 9.5, 1000])(
-  "given %d s for each request, which then fails, the review fails in time: the policies decide",
+  "if each request fails after %d s, the review fails in time, and the policies decide",
   async (seconds) => {
     const clock = new VirtualClock(NOW);
     const failLate: Before = async () => {
@@ -90,37 +90,37 @@ test.each([0, 0.5, 4, 9.5, 1000])(
   },
 );
 
-test("a VMI that keeps changing: the review fails", async () => {
+test("if the VMI keeps changing, the review fails", async () => {
   let lost = 0;
   const answer = await ask((request) => {
     if (request !== "create evacuations") return;
     lost += 1;
-    // Another function has started an evacuation under the name, and ended it.
+    // Another function has started and ended an evacuation with this name.
     const name = `web-${hash8(POD_UID)}-${lost}`;
     fake.evacuations.put(newborn({ name, uid: name, status: { phase: "Gone" } }));
   });
   expect(answer).toMatchObject({ code: 503, body: { error: { message: "its VMI keeps changing" } } });
 });
 
-/** By the name of the request. */
+/** Says which requests fail, by name. */
 type Sick = (request: string) => boolean;
 const listing: Sick = (request) => request.startsWith("list evacuations");
 const creating: Sick = (request) => request === "create evacuations";
 const budgets: Sick = (request) => request.endsWith("poddisruptionbudgets");
-/** Until the connection ends. */
+/** The request hangs until the connection ends. */
 const hanging =
   (isSick: Sick): Before =>
   (request) =>
     isSick(request) ? new Promise(() => undefined) : undefined;
 
-describe("a VM whose deletion is refused is marked, whatever happens beside it", () => {
+describe("the VM of a refused deletion is marked", () => {
   const absent: Failure = { reason: "Refused", code: 404, request: "the request" };
   // prettier-ignore
   test.each<[string, Sick, Failure]>([
-    ["its Evacuations may not be listed",     listing,                                         FORBIDDEN],
-    ["its Evacuations are too many",          listing,                                         { reason: "TooLarge", request: "GET" }],
-    ["a quota or policy refuses its Evacuation", creating,                                     FORBIDDEN],
-    ["no kind Evacuation is served",          (asked) => listing(asked) || creating(asked),    absent],
+    ["if its Evacuations may not be listed",     listing,                                         FORBIDDEN],
+    ["if its Evacuations are too large",          listing,                                         { reason: "TooLarge", request: "GET" }],
+    ["if a quota or policy refuses its Evacuation", creating,                                     FORBIDDEN],
+    ["if the kind Evacuation is not served",          (asked) => listing(asked) || creating(asked),    absent],
   ])("%s", async (_, isSick, failure) => {
     const answer = await ask((request) => {
       if (isSick(request)) throw new ClusterError(failure);
@@ -135,7 +135,7 @@ describe("a VM whose deletion is refused is marked, whatever happens beside it",
     ["to list its Evacuations",  listing],
     ["to create its Evacuation", creating],
     ["to read its budget",       budgets],
-  ])("the API server takes for ever: %s", async (_, isSick) => {
+  ])("if the API server never answers the request %s", async (_, isSick) => {
     const answer = await ask(hanging(isSick));
     expect(answer).not.toMatchObject({ body: { response: { allowed: true } } });
     expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS);
@@ -143,17 +143,17 @@ describe("a VM whose deletion is refused is marked, whatever happens beside it",
   });
 });
 
-describe("a deletion that a policy may hold, and that may go", () => {
+describe("an allowed deletion that a policy may hold", () => {
   const late = preempted(time(-121));
   const gone = refused("Lifeboat itself deletes it, by its UID", 1);
 
-  test("Lifeboat deletes the pod, and the requester is to ask again in a second", async () => {
+  test("is done by Lifeboat itself, and the requester retries in a second", async () => {
     fake.pods.put(late);
     expect(await ask(undefined, deletionOf(podObject(late)))).toMatchObject(gone);
     expect(fake.pods.list()).toEqual([]);
   });
 
-  test("in a dry run it only says so", async () => {
+  test("is only reported in a dry run", async () => {
     fake.pods.put(late);
     expect(await ask(undefined, deletionOf(podObject(late), { dryRun: true }))).toMatchObject(gone);
     expect(fake.pods.list()).toHaveLength(1);
@@ -163,16 +163,16 @@ describe("a deletion that a policy may hold, and that may go", () => {
   const plain = pod({ labels: {} });
   // prettier-ignore
   test.each<[string, claimed: PodFacts, more: Readonly<Record<string, unknown>>, there: PodFacts, gate?: string]>([
-    ["a condition",                    late,                                    {},   pod()],
-    ["a condition, without a gate",    late,                                    {},   pod(),           "None"],
+    ["the pod's condition",                    late,                                    {},   pod()],
+    ["the pod's condition, without a feature gate",    late,                                    {},   pod(),           "None"],
     ["another pod's UID",              { ...late, uid: "other" },               {},   pod()],
-    ["no pod of a VM",                 { ...late, labels: {} },                 {},   pod()],
-    ["a pod of a VM",                  late,                                    {},   { ...late, labels: {} }],
+    ["that the pod is not a VM's",                 { ...late, labels: {} },                 {},   pod()],
+    ["that the pod is a VM's",                  late,                                    {},   { ...late, labels: {} }],
     ["another VM",                     { ...late, annotations: { "kubevirt.io/domain": "other" } }, {}, preempted(time(0))],
     ["the end of a node",              pod({ owners: [] }),                     hour, pod(),           "NodeTerminationEvictionLiveMigration"],
-    ["the end of a node, without a gate", pod(),                                hour, pod(),           "None"],
-    ["the end of a pod's node",        plain,                                   hour, plain,           "None"],
-  ])("%s, which only the review claims: Lifeboat deletes nothing", async (...[, claimed, more, there, gate]) => {
+    ["the end of a node, without a feature gate", pod(),                                hour, pod(),           "None"],
+    ["the end of an ordinary pod's node",        plain,                                   hour, plain,           "None"],
+  ])("is not done by Lifeboat if only the review claims %s", async (...[, claimed, more, there, gate]) => {
     if (gate !== undefined) fake.configure({ featureGates: { [gate]: true } });
     fake.pods.put(there);
     fake.nodes.put(node({ unschedulable: true }));
@@ -180,14 +180,14 @@ describe("a deletion that a policy may hold, and that may go", () => {
     expect(fake.pods.list()).toHaveLength(1);
   });
 
-  test("of a pod that ends already it is allowed", async () => {
+  test("is allowed if the pod is already terminating", async () => {
     const ending = { ...late, deleting: true };
     fake.pods.put(ending);
     expect(await ask(undefined, deletionOf(podObject(ending)))).toMatchObject(ALLOWED);
   });
 });
 
-/** A pod for which the scheduler makes room there. */
+/** Creates a pod for which the scheduler makes room on the node. */
 const nominate = (component: string, nominatedNodeName: string, namespace = "kubevirt") => {
   const labels = { "kubevirt.io": component };
   const object = podObject(pod({ namespace, name: "nominated", uid: "nominated", phase: "Pending", labels }));
@@ -200,11 +200,11 @@ describe("a preemption on a node without virt-handler", () => {
   const waits = refused("waits until VMI", 10);
   // prettier-ignore
   test.each<[string, isSchedulable: boolean, nominated: Parameters<typeof nominate>, isGone: boolean]>([
-    ["which needs the room: it is allowed at once", false, ["virt-handler", "node01"], true],
-    ["which is to start elsewhere",                 false, ["virt-handler", "node02"], false],
-    ["for another pod",                             false, ["web", "node01"],          false],
-    ["for a tenant's pod with its label",           false, ["virt-handler", "node01", "apps"], false],
-    ["… that is at work",                           true,  ["virt-handler", "node01"], false],
+    ["is allowed at once if virt-handler needs the room",     false, ["virt-handler", "node01"], true],
+    ["is refused if virt-handler will start on another node", false, ["virt-handler", "node02"], false],
+    ["is refused if it makes room for another pod",           false, ["web", "node01"],          false],
+    ["is refused if it makes room for a tenant's pod with the label of virt-handler", false, ["virt-handler", "node01", "apps"], false],
+    ["is refused if a virt-handler runs there",               true,  ["virt-handler", "node01"], false],
   ])("%s", async (_, isSchedulable, nominated, isGone) => {
     fake.nodes.put(node({ virtHandler: { isSchedulable, saidAt: time(-1) } }));
     nominate(...nominated);
@@ -214,15 +214,15 @@ describe("a preemption on a node without virt-handler", () => {
   });
 });
 
-describe("no cluster to ask", () => {
+describe("without a cluster", () => {
   const outage = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
 
   // prettier-ignore
   test.each<[string, TestEnv, body: Readonly<Record<string, unknown>>, expected: object]>([
-    ["the registry fails",              { CLUSTER_REGISTRY: outage },                              {},                             { code: 500 }],
-    ["a wrong entry",                   { CLUSTERS: { prod: entry("nonsense") } },                 {},                             { code: 503 }],
-    ["what is no review of a deletion", { CLUSTERS: { prod: entry("https://api.example.com") } },  { oldObject: { kind: "Pod" } }, refused("not a review of pods DELETE: request.oldObject.metadata")],
-  ])("%s: no pod is allowed to go", async (...[, env, more, expected]) => {
+    ["when the registry fails", { CLUSTER_REGISTRY: outage },                              {},                             { code: 500 }],
+    ["with a malformed entry",  { CLUSTERS: { prod: entry("nonsense") } },                 {},                             { code: 503 }],
+    ["for a malformed review",  { CLUSTERS: { prod: entry("https://api.example.com") } },  { oldObject: { kind: "Pod" } }, refused("not a review of pods DELETE: request.oldObject.metadata")],
+  ])("%s, no deletion is allowed", async (...[, env, more, expected]) => {
     const body = JSON.stringify(deletionOf(podObject(preempted(NOW.toISOString())), more));
     const path = `/clusters/prod/admission/deletions?timeout=${TIMEOUT_SECONDS}s`;
     expect(await openApp(env).request(path, { method: "POST", headers: asWebhook, body })).toMatchObject(expected);

@@ -1,4 +1,7 @@
-/** The descheduling endpoint: what is answered, and when a cycle begins by itself; and what the descheduler reads on launcher pods. */
+/**
+ * The descheduling endpoint: its answers, its scheduled cycles, and the annotations that a descheduler reads on
+ * launcher pods.
+ */
 import { dump } from "js-yaml";
 import { beforeEach, describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
@@ -10,7 +13,7 @@ import { node, NOW, owner, pod, vmi } from "../../support/fixtures.ts";
 import { ONLY } from "../../support/launchers.ts";
 
 const BOTH = { EvictionsInBackground: true, DeschedulerSupport: true };
-/** Nothing but what is asked for: no budget, no migration. */
+/** Only the requested features: no budget, no migration. */
 const QUIET = { disruptionBudgets: "Never" };
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
@@ -21,7 +24,7 @@ let requests: string[];
 beforeEach(() => {
   fake = new FakeCluster();
   fake.configure({ ...QUIET, featureGates: BOTH });
-  // Its pods are not to stay on the first one.
+  // Makes pods leave the first node.
   fake.nodes.put(node({ taints: [{ key: "maintenance", effect: "NoSchedule" }] }), node({ name: "node02" }));
   for (const name of ["batch-1", "batch-2"])
     fake.pods.put(plainPod(name, { uid: name, owners: [owner({ kind: "ReplicaSet" })] }));
@@ -38,7 +41,7 @@ const post = (path: string) => app.request(`/clusters/prod/${path}`, { method: "
 const alive = () => fake.pods.list().map(({ name }) => name);
 const ALL = ["batch-1", "batch-2"];
 
-test.each(["maybe", "", "1", "TRUE"])("dryRun=%s: 400 names it", async (value) => {
+test.each(["maybe", "", "1", "TRUE"])("dryRun=%s is answered 400 with the name of the field", async (value) => {
   setPolicy(TAINTS);
   const error = { reason: "BadRequest", field: "dryRun", message: "expected true or false" };
   expect(await post(`deschedule?dryRun=${value}`)).toMatchObject({ code: 400, body: { error } });
@@ -47,9 +50,9 @@ test.each(["maybe", "", "1", "TRUE"])("dryRun=%s: 400 names it", async (value) =
 
 // prettier-ignore
 test.each<readonly [string, PolicyFile | undefined, string, string]>([
-  ["is not there",        undefined,                         "ConfigMap lifeboat-descheduler", "expected this ConfigMap in namespace lifeboat-system"],
+  ["is missing",        undefined,                         "ConfigMap lifeboat-descheduler", "expected this ConfigMap in namespace lifeboat-system"],
   ["has a limit of a newer version", { ...TAINTS, maxNoOfPodsToEvictPerOwner: 1 }, "policy.yaml.maxNoOfPodsToEvictPerOwner", "unknown key"],
-])("given a policy that %s: 503, and nothing is evicted", async (_, policy, field, message) => {
+])("a policy that %s is answered 503, and no pod is evicted", async (_, policy, field, message) => {
   if (policy !== undefined) setPolicy(policy);
   const { code, body } = await post("deschedule");
   await app.settle();
@@ -59,7 +62,7 @@ test.each<readonly [string, PolicyFile | undefined, string, string]>([
   expect(fake.recordedEvents.map(({ reason }) => reason)).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
 });
 
-test("given a policy with a plugin that Lifeboat does not have: the others act, and an Event names it", async () => {
+test("an unknown plugin in the policy is named in an Event, and the other plugins act", async () => {
   const [profile, other] = [TAINTS, policyOf("RemoveDuplicates", {})].map(({ profiles }) => Object(profiles)[0]);
   setPolicy({ ...TAINTS, profiles: [profile, { ...other, name: "other" }] });
   expect((await post("deschedule")).code).toBe(200);
@@ -72,10 +75,10 @@ test("given a policy with a plugin that Lifeboat does not have: the others act, 
   expect(fake.recordedEvents).toContainEqual(expect.objectContaining(said));
 });
 
-describe("a cycle", () => {
+describe("a descheduling cycle", () => {
   beforeEach(() => setPolicy({ ...TAINTS, maxNoOfPodsToEvictTotal: 1 }));
 
-  test("says what it nominated, what it requested, what it skipped and why", async () => {
+  test("reports its nominations, requests and skipped pods with reasons", async () => {
     const about = { node: "node01", profile: "vms", plugin: "RemovePodsViolatingNodeTaints" };
     expect(await post("deschedule")).toMatchObject({
       code: 200,
@@ -94,7 +97,7 @@ describe("a cycle", () => {
     expect(alive()).toEqual(["batch-2"]);
   });
 
-  test("dry run: the same answer, and nothing is written anywhere", async () => {
+  test("with dryRun has the same answer and writes nothing", async () => {
     const body = { dryRun: true, results: { Evicted: 1 } };
     expect(await post("deschedule?dryRun=true")).toMatchObject({ body });
     expect(alive()).toEqual(ALL);
@@ -103,15 +106,15 @@ describe("a cycle", () => {
 
   // prettier-ignore
   test.each([
-    ["no interval",            { featureGates: BOTH },                                                                 []],
-    ["an interval, gate off",  { featureGates: { DeschedulerSupport: true }, descheduling: { intervalSeconds: 120 } }, []],
-    ["an interval",            { featureGates: BOTH, descheduling: { intervalSeconds: 120 } },                         ["batch-1", "batch-2"]],
-  ])("begins by itself: %s, and then not before it is over", async (_, configuration, gone) => {
+    ["without an interval is not scheduled",                                   { featureGates: BOTH },                                                                 []],
+    ["with an interval and without the feature gate is not scheduled",         { featureGates: { DeschedulerSupport: true }, descheduling: { intervalSeconds: 120 } }, []],
+    ["with an interval is scheduled, and again when the interval has passed",  { featureGates: BOTH, descheduling: { intervalSeconds: 120 } },                         ["batch-1", "batch-2"]],
+  ])("%s", async (_, configuration, gone) => {
     fake.configure({ ...QUIET, ...configuration });
-    // No full scan is due then.
+    // No full scan is due at these times.
     const began = tickTime("prod", "small", NOW).getTime();
     for (const [seconds, count] of [[0, 1], [60, 1], [121, 2]] as const) {
-      // Each in another isolate, which knows of the last cycle only what the cluster says.
+      // Each tick runs in another isolate, which knows of the last cycle only the cluster's state.
       const isolate = openApp(fake);
       isolate.pass(seconds);
       await isolate.tick(new Date(began + seconds * 1000));
@@ -120,7 +123,7 @@ describe("a cycle", () => {
   });
 });
 
-test("a full scan lists launcher pods once, and annotates those that lack something, once", async () => {
+test("a full scan lists launcher pods once, and annotates each pod once", async () => {
   fake.vmis.put(vmi());
   fake.pods.put(pod());
   expect((await post("reconcile")).body).toMatchObject({ done: { AnnotatePod: 1 }, failures: 0 });

@@ -1,4 +1,7 @@
-/** The verdict of a preflight comes true: nodes with VMs of every kind are drained to the end, with Lifeboat as it is shipped. */
+/**
+ * The verdict of a preflight comes true: nodes with VMs of every kind are drained completely, with Lifeboat as it is
+ * shipped.
+ */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -8,7 +11,7 @@ import { kubevirt } from "../../support/maintenance/kernel.ts";
 import { launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 import { evictionOf } from "../../support/reviews.ts";
 
-/** Each of the others in one of ten. */
+/** Each of the other values in one of ten cases. */
 const oneOf = <T>(usual: T, ...others: readonly T[]) =>
   fc.constantFrom(...Array<T>(10 - others.length).fill(usual), ...others);
 
@@ -40,12 +43,12 @@ function putVm(fake: FakeCluster, name: string, { evictionStrategy, migratable, 
 const podsOn = (fake: FakeCluster) => fake.pods.list(({ nodeName }) => nodeName === NODE);
 const ROUNDS = 6;
 
-/** Until nothing changes any more, or for longer than anything takes by itself. */
+/** Drains until nothing changes any more, or longer than any step takes. */
 async function drain(fake: FakeCluster, app: ReturnType<typeof openApp>, isCordoned: boolean): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const pod of podsOn(fake)) {
       const key = { namespace: pod.namespace, name: pod.annotations["kubevirt.io/domain"] ?? "" };
-      // KubeVirt's webhook asks for the VMI of a launcher pod first of all, and refuses if there is none.
+      // KubeVirt's webhook reads the VMI of a launcher pod first, and refuses without one.
       if (fake.vmis.get(key) === undefined) continue;
       const { text } = await app.evict(evictionOf(pod));
       if (!text.includes('"allowed":true')) continue;
@@ -67,14 +70,14 @@ async function drain(fake: FakeCluster, app: ReturnType<typeof openApp>, isCordo
 
 const AT_NIGHT = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 
-test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and NoRoom never drain by themselves", async () => {
+test("for any VMs, the verdict of a drain comes true", async () => {
   const seen: Record<string, number> = {};
   await fc.assert(
     fc.asyncProperty(anyDrain, async ({ vms, isCordoned }) => {
       const fake = new FakeCluster();
       fake.nodes.put(node(NODE), node("node02", { unschedulable: isCordoned }));
       vms.forEach((vm, i) => putVm(fake, `vm${i}`, vm));
-      // KubeVirt's evacuation controller acts here; budgets of Lifeboat's own are another matter.
+      // KubeVirt's evacuation controller migrates here; Lifeboat's budgets have tests of their own.
       fake.configure({ disruptionBudgets: "Never" });
       const app = openApp(fake);
       const { verdict } = await app.explainNode(NODE);
@@ -82,7 +85,7 @@ test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and 
       await drain(fake, app, isCordoned);
       const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
       const drains = verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
-      // Nothing is promised.
+      // The verdict Unknown promises nothing.
       if (verdict === "Unknown") return;
       expect({ verdict, isEmpty: podsOn(fake).length === 0 }).toEqual({ verdict, isEmpty: drains });
       if (drains) expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict !== "WillSucceed" });

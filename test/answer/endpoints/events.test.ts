@@ -1,4 +1,7 @@
-/** The relay's endpoint answers although the reported objects cannot be read, now or ever. Lifeboat reads objects anew after a report. */
+/**
+ * The relay's endpoint answers although the reported objects cannot be read, for a moment or permanently. Lifeboat
+ * reads objects anew after a report.
+ */
 import { expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";
@@ -26,13 +29,13 @@ const ODD_NODE = json({ kind: "Node", metadata, spec: { taints: 7 } });
 
 // prettier-ignore
 test.each<[string, number, why: string, object, Answers]>([
-  ["a VMI",                                  204, "it has been looked at",           WEB,      {}],
-  ["a VMI that cannot be understood",        204, "it will be the same next time",   WEB,      { "get virtualmachineinstances": ODD_VMI }],
-  ["a node that cannot be understood",       204, "likewise",                        NODE,     { "get nodes": ODD_NODE }],
-  ["a VMI, and a proxy answers with a page", 503, "the next answer may be the VMI",  WEB,      { "get virtualmachineinstances": html(200) }],
-  ["a VMI, and the API server fails",        503, "the relay sends it again",        WEB,      { "get virtualmachineinstances": status(500, "InternalError") }],
-  ["a VMI that may not be read",             503, "until the permission is there",   WEB,      { "get virtualmachineinstances": status(403, "Forbidden") }],
-])("a delivery about %s: %i, %s", async (...[, expected, , reported, answers]) => {
+  ["a VMI",                                        204, "the VMI was reconciled",          WEB,      {}],
+  ["a VMI that cannot be parsed",                  204, "a retry would be the same",       WEB,      { "get virtualmachineinstances": ODD_VMI }],
+  ["a node that cannot be parsed",                 204, "a retry would be the same",       NODE,     { "get nodes": ODD_NODE }],
+  ["a VMI whose read a proxy answers with a page", 503, "the next answer may be the VMI",  WEB,      { "get virtualmachineinstances": html(200) }],
+  ["a VMI whose read the API server fails",        503, "the relay sends it again",        WEB,      { "get virtualmachineinstances": status(500, "InternalError") }],
+  ["a VMI that may not be read",                   503, "until the permission is there",   WEB,      { "get virtualmachineinstances": status(403, "Forbidden") }],
+])("a delivery about %s is answered %i: %s", async (...[, expected, , reported, answers]) => {
   const { url } = clusterWith({ "get lifeboatconfigurations": configured({ disruptionBudgets: "Never" }), ...answers });
   const app = openApp({ CLUSTERS: { prod: entry(url, { relaySecret }) } });
   expect(await deliver(reported, app)).toBe(expected);

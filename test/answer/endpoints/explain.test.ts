@@ -1,6 +1,6 @@
 /**
- * `explain` and the preflight of a node say what an eviction of this pod would get, without evicting it. In any cluster, an eviction then gets that
- * answer, in the same words, and does what `explain` has named.
+ * `explain` and the preflight of a node predict the answer to an eviction, without an eviction. In any cluster, an
+ * eviction then gets that answer, in the same words, and performs the named actions.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -23,7 +23,7 @@ const Explained = z.object({
   facts: z.object({ vmi: z.optional(z.object({ strategy: z.string() })) }),
 });
 
-test("both equal what an eviction then gets, and change nothing", async () => {
+test("for any eviction, both predict its answer and its actions, and change nothing", async () => {
   const [seen, outcomes] = [new Set<string>(), new Set<string>()];
   await fc.assert(
     fc.asyncProperty(anyWorld, async (w) => {
@@ -46,11 +46,11 @@ test("both equal what an eviction then gets, and change nothing", async () => {
     }),
     { seed: 20_261_122, numRuns: 1000 },
   );
-  // Every verdict with every fate of the pod, and every answer with every write.
+  // Every verdict with every outcome of the pod, and every answer with every write.
   expect([outcomes.size, seen.size]).toEqual([15, 27]);
 }, 120_000);
 
-test("a pod's explanation names all who have asked for the evacuation", async () => {
+test("a pod's explanation names all requesters of the evacuation", async () => {
   const fake = new FakeCluster();
   fake.pods.put(pod());
   fake.vmis.put(vmi({ evacuationNodeName: "node01" }));
@@ -59,7 +59,7 @@ test("a pod's explanation names all who have asked for the evacuation", async ()
   expect(await openApp(fake).explain({ namespace, name })).toMatchObject({ askedBy: ["admin", "joe"] });
 });
 
-test("while KubeVirt is being rolled out, nobody knows whether a drain will succeed", async () => {
+test("during a rollout of KubeVirt, the verdict of a drain is Unknown", async () => {
   const fake = new FakeCluster();
   fake.nodes.put(node(), node({ name: "node02" }));
   fake.pods.put(pod());
@@ -83,7 +83,7 @@ test.each<[string, "poddisruptionbudgets" | "virtualmachineinstances" | "pods", 
   ["VMIs of the node",    "virtualmachineinstances", { metadata: { ...named, labels: { "kubevirt.io/nodeName": NODE } }, spec: { nodeSelector: LARGE } }],
   ["pods of the node",    "pods",                    { metadata: { ...named, labels: LARGE }, spec: { nodeName: NODE, containers: [] } }],
   ["pods of other nodes", "pods",                    { metadata: { ...named, labels: LARGE }, spec: { nodeName: "node02", containers: [] } }],
-])("an object of a tenant that is too large makes the verdict Unknown: 1 %s", async (what, resource, odd) => {
+])("a tenant's object that is too large makes the verdict Unknown: 1 %s", async (what, resource, odd) => {
   const fake = new FakeCluster();
   fake.nodes.put(node(), node({ name: "node02" }));
   fake.pods.put(pod());
@@ -93,7 +93,7 @@ test.each<[string, "poddisruptionbudgets" | "virtualmachineinstances" | "pods", 
   expect([verdict, unknown]).toEqual(["Unknown", [`1 ${what}`]]);
 });
 
-test("given a migration that has finished, a drain is foretold to take as long", async () => {
+test("a finished migration is the base of the forecast of a drain's duration", async () => {
   const fake = new FakeCluster();
   fake.nodes.put(node(), node({ name: "node02" }));
   fake.pods.put(pod());

@@ -1,4 +1,4 @@
-/** Which clusters there are, and how each is reached: CLUSTERS, the registry, bindings. */
+/** The known clusters and their addresses: CLUSTERS, the registry, bindings. */
 import { expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
@@ -11,7 +11,7 @@ import { reach } from "../../support/cluster/network.ts";
 
 const TRIGGERED = refusal('Eviction triggered evacuation of VMI "apps/web"');
 
-/** A KV namespace, two keys a page, encrypted but for `plain`. */
+/** A KV namespace with two keys per page, encrypted except for `plain`. */
 function registry(entries: Readonly<Record<string, unknown>>, plain = false): ClusterRegistry {
   const names = Object.keys(entries).map((name) => ({ name }));
   return {
@@ -38,10 +38,10 @@ const fourth = { a: "", b: "", c: "", prod: entry(far.url) };
 
 // prettier-ignore
 test.each<[string, TestEnv, asked: typeof own]>([
-  ["only the registry has it, on its second page",  { CLUSTER_REGISTRY: registry(fourth) },           far],
-  ["both have it: CLUSTERS wins",                   { CLUSTERS, CLUSTER_REGISTRY: registry(fourth) }, own],
-  ["the registry fails, but CLUSTERS has it",       { CLUSTERS, CLUSTER_REGISTRY: outage },           own],
-])("evictions and ticks reach the API server of a cluster: %s", async (_, env, asked) => {
+  ["only in the registry, on its second page",  { CLUSTER_REGISTRY: registry(fourth) },           far],
+  ["in both, of which CLUSTERS wins",           { CLUSTERS, CLUSTER_REGISTRY: registry(fourth) }, own],
+  ["in CLUSTERS while the registry fails",      { CLUSTERS, CLUSTER_REGISTRY: outage },           own],
+])("evictions and ticks reach the API server of a cluster %s", async (_, env, asked) => {
   const app = openApp(env);
   const before = [own, far].map(({ requests }) => requests.length);
   const seen = () => [own, far].map(({ requests }, i) => requests.length > (before[i] ?? 0));
@@ -59,15 +59,15 @@ const NO_SERVER = "expected an https:// URL, http:// to loopback, or binding:NAM
 
 // prettier-ignore
 test.each<[string, TestEnv, string, string]>([
-  ["a bad server",            { CLUSTERS: { prod: entry("http://api.example.com") } },               "CLUSTERS.prod.server",         NO_SERVER],
-  ["an unknown key",          { CLUSTERS: { prod: entry("https://x", { Token: "secret-value" }) } }, "CLUSTERS.prod.Token",          "unknown key"],
-  ["no JSON",                 { CLUSTERS: "{secret-value" },                                         "CLUSTERS",                     "expected JSON"],
-  ["a missing binding",       { CLUSTERS: { prod: entry("binding:PROD_API") } },                     "server",                       "expected a Workers VPC binding named PROD_API in this Worker's environment"],
-  ["a bad server, in KV",     { CLUSTER_REGISTRY: registry({ prod: entry("ftp://x") }) },            "CLUSTER_REGISTRY.prod.server", NO_SERVER],
-  ["not encrypted, in KV",    { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }, true) },    "CLUSTER_REGISTRY.prod",        "expected an encrypted entry"],
-  ["another cluster's in KV", { CLUSTER_REGISTRY: OTHERS },                                          "CLUSTER_REGISTRY.prod",        "encrypted for this name"],
-  ["a bad key of KV",         { CLUSTER_REGISTRY: FAR, REGISTRY_KEY: "secret-value" },               "REGISTRY_KEY",                 "expected one or more keys"],
-])("a malformed entry: every endpoint says so, naming the field, and no secret: %s", async (...[, env, field, message]) => {
+  ["a wrong server",                { CLUSTERS: { prod: entry("http://api.example.com") } },               "CLUSTERS.prod.server",         NO_SERVER],
+  ["an unknown key",                { CLUSTERS: { prod: entry("https://x", { Token: "secret-value" }) } }, "CLUSTERS.prod.Token",          "unknown key"],
+  ["text that is not JSON",         { CLUSTERS: "{secret-value" },                                         "CLUSTERS",                     "expected JSON"],
+  ["a missing binding",             { CLUSTERS: { prod: entry("binding:PROD_API") } },                     "server",                       "expected a Workers VPC binding named PROD_API in this Worker's environment"],
+  ["a wrong server in KV",          { CLUSTER_REGISTRY: registry({ prod: entry("ftp://x") }) },            "CLUSTER_REGISTRY.prod.server", NO_SERVER],
+  ["a plain entry in KV",           { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }, true) },    "CLUSTER_REGISTRY.prod",        "expected an encrypted entry"],
+  ["another cluster's entry in KV", { CLUSTER_REGISTRY: OTHERS },                                          "CLUSTER_REGISTRY.prod",        "encrypted for this name"],
+  ["a wrong key for KV",            { CLUSTER_REGISTRY: FAR, REGISTRY_KEY: "secret-value" },               "REGISTRY_KEY",                 "expected one or more keys"],
+])("with %s, every endpoint names the wrong field and shows no secret", async (...[, env, field, message]) => {
   const app = openApp(env);
   const error = { reason: "InvalidConfiguration", field, message: expect.stringContaining(message) };
   const scan = await app.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
@@ -77,7 +77,7 @@ test.each<[string, TestEnv, string, string]>([
   }
 });
 
-test("a Workers VPC binding is fetched from under the name that every API server's certificate has", async () => {
+test("a Workers VPC binding is called by the host name in every API server's certificate", async () => {
   const urls: string[] = [];
   const binding = {
     fetch: (url: string, init: RequestInit) => {
@@ -91,7 +91,7 @@ test("a Workers VPC binding is fetched from under the name that every API server
   expect(urls[0]).toBe("https://kubernetes.default.svc/api/v1/namespaces/apps/pods/virt-launcher-web-abcde");
 });
 
-test("headers of the entry go out with every request, and nowhere else", async () => {
+test("an entry's headers are sent with every request to its cluster, and nowhere else", async () => {
   const server = clusterWith();
   const headers = { "CF-Access-Client-Secret": SECRET_OF_UPSTREAM };
   const app = openApp({ CLUSTERS: { prod: entry(`${server.url}/`, { headers }) } });

@@ -1,4 +1,6 @@
-/** Many VMs of a namespace cost its API server little in any cluster, and a tenant's budgets affect only that tenant. */
+/**
+ * Many VMs of a namespace cost the API server of any cluster little, and a tenant's budgets affect only that tenant.
+ */
 import { beforeAll, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type App, asWebhook, openApp } from "../../support/app.ts";
@@ -24,7 +26,7 @@ beforeAll(async () => {
   await app.evict(evictionOf({ namespace: "apps", name: "nothing" }));
 });
 
-/** Requests for each VM, everything that follows the answers included. */
+/** Returns the requests per VM, including those after the answers. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
   await app.settle();
   requests.length = 0;
@@ -43,22 +45,22 @@ async function evictAll(): Promise<void> {
 }
 
 const tick = () => costOf(() => app.tick(tickTime("prod", "small")));
-/** Lists that other VMs of the namespace make longer. */
+/** Lists that grow with other VMs of the namespace. */
 const growing = () => requests.filter((label) => /^(?:list|count) \S+$/.test(label));
 
-test("first ones, Events and status included: 6 requests a VM", async () => {
+test("a first eviction costs at most 6 requests per VM, Events and status included", async () => {
   expect(await costOf(evictAll)).toBeLessThanOrEqual(6);
   expect(growing()).toEqual([]);
 });
 
-test("the first repeat, which sees KubeVirt's mark: 5 requests a VM, so that a tick leaves it at 13", async () => {
+test("a first repeat, after KubeVirt's mark, costs at most 5 requests per VM", async () => {
   for (const { namespace, name } of fake.vmis.list()) fake.setMark({ namespace, name }, NODE);
   app.pass(5);
   expect(await costOf(evictAll)).toBeLessThanOrEqual(5);
   expect(growing()).toEqual([]);
 });
 
-test("further ones: the 3 reads of the answer, and nothing after it", async () => {
+test("a further repeat costs the 3 reads of its answer", async () => {
   const costs = [];
   for (let i = 0; i < 2; i++) {
     app.pass(5);
@@ -68,11 +70,11 @@ test("further ones: the 3 reads of the answer, and nothing after it", async () =
   expect(growing()).toEqual([]);
 });
 
-test("a tick meanwhile: two reads a VM, and nothing is written; other VMs and their migrations are not read", async () => {
+test("a tick during a drain reads two objects per VM, writes nothing, and reads no other VM", async () => {
   app.pass(15);
   expect(await tick()).toBeLessThan(2.1);
   expect(requests.filter((label) => !/^(?:get|list|count) /.test(label))).toEqual([]);
-  // The first one has read the settings as well.
+  // The first tick has read the settings, too.
   await tick();
   const before = objects;
   for (let i = 0; i < 60; i++) {
@@ -83,11 +85,11 @@ test("a tick meanwhile: two reads a VM, and nothing is written; other VMs and th
   expect(objects).toBe(before);
 });
 
-test("200 budgets of 250 KB in a tenant's namespace: every other VM gets what it is to get", async () => {
+test("200 budgets of 250 KB in a tenant's namespace do not affect other VMs", async () => {
   const greedy = new FakeCluster();
   const there = openApp(greedy);
   for (let i = 0; i < 200; i++) {
-    // Labelled as if they were Lifeboat's: any others are not even listed.
+    // Labels as of Lifeboat's budgets: other budgets are not listed.
     const labels = { "app.kubernetes.io/managed-by": "lifeboat" };
     const annotations = { note: "x".repeat(250_000) };
     const metadata = { namespace: "greedy", name: `large-${i}`, uid: `large-${i}`, resourceVersion: "1" };

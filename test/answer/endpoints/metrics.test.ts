@@ -1,4 +1,4 @@
-/** The metrics of a cluster: for its operators, from what is in the cluster and nowhere else. */
+/** The metrics of a cluster, for its operators, come only from the cluster's state. */
 import parse from "parse-prometheus-text-format";
 import { describe, expect, test } from "vitest";
 import { ReviewCounts } from "../../../functions/review.ts";
@@ -10,7 +10,7 @@ import { openApp } from "../../support/app.ts";
 
 const scrape = (fake: FakeCluster) => openApp(fake).metrics();
 
-/** Samples that are not zero, as `name value,value`, with their number. */
+/** Returns the samples that are not zero, as `name value,value`, with their number. */
 function samplesIn(text: string): Readonly<Record<string, number>> {
   const samples = parse(text).flatMap(({ name, metrics }) =>
     metrics.map(({ labels = {}, value }) => [`${name} ${Object.values(labels).join()}`, Number(value)] as const),
@@ -26,7 +26,7 @@ function evacuating(vmiName: string, phase: Phase, endedSecondsAgo?: number): Ev
 
 const CONSTANT = { "lifeboat_build_info 0.4.0": 1, "lifeboat_credential_accepted ": 1 };
 
-test("nothing has happened yet: all is zero", async () => {
+test("without evacuations, all metrics are zero", async () => {
   const { code, text, contentType } = await scrape(new FakeCluster());
   expect([code, contentType]).toEqual([200, "application/openmetrics-text; version=1.0.0; charset=utf-8"]);
   expect(text.endsWith("\n# EOF\n")).toBe(true);
@@ -34,7 +34,7 @@ test("nothing has happened yet: all is zero", async () => {
   expect(text).toContain('\nlifeboat_evacuations_ended_last_hour{cause="Preemption",outcome="Moved"} 0\n');
 });
 
-test("what has ended, and what is in progress; nothing of a tenant's", async () => {
+test("ended and active evacuations are counted, without names of tenants", async () => {
   const fake = new FakeCluster();
   fake.evacuations.put(
     evacuating("red-vm", "Pending"),
@@ -62,29 +62,29 @@ describe.each(["nodeevacuations", "rollingmaintenances"])("a list of %s", (resou
     return await scrape(fake);
   };
 
-  test("that is not served counts as none: the manifests are of an older version", async () => {
+  test("that is not served counts as empty, because the manifests are older", async () => {
     const { code, text } = await scrapeWith(status(404, "NotFound"));
     expect([code, samplesIn(text)]).toEqual([200, CONSTANT]);
   });
 
-  test("that Lifeboat may not read leaves its gauges out, and no zero stands for it", async () => {
+  test("that Lifeboat may not read omits its gauges instead of zeros", async () => {
     const gauge = resource === "nodeevacuations" ? "lifeboat_node_evacuations" : "lifeboat_rolling_maintenances";
     const { code, text } = await scrapeWith(status(403, "Forbidden"));
     expect([code, text.includes(`\n${gauge}{`)]).toEqual([200, false]);
     expect((await scrape(new FakeCluster())).text).toContain(`\n${gauge}{`);
   });
 
-  test("that fails for another reason fails the scrape, because none would end an alert", async () => {
+  test("that fails for another reason fails the scrape, because an empty list would end an alert", async () => {
     expect((await scrapeWith(status(500, "InternalError"))).code).toBe(502);
   });
 });
 
 // prettier-ignore
 test.each<[string, Record<string, boolean>, Record<string, string> | undefined, number | undefined]>([
-  ["no cycle has run yet", { EvictionsInBackground: true },  undefined,                             0],
-  ["some have run",        { EvictionsInBackground: true },  { "lifeboat.dev/pod-evacuations": "12" }, 12],
-  ["the gate is off",      { EvictionsInBackground: false }, { "lifeboat.dev/pod-evacuations": "12" }, undefined],
-])("pod evacuations that descheduling has requested: %s", async (_, featureGates, annotations, expected) => {
+  ["are 0 before the first cycle",         { EvictionsInBackground: true },  undefined,                             0],
+  ["are counted after cycles",             { EvictionsInBackground: true },  { "lifeboat.dev/pod-evacuations": "12" }, 12],
+  ["are omitted without the feature gate", { EvictionsInBackground: false }, { "lifeboat.dev/pod-evacuations": "12" }, undefined],
+])("pod evacuations requested by descheduling %s", async (_, featureGates, annotations, expected) => {
   const fake = new FakeCluster();
   fake.configure({ featureGates });
   const metadata = { namespace: "lifeboat-system", name: "lifeboat-descheduling", uid: "lease", resourceVersion: "1" };
@@ -93,7 +93,7 @@ test.each<[string, Record<string, boolean>, Record<string, string> | undefined, 
   expect(found).toBe(expected?.toString());
 });
 
-test("a replica counts what it has answered since its start, by review and answer", () => {
+test("a replica counts its answers since its start by review and answer", () => {
   const counts = new ReviewCounts();
   expect(counts.render().match(/^lifeboat_reviews_total\{.* 0$/gm)).toHaveLength(6);
   counts.count("evictions", "undecided");

@@ -1,4 +1,4 @@
-/** Routes, whether Lifeboat is ready, and the format of every answer that is not the one asked for. */
+/** Routes, readiness, and the format of every answer of an unknown route. */
 import { expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { rejectionOf, renderRejection } from "../../../functions/errors.ts";
@@ -18,13 +18,13 @@ test.each([
   ["POST",   "/clusters/prod/admission/unknown"],
   ["GET",    "/clusters/prod/reconcile"],
   ["GET",    "/metrics"],
-])("unknown routes: %s %s", async (method, path) => {
+])("%s %s is an unknown route", async (method, path) => {
   const error = { reason: "NotFound", message: "no such route" };
   const answer = await openApp({ CLUSTERS }).request(path, { method, headers: asOperator });
   expect(answer).toMatchObject({ code: 404, body: { error } });
 });
 
-test("a person at an address that there is not gets a page, and a stranger's program JSON", async () => {
+test("an unknown address gets a page in a browser and JSON in a program", async () => {
   for (const path of ["/nosuch", "/clusters/prod/nosuch"]) {
     const seen = await openApp({ CLUSTERS }).request(path, { headers: { accept: "text/html,*/*" } });
     expect(seen).toMatchObject({ code: 404, contentType: expect.stringContaining("text/html") });
@@ -34,19 +34,19 @@ test("a person at an address that there is not gets a page, and a stranger's pro
   }
 });
 
-test("/healthz tells that the Worker runs, and nothing else", async () => {
+test("/healthz reports only that the Worker runs", async () => {
   expect(await openApp({}).request("/healthz")).toMatchObject({ code: 200, body: { healthy: true } });
 });
 
 const registry = { get: async () => null, list: async () => ({ keys: [], list_complete: true }) };
 // prettier-ignore
 test.each([
-  ["CLUSTERS parses",          { CLUSTERS },                                                            200],
-  ["there is only a registry", { CLUSTER_REGISTRY: registry },                                          200],
-  ["nothing is configured",    {},                                                                      503],
-  ["CLUSTERS is no JSON",      { CLUSTERS: "{prod" },                                                   503],
-  ["one entry is malformed",   { CLUSTERS: { ...CLUSTERS, "secret-name": { server: "secret-server" } } }, 503],
-])("ready in general: %s", async (_, env, code) => {
+  ["with CLUSTERS",                  { CLUSTERS },                                                            200],
+  ["with only a registry",           { CLUSTER_REGISTRY: registry },                                          200],
+  ["without configuration",          {},                                                                      503],
+  ["with CLUSTERS that is not JSON", { CLUSTERS: "{prod" },                                                   503],
+  ["with a malformed entry",         { CLUSTERS: { ...CLUSTERS, "secret-name": { server: "secret-server" } } }, 503],
+])("the deployment %s is ready or not: $2", async (_, env, code) => {
   const answer = await openApp(env).request("/readyz");
   const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
   const error = { reason: "InvalidConfiguration", field: "CLUSTERS", message };
@@ -58,7 +58,7 @@ test.each([
 test.each([
   ["accepts Lifeboat's token",               json({ major: "1" }),         200, true ],
   ["does not accept Lifeboat's token (401)", status(401, "Unauthorized"),  503, false],
-])("ready in a cluster, whose API server %s", async (words, behaviour, code, ready) => {
+])("a cluster whose API server %s is ready or not", async (words, behaviour, code, ready) => {
   const cluster = clusterWith(behaviour);
   const app = openApp(cluster);
   const answer = await app.request("/clusters/prod/readyz", { headers: asOperator });
@@ -74,7 +74,7 @@ const SILENT = [
 ] as const;
 
 test.each(["readyz", "metrics"])(
-  "a cluster that cannot be asked: %s says why, and nothing that was answered",
+  "/%s of an unreachable cluster reports the reason and no text of its answer",
   async (path) => {
     for (const [behaviour, code, why] of SILENT) {
       const app = openApp(clusterWith(behaviour));
@@ -90,17 +90,17 @@ test.each(["readyz", "metrics"])(
 test.each<[Failure, number, string]>([
   [{ reason: "DeadlineExceeded" },                           504, "the API server did not answer in time"],
   [{ reason: "Refused", code: 401, request: "GET /pods" },   502, "the API server answered GET /pods with 401 Unauthorized: the token is not valid"],
-])("a cluster that cannot be asked: %o", (failure, code, message) => {
+])("the failure %o of a cluster is answered %i", (failure, code, message) => {
   const rejection = rejectionOf(new ClusterError(failure), () => undefined);
   expect(renderRejection(rejection)).toEqual({ code, body: { error: { reason: "ClusterUnavailable", message } } });
 });
 
 // prettier-ignore
 test.each([
-  ["a VM of a name that no object can have",    "vms/apps/Web"],
-  ["a namespace that leads elsewhere",          "vms/..%2Fapps/web"],
-  ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
-])("objects are not looked for under names that no object can have: %s", async (_, path) => {
+  ["a VM with an invalid name",    "vms/apps/Web"],
+  ["a namespace that is a path",   "vms/..%2Fapps/web"],
+  ["a node with an invalid name",  "nodes/a,spec.nodeName!=b"],
+])("%s is not found, without a request to the cluster for it", async (_, path) => {
   const cluster = clusterWith({ "get virtualmachineinstances": notFound });
   const app = openApp(cluster);
   const grant = { cluster: "prod", name: "jane", until: NOW.getTime() / 1000 + 60 };

@@ -1,4 +1,4 @@
-/** The schedule: a tick for every cluster, and a full reconcile for a caller who asks. */
+/** The schedule: a tick for every cluster, and a full reconcile on request. */
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { list, clusterWith } from "../../support/cluster/one-vm.ts";
@@ -15,7 +15,7 @@ const MARKED = { evacuationNodeName: "node01" };
 
 const reconcile = (app: App) => app.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
 
-test("ticks: all of it where budgets are missing, then what has not ended, and in a full scan the rest", async () => {
+test("the first tick creates missing budgets, later ticks handle active Evacuations, and a full scan the rest", async () => {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Always", evacuation: { adoptSeconds: 0 } });
   putVm(fake, "web");
@@ -33,7 +33,7 @@ test("ticks: all of it where budgets are missing, then what has not ended, and i
   putVm(fake, "later", MARKED);
   fake.change({ namespace: "apps", name: "marked" }, { phase: "Succeeded" });
   await app.tick(SMALL);
-  // The VMI owns the other one: it goes with it.
+  // The VMI owns the remaining budget, which is garbage-collected with it.
   expect(owners()).toEqual(new Set(["marked", "web"]));
   expect(found()).toEqual([["marked", "Gone"]]);
 
@@ -50,8 +50,8 @@ function given(...names: readonly string[]): FakeCluster {
   return fake;
 }
 
-describe("a full scan that is asked for", () => {
-  test("says what was done and what failed, which keeps the rest from nothing; a later one has nothing left to do", async () => {
+describe("a requested full scan", () => {
+  test("reports its actions and failures, a failure does not stop others, and the next scan does the rest", async () => {
     const fake = given("alone");
     putVm(fake, "broken", { ...EXTERNAL, ...MARKED });
     const app = openApp(fake, failing(/^create evacuations$/));
@@ -64,14 +64,14 @@ describe("a full scan that is asked for", () => {
     expect((await reconcile(openApp(fake))).body).toEqual({ done: {}, failures: 0 });
   });
 
-  test("that takes longer than it may answers 202 with what is left until it is done, and logs a line each time", async () => {
+  test("that exceeds its time answers 202 with the remaining number, and logs a line each time", async () => {
     const fake = given(...Array.from({ length: 100 }, (_, i) => `vm-${i}`));
     const app: App = openApp(fake, (label) => {
       if (label === "create poddisruptionbudgets") app.pass(1);
     });
     const answers = [await reconcile(app), await reconcile(app), await reconcile(app)];
     await app.settle();
-    // Lifeboat starts an action, four at a time, in 48 of its 60 seconds.
+    // Lifeboat starts actions, four at a time, in 48 of its 60 seconds.
     expect(answers).toMatchObject([
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 52, requeueAfterSeconds: 1 } },
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 4, requeueAfterSeconds: 1 } },
@@ -82,20 +82,20 @@ describe("a full scan that is asked for", () => {
   });
 });
 
-/** Its one VMI had no budget. */
+/** Says whether the cluster's only VMI has got its budget. */
 function budgeted({ requests }: FakeCluster): boolean {
   return requests.some(({ method, path }) => method === "POST" && path.endsWith("/poddisruptionbudgets"));
 }
 
 // prettier-ignore
 test.each<[string, stub.Behaviour]>([
-  ["is dead",            stub.hangingUp],
+  ["is away",            stub.hangingUp],
   ["lists without end",  list({ odd: true })],
   ["never answers",      stub.neverAnswering],
-])("given a cluster that %s, others have their full scan, and do not wait for it", async (_, behaviour) => {
+])("while one cluster %s, the others have their full scan without a delay", async (_, behaviour) => {
   const [sick, healthy] = [clusterWith(behaviour), clusterWith()];
   const clock = new VirtualClock(NOW);
-  /** For each line of the log, whether the other one was done by then. */
+  /** For each line of the log, whether the other cluster was done by then. */
   const logged: [unknown, boolean][] = [];
   const log = ({ cluster }: Readonly<Record<string, unknown>>) => void logged.push([cluster, budgeted(healthy)]);
   const CLUSTERS = { sick: entry(sick.url), healthy: entry(healthy.url) };

@@ -1,4 +1,4 @@
-/** A pass reads many VMs, some of them slowly. Slow VMs cost only their own time, and Lifeboat handles the others. */
+/** A reconcile reads many VMs, some of them slowly. Slow VMs cost only their own time, and the others are handled. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
@@ -30,7 +30,7 @@ test.each<[slow: number, ticks: number, why: string]>([
   [ 4, 1, "four wait at a time, five seconds each"],
   [28, 1, "seven rounds of them fit into a tick"],
   [60, 3, "they do not all fit: other ticks begin at other VMs"],
-])("given %i VMs that do not answer, listed before 20 others, %i ticks look at all others: %s", async (slow, ticks) => {
+])("with %i silent VMs listed before 20 others, %i ticks reach all others: %s", async (slow, ticks) => {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never" });
   putVms(fake, SLOW, slow);

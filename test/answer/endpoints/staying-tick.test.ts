@@ -1,4 +1,4 @@
-/** A tick that finds something under way looks again every five seconds until the next is due; what it finds is done at once. */
+/** A tick that finds an evacuation in progress reconciles again every five seconds until the next tick is due. */
 import { expect, test } from "vitest";
 import { type App, openApp } from "../../support/app.ts";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -9,7 +9,10 @@ import { vmiOf } from "../../support/preflight/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 
-/** `step`: what KubeVirt does before each further look. Resolves to how long the tick stayed, and the requests of each further look. */
+/**
+ * `step`: KubeVirt's work before each further reconcile. Resolves to the tick's duration, and the requests of each
+ * further reconcile.
+ */
 async function tick(fake: FakeCluster, step: (looks: number, now: Date) => void, stays = () => true) {
   const requests: number[] = [0];
   const app: App = openApp(fake, () => void requests.push((requests.pop() ?? 0) + 1), {
@@ -36,7 +39,7 @@ function evacuating(isPinned = false): FakeCluster {
 const idle = () => undefined;
 const phases = (fake: FakeCluster) => fake.evacuations.list().map(({ status }) => status.phase);
 
-test("given a VM that moves, when it has left, its Evacuation ends within five seconds, and the tick with it", async () => {
+test("when a VM has moved, its Evacuation ends within five seconds, and so does the tick", async () => {
   const fake = evacuating();
   const kubeVirt = new KubeVirt(fake, WEB, { outcomes: [], evacuates: true });
   const { seconds } = await tick(fake, (looks, now) => {
@@ -47,20 +50,20 @@ test("given a VM that moves, when it has left, its Evacuation ends within five s
   expect([phases(fake), seconds]).toEqual([["Moved"], 20]);
 });
 
-test("given a VM that goes on moving, a look costs a request for each kind and node, until the next tick is due", async () => {
+test("while a VM moves, each reconcile costs one request per kind and node, until the next tick", async () => {
   const fake = evacuating();
   const { seconds, requests } = await tick(fake, idle);
   expect([phases(fake), seconds]).toEqual([["Migrating"], 50]);
-  // Some read the settings besides.
+  // Some reconciles also read the settings.
   expect(Math.min(...requests)).toBe(3);
 });
 
-test("given one that waits for a person, it does not stay, nor where it may not", async () => {
+test("a tick does not stay for an Evacuation that waits for a person, or if it is not allowed to", async () => {
   expect((await tick(evacuating(true), idle)).seconds).toBe(0);
   expect((await tick(evacuating(), idle, () => false)).seconds).toBe(0);
 });
 
-test("given a node whose VMs leave one after the other, without a relay, the node is empty some looks later", async () => {
+test("without a relay, a node whose VMs leave one after another is empty within seconds", async () => {
   const fake = created({ virtualMachines: { concurrency: 1, ownersChoice: "Ignored" } });
   fake.vmis.put(vmiOf("db"));
   fake.configure({ disruptionBudgets: "Never" });
@@ -68,7 +71,7 @@ test("given a node whose VMs leave one after the other, without a relay, the nod
   expect([phaseOf(fake), seconds]).toEqual(["Evacuated", 15]);
 });
 
-test("a descheduling cycle that takes long is left to whoever takes it, and the next tick can begin", async () => {
+test("a long descheduling cycle does not delay the next tick", async () => {
   const fake = new FakeCluster();
   fake.configure({ featureGates: { EvictionsInBackground: true } });
   const held = Promise.withResolvers<void>();

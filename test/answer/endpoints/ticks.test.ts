@@ -1,6 +1,6 @@
 /**
- * Which clusters a tick reaches: by the queue each by a message of its own. Without one in turn: clusters whose API servers do not answer
- * cost the others nothing but a few seconds.
+ * The clusters that a tick reaches: with the queue each by its own message. Without a queue one after another: clusters
+ * that do not answer cost the others only a few seconds.
  */
 import { describe, expect, test } from "vitest";
 import { isFullScan } from "../../../functions/schedule.ts";
@@ -12,7 +12,7 @@ import { NOW } from "../../support/fixtures.ts";
 
 const named = (kind: string, count: number) => Array.from({ length: count }, (_, i) => `${kind}-${i}`);
 
-describe("with the queue", () => {
+describe("with the queue,", () => {
   test("201 clusters have a message each, a hundred at a time", async () => {
     const batches: (readonly { readonly body: unknown }[])[] = [];
     const TICKS = { sendBatch: async (messages: (typeof batches)[number]) => void batches.push(messages) };
@@ -25,7 +25,7 @@ describe("with the queue", () => {
     expect(batches.flat().map(({ body }) => body)).toEqual(expected);
   });
 
-  test("a message is about its own cluster; one that has waited for a minute is logged, not acted on", async () => {
+  test("a message is about its own cluster, and a message older than a minute is logged and dropped", async () => {
     const [own, other] = [clusterWith(), clusterWith()];
     const app = openApp({ CLUSTERS: { own: entry(own.url), other: entry(other.url) } });
     const message = { cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() };
@@ -39,7 +39,7 @@ describe("with the queue", () => {
   });
 });
 
-test("full scans: one in ten minutes for each cluster, spread over them", () => {
+test("each cluster has one full scan in ten minutes, and the scans are spread over them", () => {
   const minutes = Array.from({ length: 10 }, (_, minute) => minute * 60_000);
   const names = named("cluster", 200);
   const scans = minutes.map((time) => names.filter((name) => isFullScan(name, time)).length);
@@ -67,7 +67,9 @@ function endless(beginning: string, signal: AbortSignal): ReadableStream {
   });
 }
 
-/** A tick for these clusters, in this order or as drawn: which of them it has looked at, how long it took, and what was logged. */
+/**
+ * Runs a tick for these clusters, in this order or as drawn. Returns the reached clusters, the duration, and the log.
+ */
 async function tick(names: readonly string[], random = () => 0) {
   const clock = new VirtualClock(tickTime(names[0] ?? "", "small", NOW));
   const reached = new Set<string>();
@@ -93,12 +95,12 @@ test.each<[drips: number, well: number, seconds: number, why: string]>([
   [ 4, 40, 10, "four at a time wait ten seconds"],
   [20, 40, 50, "as many as the minute has time for"],
   [ 4,  0, 60, "no other cluster waits: they have their full time, that of a full scan"],
-])("given %i clusters that drip before %i others, all are reached, in %i s: %s", async (drips, well, seconds) => {
+])("with %i clusters that never finish an answer before %i others, all are reached in %i s: %s", async (drips, well, seconds) => {
   const { reached, took } = await tick([...named("drips", drips), ...named("well", well)]);
   expect({ reached: reached.size, took }).toEqual({ reached: drips + well, took: seconds });
 });
 
-test("given so many that the minute is over, those that were not reached are logged, and another tick draws others", async () => {
+test("clusters that are not reached within the minute are logged, and another tick starts with others", async () => {
   const names = [...named("drips", 30), ...named("well", 10)];
   const { reached, log } = await tick(names);
   const missed = names.filter((name) => !reached.has(name));

@@ -1,4 +1,4 @@
-/** The API server's patience, as it says it in `?timeout=`: a Go duration. */
+/** The API server's timeout, which it sends in `?timeout=` as a Go duration. */
 import { expect, test } from "vitest";
 import { timeoutSeconds } from "../../../functions/review.ts";
 
@@ -13,6 +13,6 @@ test.each([
   ["",               10],
   ["0s",             10],
   ["5",              10],
-])("%s: %d s; ours is never longer than Kubernetes allows, nor unlimited", (query, seconds) => {
+])("%s means a timeout of %d s, within the limits of Kubernetes", (query, seconds) => {
   expect(timeoutSeconds(query)).toBe(seconds);
 });

@@ -1,4 +1,4 @@
-/** Signatures as the library of Standard Webhooks makes them, and what is not one. */
+/** Signatures as the library of Standard Webhooks makes them, and invalid ones. */
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 import { isSigned } from "../../../functions/events.ts";
@@ -19,22 +19,22 @@ const signedAt = (seconds: number) => ({ timestamp: String(seconds), signature: 
 
 // prettier-ignore
 test.each<[string, object, boolean, (readonly string[])?]>([
-  ["the right one",          {},                                               true],
-  ["… while rotating",       {},                                               true,  [OLDER, SECRET]],
-  ["… without a secret",     {},                                               false, []],
-  ["none",                   { signature: "" },                                false],
-  ["of another secret",      { signature: sign(FOREIGN) },                     false],
-  ["of another time",        { signature: sign(SECRET, { seconds: SECONDS - 1 }) }, false],
-  ["of another payload",     { signature: sign(SECRET, { payload: "[]" }) },   false],
-  ["cut off",                { signature: RIGHT.slice(0, -1) },                false],
-  ["without version",        { signature: RIGHT.replace("v1,", "") },          false],
-  ["five minutes ago",       signedAt(SECONDS - 299),                          true],
-  ["… longer ago",           signedAt(SECONDS - 300),                          false],
-  ["in five minutes",        signedAt(SECONDS + 300),                          true],
-  ["… further ahead",        signedAt(SECONDS + 301),                          false],
-  ["no timestamp",           { timestamp: "" },                                false],
-  ["no id",                  { id: "", signature: sign(SECRET, { id: "" }) },  false],
-])("signed: %s", async (...[, odd, expected, secrets = [SECRET]]) => {
+  ["the right signature is valid",                                 {},                                               true],
+  ["the right signature is valid with one of several secrets",     {},                                               true,  [OLDER, SECRET]],
+  ["no signature is valid without a secret",                       {},                                               false, []],
+  ["an empty signature is invalid",                                { signature: "" },                                false],
+  ["a signature with another secret is invalid",                   { signature: sign(FOREIGN) },                     false],
+  ["a signature of another time is invalid",                       { signature: sign(SECRET, { seconds: SECONDS - 1 }) }, false],
+  ["a signature of another payload is invalid",                    { signature: sign(SECRET, { payload: "[]" }) },   false],
+  ["a truncated signature is invalid",                             { signature: RIGHT.slice(0, -1) },                false],
+  ["a signature without version is invalid",                       { signature: RIGHT.replace("v1,", "") },          false],
+  ["a signature of less than five minutes ago is valid",           signedAt(SECONDS - 299),                          true],
+  ["a signature of five minutes ago is invalid",                   signedAt(SECONDS - 300),                          false],
+  ["a signature up to five minutes ahead is valid",                signedAt(SECONDS + 300),                          true],
+  ["a signature more than five minutes ahead is invalid",          signedAt(SECONDS + 301),                          false],
+  ["a signature without timestamp is invalid",                     { timestamp: "" },                                false],
+  ["a signature without id is invalid",                            { id: "", signature: sign(SECRET, { id: "" }) },  false],
+])("%s", async (...[, odd, expected, secrets = [SECRET]]) => {
   const headers = { id: "msg_1", timestamp: String(SECONDS), signature: RIGHT, ...odd };
   expect(await isSigned(PAYLOAD, headers, secrets, NOW)).toBe(expected);
 });

@@ -1,4 +1,7 @@
-/** Migrations, Events and annotations of pods in an API server: what each action leaves in the world, twice, and when the world has changed. */
+/**
+ * Migrations, Events and annotations of pods in an API server: the result of each action, of its repetition, and after
+ * a change of the object.
+ */
 import { afterAll, describe, expect, test } from "vitest";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import type { Action } from "../../../shared/kube/action.ts";
@@ -31,13 +34,13 @@ async function migrationOf(name: string): Promise<MigrationFacts> {
 }
 
 const find = (name: string) => world.client.get(kubevirt.migrations, { namespace: NAMESPACE, name });
-/** As KubeVirt's mutating webhook does. */
+/** Labels as KubeVirt's mutating webhook sets them. */
 const labelled = (name: string) => ({ "kubevirt.io/vmi-name": name });
 
-describe("on migrations", () => {
+describe("an action on migrations", () => {
   const ANNOTATED = { "lifeboat.dev/cause": "ApiEviction", "lifeboat.dev/evacuation": "web-1" };
 
-  test("Create, and again: one, of the lowest priority, that KubeVirt does not count as its own", async () => {
+  test("creates one migration, even if repeated, which KubeVirt does not count as its own", async () => {
     const vmi = vmiFixture({ namespace: NAMESPACE, name: "created" });
     const create: Action = { verb: "CreateMigration", vmi, name: "lifeboat-created", evacuation: EVACUATION };
     expect([await act(create), await act(create)]).toEqual(["Done", "Done"]);
@@ -47,7 +50,7 @@ describe("on migrations", () => {
     expect(spec).toEqual({ vmiName: "created" });
   });
 
-  test("Annotate: KubeVirt's own gets what Lifeboat's have, and no other one of its name", async () => {
+  test("annotates KubeVirt's migration, and no recreated one of its name", async () => {
     const migration = await theirs("annotated", labelled("annotated"));
     const annotate = { verb: "AnnotateMigration", migration, cause: "ApiEviction", evacuation: "web-1" } as const;
     expect(await act({ ...annotate, migration: { ...migration, uid: "another" } })).toBe("Conflict");
@@ -57,11 +60,11 @@ describe("on migrations", () => {
     expect((await migrationOf("annotated")).cause).toBe("ApiEviction");
   });
 
-  test("Delete: that one only, and again", async () => {
+  test("deletes only the given migration, even if repeated", async () => {
     const migration = await theirs("deleted", labelled("deleted"));
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
-    // It may run by now.
+    // The migration may have started by now.
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, resourceVersion: "1" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
     expect(await act({ verb: "DeleteMigration", migration })).toBe("Done");
@@ -72,12 +75,12 @@ describe("on migrations", () => {
   const LONG = "v".repeat(64);
   // prettier-ignore
   test.each<[string, string, Readonly<Record<string, string>>, boolean]>([
-    ["by KubeVirt's label",                          "web",     labelled("web"),      true],
-    ["not without it",                               "bare",    {},                   false],
-    ["not by another VMI's, whatever a tenant says", "forged",  labelled("other"),    false],
-    ["without, of a name too long for a label",      LONG,      {},                   true],
-    ["with the label cut, of such a name",           `w${LONG}`, labelled("w".repeat(63)), true],
-  ])("List of a VMI: %s", async (_, name, labels, isFound) => {
+    ["with KubeVirt's label",                                    "web",     labelled("web"),      true],
+    ["without KubeVirt's label: not found",                      "bare",    {},                   false],
+    ["with another VMI's label, which a tenant set: not found",  "forged",  labelled("other"),    false],
+    ["without the label, of a name too long for a label",        LONG,      {},                   true],
+    ["with the truncated label, of a name too long for a label", `w${LONG}`, labelled("w".repeat(63)), true],
+  ])("the migrations of a VMI are listed %s", async (_, name, labels, isFound) => {
     const metadata = { namespace: NAMESPACE, name: `list-${name.slice(0, 20)}`, labels };
     await world.client.create(kubevirt.migrations, { metadata, spec: { vmiName: name } });
     const found = await readMigrationsOf([{ namespace: NAMESPACE, name }], cluster);
@@ -87,18 +90,18 @@ describe("on migrations", () => {
 
   // prettier-ignore
   test.each([
-    ["another was faster",    status(400, "BadRequest", "admission webhook denied the request: in-flight migration detected. Active migration job"), "Conflict"],
-    ["never",                 status(400, "BadRequest", "admission webhook denied the request: Cannot migrate VMI, Reason: DisksNotLiveMigratable"), "Refused"],
-    ["an invalid field",      status(422, "Invalid", "spec.priority: forbidden"),                                                                 "Refused"],
-    ["the name is taken",     status(409, "AlreadyExists"),                                                                                       "Done"],
-  ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
+    ["that another is in progress",    status(400, "BadRequest", "admission webhook denied the request: in-flight migration detected. Active migration job"), "Conflict"],
+    ["that the VM cannot migrate",     status(400, "BadRequest", "admission webhook denied the request: Cannot migrate VMI, Reason: DisksNotLiveMigratable"), "Refused"],
+    ["an invalid field",               status(422, "Invalid", "spec.priority: forbidden"),                                                                 "Refused"],
+    ["an existing name",               status(409, "AlreadyExists"),                                                                                       "Done"],
+  ])("a creation that KubeVirt refuses for %s has the result $2", async (_, other, result) => {
     const { cluster } = connectToOneVm({ "create virtualmachineinstancemigrations": other });
     const create: Action = { verb: "CreateMigration", vmi: vmiFixture(), name: "m", evacuation: EVACUATION };
     expect(await performAction(create, { cluster, now: () => NOW })).toBe(result);
   });
 });
 
-test("Event: told once for each occasion, however long the name", async () => {
+test("an Event is created once per occasion, with a name of any length", async () => {
   const name = "n".repeat(250);
   const about = { kind: "VirtualMachineInstance", namespace: NAMESPACE, name, uid: "u" } as const;
   const event = {
@@ -124,7 +127,7 @@ async function launcherOf(name: string): Promise<LauncherFacts> {
 }
 
 describe("AnnotatePod", () => {
-  test("adds once, takes away once, and leaves the rest", async () => {
+  test("adds and removes annotations once, and leaves the others", async () => {
     await world.createVm({ name: "annotated" });
     const bare = await launcherOf("annotated");
     const add: Action = { verb: "AnnotatePod", pod: bare, add: { [ONLY]: "", [IN_PROGRESS]: "true" }, remove: [] };
@@ -137,7 +140,7 @@ describe("AnnotatePod", () => {
     expect(metadata.annotations).toEqual({ "kubevirt.io/domain": "annotated", [ONLY]: "" });
   });
 
-  test("nothing of another pod of that name, nor of one that is gone", async () => {
+  test("changes no pod that was recreated or is gone", async () => {
     await world.createVm({ name: "other" });
     const pod = await launcherOf("other");
     for (const tweak of [{ uid: "another" }, { name: "nobody" }]) {

@@ -1,4 +1,7 @@
-/** Evacuations in an API server that knows their CustomResourceDefinition: created, joined, written, withdrawn, found, removed. */
+/**
+ * Evacuations in an API server with their CustomResourceDefinition: created, joined, written, withdrawn, found,
+ * removed.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
 import type { NewEvacuation } from "../../../shared/kube/action.ts";
@@ -49,8 +52,8 @@ async function readEvacuation(name: string): Promise<EvacuationFacts> {
   return present((await cluster.list("evacuations")).find((one) => one.name === name));
 }
 
-describe("create", () => {
-  test("says what is asked for and nothing of how it goes", async () => {
+describe("the creation of an Evacuation", () => {
+  test("writes the spec and no status", async () => {
     const inherited = { attempts: 2, notBefore: time(40) };
     const spec = { cause: "Preemption", deadline: time(120), inherited } as const;
     const created = await started("whole", spec);
@@ -69,7 +72,7 @@ describe("create", () => {
     ["another-pod",          {},                               { phase: "Pending" },   { pod: { uid: "another" } },      false],
     ["a-person-named-none",  { pod: undefined },               undefined,              {},                               false],
     ["moved",                {},                               { phase: "Moved" },     {},                               false],
-  ])("where there is one of that name: %s", async (...[name, first, status, second, isJoined]) => {
+  ])("with a name that exists already joins or not: %s", async (...[name, first, status, second, isJoined]) => {
     const there = await started(name, first);
     if (status !== undefined) expect(await write(there, status)).toBe("Done");
     const found = await createEvacuation(planned(name, second), cluster);
@@ -79,13 +82,13 @@ describe("create", () => {
     );
   });
 
-  test("a name that one of another VM has taken keeps nobody waiting", async () => {
+  test("with a name of another VM's Evacuation ends without an error", async () => {
     await started("taken-1", { vmiName: "nobodys" });
     const found = await started("taken-1");
     expect([found.spec.vmiName, found.name]).toEqual([newborn().spec.vmiName, expect.stringMatching(/^taken-1-\w+$/)]);
   });
 
-  test("where a mark began it: the first request that joins it says who asked; a later one is kept beside", async () => {
+  test("of a mark gets the first requester that joins, and later requesters beside it", async () => {
     const found = await started("found-marked", { requestedBy: "KubeVirt" });
     const named = await createEvacuation(planned("found-marked", { requestedBy: "jane" }), cluster);
     expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
@@ -99,8 +102,8 @@ describe("create", () => {
   });
 });
 
-describe("write", () => {
-  test("all that there is to say, up to an end, which is final", async () => {
+describe("the status of an Evacuation", () => {
+  test("is written completely, and is final after an end", async () => {
     const status: EvacuationStatus = {
       virtualMachineInstanceUID: "vmi-uid",
       podName: "virt-launcher-web-x7k2p",
@@ -123,7 +126,7 @@ describe("write", () => {
     expect(await write(await readEvacuation("over"), status)).toBe("Conflict");
   });
 
-  test("nothing over what was written since, nor to one that is gone", async () => {
+  test("is not written over a newer one, or for a deleted Evacuation", async () => {
     const seen = await started("raced");
     expect(await write(seen, { phase: "Pending" })).toBe("Done");
     expect(await write(seen, { phase: "Migrating" })).toBe("Conflict");
@@ -132,7 +135,7 @@ describe("write", () => {
   });
 });
 
-test("withdraw: asked for once or twice, while it goes on or has ended; not of one that is gone", async () => {
+test("a withdrawal changes the intent of an active or ended Evacuation, and of no deleted one", async () => {
   const evacuation = await started("cancelled");
   expect([await withdrawEvacuation(evacuation, cluster), await withdrawEvacuation(evacuation, cluster)]).toEqual([
     "Done",
@@ -142,7 +145,7 @@ test("withdraw: asked for once or twice, while it goes on or has ended; not of o
   expect(await withdrawEvacuation({ ...evacuation, name: "nobodys" }, cluster)).toBe("Conflict");
 });
 
-test("delete: that one only, and again; also one that has not ended", async () => {
+test("a deletion removes only the given Evacuation, even if repeated or not ended", async () => {
   const evacuation = await started("history");
   const remove = (uid: string) => act({ verb: "DeleteEvacuation", evacuation: { ...evacuation, uid } }, acting);
   const { uid } = evacuation;
@@ -157,7 +160,7 @@ async function make(key: string, vmiName: string, status?: Partial<EvacuationSta
   if (created !== "Conflict" && status !== undefined) await write(created, status);
 }
 
-describe("list", () => {
+describe("a list", () => {
   const ALL = ["a-moved", "a-new", "a-pending", "b-cancelled", "b-given-up", "b-migrating", "elsewhere"];
   const ENDED = ["a-moved", "b-cancelled", "b-given-up"];
 
@@ -175,11 +178,11 @@ describe("list", () => {
 
   // prettier-ignore
   test.each<[string, () => Promise<readonly EvacuationFacts[]>, readonly string[]]>([
-    ["all there are",                              () => cluster.list("evacuations"),         ALL],
-    ["those that have not ended, new ones too",    () => readActiveEvacuations(cluster),          ALL.filter((name) => !ENDED.includes(name))],
-    ["… and those that have something to take back", () => unfinishedEvacuations(cluster),    ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
-    ["of a VMI, ended ones too",                   () => readEvacuationsOf({ namespace: "lists", name: "a" }, cluster), ["a-moved", "a-new", "a-pending"]],
-    ["of a node, ended ones too",                  () => readEvacuationsFrom("node11", cluster), ["a-moved", "a-pending", "elsewhere"]],
+    ["of all Evacuations",                              () => cluster.list("evacuations"),         ALL],
+    ["of Evacuations that have not ended, including new ones",    () => readActiveEvacuations(cluster),          ALL.filter((name) => !ENDED.includes(name))],
+    ["of Evacuations that have not ended or are not released", () => unfinishedEvacuations(cluster),    ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
+    ["of a VMI's Evacuations, including ended ones",                   () => readEvacuationsOf({ namespace: "lists", name: "a" }, cluster), ["a-moved", "a-new", "a-pending"]],
+    ["of a node's Evacuations, including ended ones",                  () => readEvacuationsFrom("node11", cluster), ["a-moved", "a-pending", "elsewhere"]],
   ])("%s", async (_, listing, names) => {
     const found = (await listing()).filter(({ namespace }) => namespace !== NAMESPACE);
     expect(found.map(({ name }) => name).toSorted()).toEqual(names);

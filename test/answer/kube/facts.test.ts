@@ -1,4 +1,4 @@
-/** The two sources of facts: the API server, and the watches. */
+/** The two sources of facts: the API server and the watches. */
 import { expect, test } from "vitest";
 import type { Question } from "../../../shared/facts/facts.ts";
 import { liveReads, watchedReads } from "../../../shared/facts/reads.ts";
@@ -23,11 +23,11 @@ function clusterOf() {
 // prettier-ignore
 const QUESTIONS: readonly (readonly [string, Question, object | undefined, isShown: boolean])[] = [
   ["an object",               { kind: "nodes", key: named(NODE) },                                       { name: NODE, ready: true }, true],
-  ["an object that is not there", { kind: "nodes", key: named("node09") },                               undefined,                   true],
-  ["another view of it",      { kind: ROOM, key: named(NODE) },                                          { name: NODE, allocatable: expect.anything() },    false],
+  ["a missing object", { kind: "nodes", key: named("node09") },                               undefined,                   true],
+  ["another view of an object",      { kind: ROOM, key: named(NODE) },                                          { name: NODE, allocatable: expect.anything() },    false],
   ["a list",                  { kind: "virtualmachineinstances", selection: ON_NODE },                   [{ nodeName: NODE }],        true],
-  ["a list of nothing",       { kind: "evacuations", selection: { fields: { "status.sourceNode": NODE } } }, [],                      true],
-  ["a list that no watch has", { kind: "virtualmachineinstances", selection: { namespace: "apps" } },     [{ nodeName: NODE }],        false],
+  ["an empty list",       { kind: "evacuations", selection: { fields: { "status.sourceNode": NODE } } }, [],                      true],
+  ["a list without a watch", { kind: "virtualmachineinstances", selection: { namespace: "apps" } },     [{ nodeName: NODE }],        false],
 ];
 
 test.each(QUESTIONS)(
@@ -47,7 +47,7 @@ test.each(QUESTIONS)(
   },
 );
 
-test("a watch that is not connected is not asked", async () => {
+test("a watch that is not connected is not used", async () => {
   const { fake, cluster, live } = clusterOf();
   const watched = watchedReads(
     storesOf(fake, () => undefined, false),
@@ -56,7 +56,7 @@ test("a watch that is not connected is not asked", async () => {
   for (const [, question] of QUESTIONS) expect(await watched(question)).toEqual(await live(question));
 });
 
-test("an item that cannot be understood is left out of a list, with the reason", async () => {
+test("an item that cannot be parsed is omitted from its list, with the reason", async () => {
   const { fake, live } = clusterOf();
   fake.api.put("nodes", { metadata: { name: "odd", uid: "u" }, spec: { unschedulable: "yes" }, status: {} });
   const { value, odd } = await live({ kind: "nodes", selection: {} });

@@ -1,4 +1,7 @@
-/** Answers that are larger than what is held at a time: fewer items are asked for, none is lost, and the rest is not read. */
+/**
+ * Answers that are larger than the memory budget: fewer items are requested per page, no item is lost, and the rest is
+ * not read.
+ */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
 import { LARGEST_ANSWER_BYTES } from "../../../shared/kube/transport.ts";
@@ -15,7 +18,7 @@ function vmi(name: string, bytes: number): unknown {
   return { ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, name }, spec: { ...VMI_OBJECT.spec, volumes } };
 }
 
-/** VMIs of these sizes, page by page; every answer notes how much of it was taken. */
+/** Serves VMIs of these sizes, page by page; every answer records how much of it was read. */
 async function clusterOf(sizes: readonly number[]) {
   const responses: ServerResponse[] = [];
   server = await startHttpServer(({ query }, response) => {
@@ -33,12 +36,12 @@ async function clusterOf(sizes: readonly number[]) {
 
 const times = (count: number, bytes: number) => Array<number>(count).fill(bytes);
 
-describe("a list of", () => {
+describe("a list", () => {
   // prettier-ignore
   test.each<[string, number[], number[]]>([
-    ["small objects",                       times(300, 100),                               [250, 250]],
-    ["objects that just do not",            times(250, 45_000),                            [250, 125, 138]],
-    ["large objects",                       times(12, MB),                                 [250, 125, 63, 32, 16, 8, 6]],
+    ["of small objects is read in full pages",                                     times(300, 100),                               [250, 250]],
+    ["of objects that are slightly too large is read in smaller pages",            times(250, 45_000),                            [250, 125, 138]],
+    ["of large objects is read in ever smaller pages",                             times(12, MB),                                 [250, 125, 63, 32, 16, 8, 6]],
   ])("%s", async (_, sizes, limits) => {
     const given = await clusterOf(sizes);
     const names = (await given.cluster.list("virtualmachineinstances")).map(({ name }) => name);
@@ -46,14 +49,14 @@ describe("a list of", () => {
     expect(given.limits()).toEqual(limits);
   });
 
-  test("objects of which one alone is too large: no list, and no end of asking either", async () => {
+  test("with one object that is too large fails, and is not requested forever", async () => {
     const { cluster, limits } = await clusterOf([100, LARGEST_ANSWER_BYTES, 100]);
     await expect(cluster.list("virtualmachineinstances")).rejects.toMatchObject({ failure: { reason: "TooLarge" } });
     expect(limits().at(-1)).toBe(1);
   });
 });
 
-test("a single object that is too large is none, and the rest of it is not read", async () => {
+test("a single object that is too large fails, and the rest of it is not read", async () => {
   const { cluster, responses } = await clusterOf(times(20, MB));
   await expect(cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" })).rejects.toMatchObject({
     failure: { reason: "TooLarge" },

@@ -1,4 +1,4 @@
-/** Marks, which KubeVirt sets and takes back: what is asked, and what each answer means. */
+/** Marks, which KubeVirt sets and removes: Lifeboat's requests, and the meaning of each answer. */
 import type { Action } from "../../../shared/kube/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
@@ -19,8 +19,8 @@ const act = (action: Action) => performAction(action, { cluster, now: () => NOW 
 const mark = (vmi: VmiFacts) => act({ verb: "Mark", vmi });
 const unmark = (vmi: VmiFacts) => act({ verb: "Unmark", vmi });
 
-describe("with Lifeboat's own account, in an API server beside virt-api", () => {
-  test("marked and unmarked, each as often as one likes; then all is as before, and the pod is there", async () => {
+describe("with Lifeboat's own account, in an API server beside virt-api,", () => {
+  test("a VM can be marked and unmarked repeatedly, and is unchanged afterwards", async () => {
     await world.createVm({ name: "web", strategy: "LiveMigrate" });
     const before = await readVmi("web");
     expect([await mark(before), await mark(before)]).toEqual(["Done", "Done"]);
@@ -36,7 +36,7 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
     });
   });
 
-  test("the descheduler's mark says so, and loses that with the mark", async () => {
+  test("a mark for the descheduler has its source, which is removed with the mark", async () => {
     await world.createVm({ name: "web-2", strategy: "LiveMigrate" });
     const before = await readVmi("web-2");
     expect(await act({ verb: "Mark", vmi: before, forDescheduler: true })).toBe("Done");
@@ -46,7 +46,7 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
     expect({ ...(await readVmi("web-2")), resourceVersion: "" }).toEqual({ ...before, resourceVersion: "" });
   });
 
-  test("a mark that has been replaced meanwhile stays", async () => {
+  test("a mark that was replaced meanwhile stays", async () => {
     await world.createVm({ name: "moved", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
     const seen = await readVmi("moved");
     await world.patchVmi("moved", { status: { evacuationNodeName: "node02" } });
@@ -58,7 +58,7 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
 const refused = (code: number): Behaviour => status(code, "Whatever");
 const LAUNCHERS = list(POD_OBJECT);
 
-test("given the name of the pod, it is not looked for", async () => {
+test("a mark with the pod's name does not list pods", async () => {
   const { cluster, requests } = connectToOneVm({ "create pods/eviction": refused(429) });
   const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web" });
   const mark = { verb: "Mark", vmi, launcher: "virt-launcher-web-abcde" } as const;
@@ -75,7 +75,7 @@ async function perform(verb: "Mark" | "Unmark", answers: Answers, tweak: Partial
   return { result, asked: requests.map(({ method, path }) => `${method} ${path}`), requests };
 }
 
-describe("each answer", () => {
+describe("the result of an answer", () => {
   const EVICTED = "POST /api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
   const ASKED = ["GET /api/v1/namespaces/apps/pods", EVICTED];
   const VMI = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web";
@@ -97,23 +97,23 @@ describe("each answer", () => {
 
   // prettier-ignore
   test.each<["Mark" | "Unmark", string, Partial<VmiFacts>, Answers, string | RegExp, readonly string[]]>([
-    ["Mark",   "refused, with KubeVirt's words",   {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(429) },                            "Done",          ASKED],
-    ["Mark",   "the pod is gone",                  {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(404) },                            "Conflict",      ASKED],
-    ["Mark",   "may not evict",                    {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(403) },                            /403 Forbidden/, ASKED],
-    ["Mark",   "no pod on its node",               {},   { [PODS]: ELSEWHERE },                                                    "Conflict",      ASKED.slice(0, 1)],
-    ["Mark",   "only one that has ended",          {},   { [PODS]: COMPLETED },                                                    "Conflict",      ASKED.slice(0, 1)],
-    ["Unmark", "no mark",                          {},   {},                                                                       "Done",          []],
-    ["Unmark", "done",                             MARK, { [CANCELS]: json({}) },                                                  "Done",          [CANCELLED]],
-    ["Unmark", "gone",                             MARK, { [CANCELS]: refused(404), [GETS]: refused(404) },                        "Done",          READ_AGAIN],
-    ["Unmark", "a page of a proxy",                MARK, { [CANCELS]: html(404), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /404/,           [...READ_AGAIN, NODE]],
-    ["Unmark", "the drain taint keeps it",         MARK, { [CANCELS]: refused(400) },                                              "Done",          [CANCELLED]],
-    ["Unmark", "forbidden",                        MARK, { [CANCELS]: refused(403) },                                              /403 Forbidden/, [CANCELLED]],
-    ["Unmark", "KubeVirt does not let it",         MARK, { [CANCELS]: html(401), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /403 Forbidden/, [...READ_AGAIN, NODE]],
-    ["Unmark", "another mark by now",              MARK, { [CANCELS]: refused(500), [GETS]: json({ ...MARKED_VMI_OBJECT, status: { ...MARKED_VMI_OBJECT.status, evacuationNodeName: "node02" } }) }, "Conflict",      READ_AGAIN],
-    ["Unmark", "its node is gone",                 MARK, { [CANCELS]: refused(500), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: refused(404) }, "Done",          [...READ_AGAIN, NODE]],
-    ["Unmark", "virt-api has trouble",             MARK, { [CANCELS]: refused(500), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /500/,           [...READ_AGAIN, NODE]],
-    ["Unmark", "with label",                       { ...MARK, evacuationLabel: "urgent" }, { [PATCHES]: json(MARKED_VMI_OBJECT), [CANCELS]: json({}) }, "Done",          [`PATCH ${VMI}`, CANCELLED]],
-  ])("%s, %s", async (...[verb, , tweak, answers, expected, asked]) => {
+    ["Mark",   "refused with KubeVirt's message", {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(429) },                            "Done",          ASKED],
+    ["Mark",   "the pod is gone",                 {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(404) },                            "Conflict",      ASKED],
+    ["Mark",   "eviction is forbidden",           {},   { [PODS]: LAUNCHERS, [EVICTS]: refused(403) },                            /403 Forbidden/, ASKED],
+    ["Mark",   "no pod on the VM's node",         {},   { [PODS]: ELSEWHERE },                                                    "Conflict",      ASKED.slice(0, 1)],
+    ["Mark",   "only an ended pod",               {},   { [PODS]: COMPLETED },                                                    "Conflict",      ASKED.slice(0, 1)],
+    ["Unmark", "without a mark",                  {},   {},                                                                       "Done",          []],
+    ["Unmark", "a success",                       MARK, { [CANCELS]: json({}) },                                                  "Done",          [CANCELLED]],
+    ["Unmark", "the VMI is gone",                 MARK, { [CANCELS]: refused(404), [GETS]: refused(404) },                        "Done",          READ_AGAIN],
+    ["Unmark", "a page of a proxy",               MARK, { [CANCELS]: html(404), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /404/,           [...READ_AGAIN, NODE]],
+    ["Unmark", "the drain taint keeps the mark",  MARK, { [CANCELS]: refused(400) },                                              "Done",          [CANCELLED]],
+    ["Unmark", "forbidden",                       MARK, { [CANCELS]: refused(403) },                                              /403 Forbidden/, [CANCELLED]],
+    ["Unmark", "KubeVirt refuses the patch",      MARK, { [CANCELS]: html(401), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /403 Forbidden/, [...READ_AGAIN, NODE]],
+    ["Unmark", "another mark by now",             MARK, { [CANCELS]: refused(500), [GETS]: json({ ...MARKED_VMI_OBJECT, status: { ...MARKED_VMI_OBJECT.status, evacuationNodeName: "node02" } }) }, "Conflict",      READ_AGAIN],
+    ["Unmark", "the node is gone",                MARK, { [CANCELS]: refused(500), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: refused(404) }, "Done",          [...READ_AGAIN, NODE]],
+    ["Unmark", "virt-api fails",                  MARK, { [CANCELS]: refused(500), [GETS]: json(MARKED_VMI_OBJECT), [NODES]: HERE }, /500/,           [...READ_AGAIN, NODE]],
+    ["Unmark", "the mark has a label",            { ...MARK, evacuationLabel: "urgent" }, { [PATCHES]: json(MARKED_VMI_OBJECT), [CANCELS]: json({}) }, "Done",          [`PATCH ${VMI}`, CANCELLED]],
+  ])("of %s: %s", async (...[verb, , tweak, answers, expected, asked]) => {
     const done = await perform(verb, answers, tweak);
     expect(done.asked).toEqual(asked);
     expect(done.result).toMatch(expected);

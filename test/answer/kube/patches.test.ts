@@ -1,4 +1,4 @@
-/** JSON patches: what they do to an object that is as observed, and that they do nothing to one that is not. */
+/** JSON patches: their effect on an object that is as observed, and none on a changed object. */
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../../infra/sandbox/index.ts";
 import * as patches from "../../../shared/act/manifests.ts";
@@ -6,7 +6,7 @@ import { budget, marked, vmi, without } from "../../support/fixtures.ts";
 
 const OURS = "lifeboat.dev/evacuation";
 
-/** As the API server's library does it. Undefined: a test failed, 422. */
+/** Applies a patch as the API server's library does. Undefined: a test failed, 422. */
 function apply(object: object, operations: readonly patches.Operation[]): object | undefined {
   try {
     return applyJsonPatch(structuredClone(object), readJsonPatch(JSON.parse(JSON.stringify(operations))));
@@ -19,7 +19,7 @@ const METADATA = { uid: "vmi-uid", resourceVersion: "1", labels: { app: "web" } 
 const STATUS = { nodeName: "node01" };
 const MARK = { evacuationNodeName: "node01" };
 
-/** As it is stored: like `vmi()`, but JSON. */
+/** A VMI as stored: like `vmi()`, but JSON. */
 function stored(status: object = {}, metadata: object = {}) {
   return { metadata: { ...METADATA, ...metadata }, status: { ...STATUS, ...status } };
 }
@@ -36,18 +36,18 @@ const IS_URGENT = labels({ [OURS]: "urgent" });
 describe("a VMI", () => {
   // prettier-ignore
   test.each<[string, readonly patches.Operation[], object, object | undefined]>([
-    ["gets the label where that is urgent",          URGENT,      stored(),                                        stored({}, IS_URGENT)],
-    ["gets it instead of another",                   URGENT,      stored({}, labels({ [OURS]: "soon" })),          stored({}, IS_URGENT)],
-    ["gets it beside what came meanwhile",           URGENT,      stored({}, CHANGED),                             stored({}, { resourceVersion: "2", labels: { theirs: "z", [OURS]: "urgent" } })],
-    ["does not, if it has moved",                    URGENT,      stored({ nodeName: "node02" }),                  undefined],
-    ["… if it is another one of that name",          URGENT,      stored({}, { uid: "other" }),                    undefined],
-    ["… if it has lost its labels",                  URGENT,      BARE,                                            undefined],
-    ["gets labels where there are none",             FIRST_LABEL, BARE,                                            { ...BARE, metadata: { ...BARE.metadata, labels: { [OURS]: "urgent" } } }],
-    ["… unless another party has written meanwhile", FIRST_LABEL, stored({}, CHANGED),                             undefined],
-    ["says no more that a descheduler asked",        patches.unlabel(marked({ evictionSource: "descheduler" })), stored(MARK, SOURCE), stored(MARK, { annotations: {} })],
-    ["is as before without label",                   UNLABEL,     stored(MARK, IS_URGENT),                         stored(MARK)],
-    ["keeps the label of another mark",              UNLABEL,     stored({ evacuationNodeName: "node02" }, IS_URGENT), undefined],
-    ["keeps it if it has moved",                     UNLABEL,     stored({ ...MARK, nodeName: "node02" }, IS_URGENT), undefined],
+    ["gets the label of an urgent evacuation",                     URGENT,      stored(),                                        stored({}, IS_URGENT)],
+    ["gets the label instead of another",                          URGENT,      stored({}, labels({ [OURS]: "soon" })),          stored({}, IS_URGENT)],
+    ["gets the label beside a later change",                       URGENT,      stored({}, CHANGED),                             stored({}, { resourceVersion: "2", labels: { theirs: "z", [OURS]: "urgent" } })],
+    ["gets no label if it has moved",                              URGENT,      stored({ nodeName: "node02" }),                  undefined],
+    ["gets no label if it was recreated",                          URGENT,      stored({}, { uid: "other" }),                    undefined],
+    ["gets no label if its labels were removed",                   URGENT,      BARE,                                            undefined],
+    ["gets its first label",                                       FIRST_LABEL, BARE,                                            { ...BARE, metadata: { ...BARE.metadata, labels: { [OURS]: "urgent" } } }],
+    ["gets no first label if another party has written meanwhile", FIRST_LABEL, stored({}, CHANGED),                             undefined],
+    ["loses the descheduler's source",                             patches.unlabel(marked({ evictionSource: "descheduler" })), stored(MARK, SOURCE), stored(MARK, { annotations: {} })],
+    ["loses the label",                                            UNLABEL,     stored(MARK, IS_URGENT),                         stored(MARK)],
+    ["keeps the label of another mark",                            UNLABEL,     stored({ evacuationNodeName: "node02" }, IS_URGENT), undefined],
+    ["keeps the label if it has moved",                            UNLABEL,     stored({ ...MARK, nodeName: "node02" }, IS_URGENT), undefined],
   ])("%s", (_, operations, before, after) => {
     expect(apply(before, operations)).toEqual(after);
   });
@@ -60,9 +60,9 @@ describe("a budget", () => {
 
   // prettier-ignore
   test.each<[string, object, object | undefined]>([
-    ["is as it was made",             { ...ours({ ownerReferences: [] }), ...changed }, ours()],
-    ["stays if it is no longer ours", { ...ours({ labels: {} }), ...changed },          undefined],
-    ["… if it was made anew",         { ...ours({ uid: "anew" }), ...changed },         undefined],
+    ["is repaired to its original form",             { ...ours({ ownerReferences: [] }), ...changed }, ours()],
+    ["is not changed if it is no longer Lifeboat's", { ...ours({ labels: {} }), ...changed },          undefined],
+    ["is not changed if it was recreated",           { ...ours({ uid: "anew" }), ...changed },         undefined],
   ])("%s", (_, before, after) => {
     expect(apply(before, patches.repair({ verb: "RepairBudget", budget: budget(), vmi: vmi() }))).toEqual(after);
   });

@@ -12,9 +12,9 @@ const reachedFrom = [{ matchExpressions: [{ key: "zone", operator: "In", values:
 
 // prettier-ignore
 test.each<[string, object, object | undefined]>([
-  ["that some nodes reach",           { spec: { claimRef: CLAIM, nodeAffinity: LOCAL }, status: BOUND },                  { namespace: "apps", claim: "root", reachedFrom }],
-  ["that every node reaches",         { spec: { claimRef: CLAIM }, status: BOUND },                                       undefined],
-  ["whose claim is gone",             { spec: { claimRef: CLAIM, nodeAffinity: LOCAL }, status: { phase: "Released" } },  undefined],
+  ["that some nodes reach is read",              { spec: { claimRef: CLAIM, nodeAffinity: LOCAL }, status: BOUND },                  { namespace: "apps", claim: "root", reachedFrom }],
+  ["that every node reaches is ignored",         { spec: { claimRef: CLAIM }, status: BOUND },                                       undefined],
+  ["whose claim is gone is ignored",             { spec: { claimRef: CLAIM, nodeAffinity: LOCAL }, status: { phase: "Released" } },  undefined],
 ])("a PersistentVolume %s", (_, volume, expected) => {
   expect(PersistentVolume.parse(volume)).toEqual(expected);
 });
@@ -25,7 +25,7 @@ test.each<[unknown, number | undefined]>([
   [1000,      1000],
   [null,      undefined],
   [undefined, undefined],
-])("bandwidthPerMigration %j is %j bytes per second", (bandwidthPerMigration, expected) => {
+])("bandwidthPerMigration %j means %j bytes per second", (bandwidthPerMigration, expected) => {
   const metadata = { namespace: "kubevirt", name: "kubevirt", uid: "u", resourceVersion: "1" };
   const { bandwidthPerMigration: read } = KubeVirt.parse({ metadata, spec: { configuration: { migrations: { bandwidthPerMigration } } } });
   expect(read).toBe(expected);
@@ -46,14 +46,14 @@ const podOf = (metadata: object, spec: object) =>
     status: {},
   });
 
-test("given rules of the scheduler that are not judged, when a pod is read, then it names them", () => {
+test("a pod names the scheduling rules that are not judged", () => {
   const near = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "zone" }] } };
   const topologySpreadConstraints = [{ whenUnsatisfiable: "DoNotSchedule", topologyKey: "zone", maxSkew: 1 }];
   expect(podOf({}, { affinity: near }).unchecked).toEqual(["podAffinity"]);
   expect(podOf({}, { topologySpreadConstraints }).unchecked).toEqual([]);
 });
 
-test("a pod has the limits of all its containers, and overhead of what is limited", () => {
+test("a pod has the limits of all its containers, and overhead for limited resources", () => {
   const pod = podOf(
     {},
     {
@@ -67,15 +67,15 @@ test("a pod has the limits of all its containers, and overhead of what is limite
 
 // prettier-ignore
 test.each<[string, object, object]>([
-  ["counted",            { spec: { hard: { pods: "4", "requests.memory": "8Gi", "limits.cpu": "2" } }, status: { hard: { pods: "4", "requests.memory": "8Gi", "limits.cpu": "2" }, used: { pods: "1", "requests.memory": "1Gi", "limits.cpu": "500m" } } },
+  ["with a status",            { spec: { hard: { pods: "4", "requests.memory": "8Gi", "limits.cpu": "2" } }, status: { hard: { pods: "4", "requests.memory": "8Gi", "limits.cpu": "2" }, used: { pods: "1", "requests.memory": "1Gi", "limits.cpu": "500m" } } },
                          { hard: { pods: 4, "requests.memory": 8 * 1024 ** 3, "limits.cpu": 2000 }, used: { pods: 1, "requests.memory": 1024 ** 3, "limits.cpu": 500 }, scopes: [], counted: true }],
-  ["not counted yet",    { spec: { hard: { pods: "4" } }, status: {} },                                     { hard: {}, used: {}, counted: false }],
-  ["with scopes",        { spec: { scopes: ["NotBestEffort"], scopeSelector: { matchExpressions: [{ operator: "In", scopeName: "PriorityClass", values: ["high"] }] } } }, { scopes: ["NotBestEffort", "PriorityClass"] }],
-])("a ResourceQuota, %s", (_, quota, expected) => {
+  ["without a status",    { spec: { hard: { pods: "4" } }, status: {} },                                     { hard: {}, used: {}, counted: false }],
+  ["with scopes",         { spec: { scopes: ["NotBestEffort"], scopeSelector: { matchExpressions: [{ operator: "In", scopeName: "PriorityClass", values: ["high"] }] } } }, { scopes: ["NotBestEffort", "PriorityClass"] }],
+])("a ResourceQuota %s is read", (_, quota, expected) => {
   expect(ResourceQuota.parse({ metadata: { namespace: "apps", name: "team" }, ...quota })).toMatchObject({ namespace: "apps", name: "team", ...expected });
 });
 
-test("a ResourceQuota says who has written it", () => {
+test("a ResourceQuota names its writers", () => {
   const own = { labels: { "aaq.kubevirt.io": "true" }, annotations: { a: "b" } };
   const managedFields = [{ manager: "kubectl", operation: "Update" }, { manager: "mtq-controller" }, {}];
   const { marks } = ResourceQuota.parse({ metadata: { namespace: "apps", name: "team", ...own, managedFields } });

@@ -1,4 +1,4 @@
-/** The Events of refused shutdowns: which of them count, and what they do not show. */
+/** The Events of refused shutdowns: which of them count, and their time span. */
 import { expect, test } from "vitest";
 import { readRefusal } from "../../../shared/reconcile/shield.ts";
 import { json, status } from "../../support/answers.ts";
@@ -15,15 +15,15 @@ const span = (first: number, last: number) => ({ first: at(first).getTime(), las
 
 // prettier-ignore
 test.each<[string, unknown, unknown]>([
-  ["none",                          [],                                                         undefined      ],
-  ["one",                           [reported(time(-9))],                                           span(-9, -9)   ],
-  ["one that was repeated",         [reported(time(-9), time(-1))],                                 span(-9, -1)   ],
-  ["several",                       [reported(time(-9), time(-5)), reported(time(-7), time(-2))],       span(-9, -2)   ],
-  ["another plugin's",              [reported(time(-9), time(-1), "plugin other failed")],          undefined      ],
-  ["one of another failure",        [reported(time(-9), time(-1), "connection refused")],           undefined      ],
-  ["without a time",                [reported()],                                                   "Unknown"      ],
-  ["what is no Event, beside one",  [{ message: 7 }, reported(time(-9))],                           span(-9, -9)   ],
-])("%s", async (_, items, expected) => {
+  ["no Event",                          [],                                                         undefined      ],
+  ["one Event",                         [reported(time(-9))],                                           span(-9, -9)   ],
+  ["one repeated Event",                [reported(time(-9), time(-1))],                                 span(-9, -1)   ],
+  ["several Events",                    [reported(time(-9), time(-5)), reported(time(-7), time(-2))],       span(-9, -2)   ],
+  ["another plugin's Event",            [reported(time(-9), time(-1), "plugin other failed")],          undefined      ],
+  ["an Event of another failure",       [reported(time(-9), time(-1), "connection refused")],           undefined      ],
+  ["an Event without a time",           [reported()],                                                   "Unknown"      ],
+  ["a malformed item beside an Event",  [{ message: 7 }, reported(time(-9))],                           span(-9, -9)   ],
+])("the span of refusals with %s", async (_, items, expected) => {
   const { cluster, requests } = connectToOneVm({ "list events": json({ kind: "EventList", items }) }, () => undefined);
   expect(await readRefusal(vmi({ uid: "u" }), cluster)).toEqual(expected);
   expect(requests.map(({ path, query }) => [path, query.get("fieldSelector")])).toEqual([
@@ -31,7 +31,7 @@ test.each<[string, unknown, unknown]>([
   ]);
 });
 
-test("what may not be read is unknown", async () => {
+test("the span of refusals is unknown if Events may not be read", async () => {
   const { cluster } = connectToOneVm({ "list events": status(403, "Forbidden") });
   expect(await readRefusal(vmi(), cluster)).toBe("Unknown");
 });

@@ -1,4 +1,4 @@
-/** Reading: pages, odd items, and names that no object has. */
+/** Reads: pages, odd items, and invalid names. */
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../../shared/kube/client.ts";
 import { VMI_OBJECT, type Answers, list } from "../../support/cluster/one-vm.ts";
@@ -35,15 +35,15 @@ describe("a list", () => {
 
   // prettier-ignore
   test.each([
-    ["all of it",        {},                                             1],
-    ["its first page",   { continue: "next", remainingItemCount: 9_999 }, 10_000],
-  ])("is counted by one small request: %s", async (_, metadata, count) => {
+    ["if one page has all items",                    {},                                             1],
+    ["if the first page has the remaining number",   { continue: "next", remainingItemCount: 9_999 }, 10_000],
+  ])("is counted by one small request %s", async (_, metadata, count) => {
     const body = { kind: "VirtualMachineInstanceList", metadata, items: [named("a")] };
     expect(await (await clusterWith({ "list virtualmachineinstances": json(body) })).count("virtualmachineinstances")).toBe(count);
     expect(requests.map(({ query }) => query.get("limit"))).toEqual(["1"]);
   });
 
-  test("whose continuation has expired is no list", async () => {
+  test("whose continuation has expired is a failed read", async () => {
     const first = json({ kind: "List", metadata: { continue: "old" }, items: [] });
     const expired: Behaviour = (request, signal) =>
       (request.query.has("continue") ? status(410, "Expired") : first)(request, signal);
@@ -54,14 +54,14 @@ describe("a list", () => {
 
   // prettier-ignore
   test.each([
-    ["an empty object",       {}],
-    ["another kind",          { kind: "Pod", items: [] }],
-    ["items that are none",   { kind: "List", items: {} }],
-  ])("that is %s is no list", async (_, body) => {
+    ["is an empty object",      {}],
+    ["is of another kind",      { kind: "Pod", items: [] }],
+    ["has no array of items",   { kind: "List", items: {} }],
+  ])("that %s is a failed read", async (_, body) => {
     await expect((await clusterWith({ "list virtualmachineinstances": json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not the answer of an API server");
   });
 
-  test("an odd item is told by its name and left out, the others are not", async () => {
+  test("omits and reports odd items, and has the others", async () => {
     const cluster = await clusterWith({
       "list virtualmachineinstances": list(named("a"), 7, { metadata: {} }, named("b"), {
         ...named("c"),
@@ -74,13 +74,13 @@ describe("a list", () => {
   });
 });
 
-describe("an item is left out whose name no object can have", () => {
+describe("a list omits an item with an invalid name:", () => {
   // prettier-ignore
   test.each([
-    ["above its collection",    { name: ".." }],
-    ["with a query",            { name: "web?dryRun=All" }],
-    ["without a name",          { name: "" }],
-    ["in no namespace",         { namespace: "../kube-system" }],
+    ["a parent path",              { name: ".." }],
+    ["a name with a query",        { name: "web?dryRun=All" }],
+    ["an empty name",              { name: "" }],
+    ["a path as its namespace",    { namespace: "../kube-system" }],
   ])("%s", async (_, metadata) => {
     const item = { ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, ...metadata } };
     expect((await (await clusterWith({ "list virtualmachineinstances": list(item, named("b")) })).list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["b"]);
@@ -93,14 +93,14 @@ test.each([
   ["no metadata",       { spec: {} },                                                                             "metadata"],
   ["no spec",           { metadata: VMI_OBJECT.metadata },                                                        "spec"],
   ["labels of numbers", { metadata: { ...VMI_OBJECT.metadata, labels: { a: 1 } }, spec: {} },                     "metadata.labels.a"],
-])("an object with %s: the error says which field", async (_, vmi, field) => {
+])("an object with %s is a failed read, whose error names the field", async (_, vmi, field) => {
   const cluster = await clusterWith({ "get virtualmachineinstances": json(vmi) });
   const found = cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" });
   await expect(found).rejects.toThrow(`: ${field}: `);
 });
 
 test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n", "%2e%2e", "a".repeat(254)])(
-  "no object is called %j: nothing is asked",
+  "the invalid name %j is absent without a request",
   async (name) => {
     const cluster = await clusterWith({});
     expect(await cluster.get("virtualmachineinstances", { namespace: "apps", name })).toBeUndefined();

@@ -15,7 +15,7 @@ beforeAll(() => {
   server = clusterWith();
 });
 
-test("a read carries the token and the entry's headers, and is no other user's", async () => {
+test("a read carries the token and the entry's headers, and impersonates no user", async () => {
   const cluster = connectTo({ server: server.url, token: "secret", headers: { "x-access": "extra" } });
   await cluster.get("virtualmachineinstances", WEB);
   const { headers, method, body } = server.requests.at(-1) ?? {};
@@ -24,14 +24,14 @@ test("a read carries the token and the entry's headers, and is no other user's",
   expect(Object.keys(headers ?? {})).not.toEqual(expect.arrayContaining([expect.stringMatching(/^impersonate/)]));
 });
 
-describe("a connection that breaks", () => {
+describe("a broken connection", () => {
   const label = { verb: "Label", vmi: vmi(), urgency: "urgent" } as const;
 
   // prettier-ignore
   test.each<[string, broken: number, (cluster: Client) => Promise<unknown>, sent: number, answered: boolean]>([
-    ["costs a read nothing",              1,        (c) => c.get("virtualmachineinstances", WEB),                 2, true],
-    ["… if it breaks once",               2,        (c) => c.get("virtualmachineinstances", WEB),                 2, false],
-    ["is a write's end: it may be done",  1,        (c) => act(label, { cluster: c, now: () => NOW }),                1, false],
+    ["makes a read try again",                        1,        (c) => c.get("virtualmachineinstances", WEB),                 2, true],
+    ["makes a read fail when it breaks twice",        2,        (c) => c.get("virtualmachineinstances", WEB),                 2, false],
+    ["makes a write fail, which may have been done",  1,        (c) => act(label, { cluster: c, now: () => NOW }),                1, false],
   ])("%s", async (...[, broken, ask, sent, answered]) => {
     let count = 0;
     const fetchBroken = async (url: string, init: RequestInit): Promise<Response> => {
@@ -44,7 +44,7 @@ describe("a connection that breaks", () => {
     expect(count).toBe(sent);
   });
 
-  test("is no reason to ask again when the time is over", async () => {
+  test("is no reason to try again when the time is over", async () => {
     let count = 0;
     const ended = (): Promise<Response> => {
       count += 1;

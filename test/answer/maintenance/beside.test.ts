@@ -10,7 +10,7 @@ import { GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts"
 interface Other {
   readonly spec: object;
   readonly node?: Partial<NodeFacts>;
-  /** Whether its VM is moving. */
+  /** Whether VM b is moving. */
   readonly isMoving?: boolean;
 }
 
@@ -34,12 +34,12 @@ function cluster({ spec, node: tweak, isMoving }: Other): FakeCluster {
 
 // prettier-ignore
 test.each<[string, Other, verdict: string]>([
-  ["is being emptied",                           { spec: {} },                                                       "NoRoom"],
-  ["… and is paused: its VMs stay",              { spec: { progress: "Paused" } },                                   "WillSucceed"],
-  ["… and is paused, with a VM on its way",      { spec: { progress: "Paused" }, isMoving: true },                   "NoRoom"],
-  ["… and is uncordoned: its VMs stay",          { spec: {}, node: { unschedulable: false, ready: false } },         "WillSucceed"],
-  ["… and is about to be cancelled",             { spec: { intent: "Withdrawn" } },                                  "WillSucceed"],
-])("given another node that %s", async (_, other, verdict) => {
+  ["is being evacuated, its VM counts",                                    { spec: {} },                                                       "NoRoom"],
+  ["is being evacuated and paused, its VM stays",                          { spec: { progress: "Paused" } },                                   "WillSucceed"],
+  ["is being evacuated and paused while its VM moves, its VM counts",      { spec: { progress: "Paused" }, isMoving: true },                   "NoRoom"],
+  ["is being evacuated and uncordoned, its VM stays",                      { spec: {}, node: { unschedulable: false, ready: false } },         "WillSucceed"],
+  ["is about to be withdrawn, its VM stays",                               { spec: { intent: "Withdrawn" } },                                  "WillSucceed"],
+])("if another node %s: $2", async (_, other, verdict) => {
   const app = openApp(cluster(other));
   expect((await app.explainNode(NODE)).verdict).toBe(verdict);
 });

@@ -1,4 +1,4 @@
-/** A VM is restarted or stopped only where its eviction would be allowed: the budgets of its owner count. */
+/** A VM is restarted or stopped only if its eviction would be allowed: the budgets of its owner count. */
 import { expect, test } from "vitest";
 import { keptByBudgets } from "../../../shared/budget/refusal.ts";
 import { budget } from "../../support/fixtures.ts";
@@ -23,7 +23,7 @@ function guarded(spec: object, code?: (what: string) => number, onWrite?: (on: S
 test.each([
   ["restart", RESTART],
   ["stop", STOP],
-])("a %s waits for the budget of the VM's owner, and says so before and meanwhile", async (what, spec) => {
+])("a %s waits for the budget of the VM's owner, and forecast and status name it", async (what, spec) => {
   const on = guarded(spec);
   allow(on, 0);
   await ticks(on, 12);
@@ -45,7 +45,7 @@ test.each([
   expect(on.asked).toEqual([what]);
 });
 
-test("a restart that was refused once is not asked for again while the budget allows none", async () => {
+test("a refused restart is not repeated while the budget allows none", async () => {
   let code = 503;
   const on = guarded(RESTART, () => code);
   allow(on, 1);
@@ -59,7 +59,7 @@ test("a restart that was refused once is not asked for again while the budget al
   await until(on, () => on.asked.length > 1);
 });
 
-test("a budget that becomes used up after the decision counts just before the request", async () => {
+test("a budget that is exhausted after the decision prevents the request", async () => {
   let isTaken = true;
   const on = guarded(RESTART, undefined, (stageOf) => isTaken && allow(stageOf, 0));
   allow(on, 1);
@@ -71,7 +71,7 @@ test("a budget that becomes used up after the decision counts just before the re
   await until(on, () => on.asked.length > 0);
 });
 
-test("two stops take two disruptions, restarts one after the other the same one", () => {
+test("two stops need two disruptions of a budget, successive restarts only one", () => {
   const labels = { app: "db" };
   const pods = ["a", "b", "c"].map((name) => launcher(name, { labels: { ...launcher(name).labels, ...labels } }));
   const one = [foreignBudget("owners", "db", { status: { disruptionsAllowed: 1 } })];
@@ -85,7 +85,7 @@ test("two stops take two disruptions, restarts one after the other the same one"
   expect(kept(true)).toEqual([]);
 });
 
-test("KubeVirt's own budget of the VM is about evictions alone", async () => {
+test("KubeVirt's own budget of the VM does not prevent a restart", async () => {
   const on = guarded(RESTART);
   const selector = { matchLabels: { app: "db" }, matchExpressions: [] };
   on.fake.budgets.put(budget({ name: "kubevirt-db", managedByUs: false, selector }));

@@ -1,4 +1,4 @@
-/** The verdict with which a NodeEvacuation starts, or does not, comes true for any VMs and any `whenBlocked`. */
+/** The verdict of a NodeEvacuation that starts or is refused comes true for any VMs and any `whenBlocked`. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { NODE_END_PHASES, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
@@ -28,7 +28,7 @@ interface Asked {
 
 const PASSES = 16;
 
-/** Names of VMs whose guests have ended. */
+/** Carries out the NodeEvacuation. Returns the names of VMs whose guests ended. */
 async function carriedOut({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
   const fake = created({ startIf, virtualMachines: { whenBlocked } }, all);
   fake.configure({ disruptionBudgets: "Never" });
@@ -61,14 +61,14 @@ function shutDown(fake: FakeCluster, name: string): void {
 
 const AT_NIGHT = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 
-/** Returns the phase that has to follow. If the node is not started, no guest has ended. */
+/** Returns the phase that has to follow. If the NodeEvacuation does not start, no guest ends. */
 function expected(verdict: string, { startIf }: Asked): string {
   const isGood = verdict === "WillSucceed" || (verdict === "WillSucceedWithShutdowns" && startIf !== "WillSucceed");
   if (startIf !== "Always" && !isGood) return "Refused";
   return verdict === "WillBlock" ? "Blocked" : "Evacuated";
 }
 
-test("given any VMs, what is done is what was foretold", async () => {
+test("for any VMs, a NodeEvacuation ends as its verdict says", async () => {
   const seen = new Set<string>();
   const asked = fc.record({ startIf: fc.constantFrom(...START_IF), whenBlocked: fc.constantFrom(...WHEN_BLOCKED) });
   await fc.assert(

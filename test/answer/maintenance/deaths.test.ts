@@ -1,4 +1,6 @@
-/** Lifeboat dies before or after any of its writes: the next function finds what is done, and what was asked for comes about. */
+/**
+ * Lifeboat dies before or after any of its writes: the next function continues, and each requested action happens once.
+ */
 import { describe, expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -10,7 +12,7 @@ type Death = "before" | "after";
 
 interface Run {
   readonly fake: FakeCluster;
-  /** Writes of the function that died; fewer than asked for: it did not. */
+  /** Writes of the function before its death; if fewer than given, it did not die. */
   readonly writes: number;
   /** UIDs of the VMIs that KubeVirt was asked to restart. */
   readonly restarts: readonly string[];
@@ -22,7 +24,7 @@ function die(now: boolean): void {
   if (now) throw new TypeError("dead");
 }
 
-/** Dies at that write of its first life, before or after it is done, and asks nothing more in it. */
+/** Dies at that write of its first life, before or after it is done, and then sends no request. */
 function dying([n, death]: readonly [number, Death]) {
   let [life, writes] = [0, 0];
   const isDying = () => life === 0 && writes >= n;
@@ -40,7 +42,7 @@ function dying([n, death]: readonly [number, Death]) {
   };
 }
 
-/** `until`: a phase. */
+/** Runs lives until the NodeEvacuation has the phase `until`. */
 async function run(spec: object, death: readonly [number, Death], until: string): Promise<Run> {
   const fake = created(spec);
   const restarts: string[] = [];
@@ -78,8 +80,8 @@ async function everyDeath(spec: object, until: string, check: (result: Run) => v
   }
 }
 
-describe("any death between two writes leaves nothing wrong", () => {
-  test("VMs move and restart, each once, and the node is empty", async () => {
+describe("after a death between any two writes", () => {
+  test("VMs move and restart once, and the node is empty", async () => {
     const spec = { virtualMachines: { whenBlocked: "Restart" } };
     const deaths = await everyDeath(spec, "Evacuated", (result) => {
       expect(ends(result).toSorted()).toEqual(["db Restarted", "web Moved"]);
@@ -91,7 +93,7 @@ describe("any death between two writes leaves nothing wrong", () => {
     expect(deaths).toBeGreaterThan(4);
   });
 
-  test("refused, the node is schedulable again", async () => {
+  test("a refused NodeEvacuation leaves the node schedulable", async () => {
     const deaths = await everyDeath({ startIf: "WillSucceed" }, "Refused", (result) => {
       expect(ends(result)).toEqual([]);
       expect(result.fake.nodes.get({ name: NODE })).toEqual(node({ name: NODE }));

@@ -30,7 +30,7 @@ async function leave(on: Stage): Promise<void> {
 
 const readsOf = (fake: FakeCluster) => fake.requests.filter((one) => kindOf(one) === "list volumeattachments").length;
 
-test("the node is drained when the volume is detached; nothing asks for volumes before the VMs have left", async () => {
+test("a node is drained when its volume is detached, and volumes are not read before the VMs have left", async () => {
   const on = attached();
   await leave(on);
   expect(readsOf(on.fake)).toBe(0);
@@ -50,7 +50,7 @@ test("the node is drained when the volume is detached; nothing asks for volumes 
   expect(at(on.fake.api.object("nodes", { name: NODE }), "spec", "unschedulable")).toBe(true);
 });
 
-test("a volume that is never detached holds it for five minutes", async () => {
+test("a volume that is never detached keeps the node from Drained for five minutes", async () => {
   const on = attached();
   await leave(on);
   await ticks(on, 5, 60);
@@ -59,15 +59,18 @@ test("a volume that is never detached holds it for five minutes", async () => {
   expect(statusOf(on)).toMatchObject({ phase: "Evacuated", message: expect.stringMatching(/volumeattachments\): 1$/) });
 });
 
-test.each([403, 404])("without an answer but %i the maintenance ends, and says what it does not know", async (code) => {
-  const refuse = (label: string) =>
-    label.includes("volumeattachments") ? new Response("{}", { status: code }) : undefined;
-  const on = attached(refuse);
-  await leave(on);
-  await ticks(on, 2);
-  expect(statusOf(on)).toMatchObject({
-    phase: "Evacuated",
-    message: expect.stringContaining(`is not known: the API server`),
-  });
-  expect(on.fake.api.object("nodeevacuations", KERNEL)).toBeDefined();
-});
+test.each([403, 404])(
+  "if volume attachments are answered with %i, the maintenance ends and says that they are unknown",
+  async (code) => {
+    const refuse = (label: string) =>
+      label.includes("volumeattachments") ? new Response("{}", { status: code }) : undefined;
+    const on = attached(refuse);
+    await leave(on);
+    await ticks(on, 2);
+    expect(statusOf(on)).toMatchObject({
+      phase: "Evacuated",
+      message: expect.stringContaining(`is not known: the API server`),
+    });
+    expect(on.fake.api.object("nodeevacuations", KERNEL)).toBeDefined();
+  },
+);

@@ -1,4 +1,4 @@
-/** A maintenance finishes what it began: what was asked of KubeVirt, something that changes before it is done, and what is true in the end. */
+/** A maintenance finishes its pending requests to KubeVirt, even if something changes before they are done. */
 import { expect, test } from "vitest";
 import { isHeldOff } from "../../../shared/kube/evacuation.ts";
 import { openApp } from "../../support/app.ts";
@@ -29,33 +29,30 @@ import {
 } from "./finishing.ts";
 
 test.each<readonly [string, (on: Stage) => unknown]>([
-  ["it is withdrawn", withdraw],
+  ["the NodeEvacuation is withdrawn", withdraw],
   [
-    "its time is over",
+    "the NodeEvacuation's time is over",
     ({ fake }) =>
       fake.api.merge("nodeevacuations", KERNEL, { spec: { schedule: { notAfter: "2026-03-01T12:00:01Z" } } }),
   ],
   ["the VM can migrate", ({ fake }) => fake.vmis.put(vmiOf("db"))],
-])(
-  "given a stop that virt-controller does not act on for minutes, when %s, the VM runs in the end",
-  async (_, change) => {
-    let isThere = false;
-    const on = stage(STOP, undefined, () => isThere);
-    await until(on, () => on.asked.length > 0);
-    change(on);
-    await ticks(on, 12);
-    expect(phases(on)).toEqual(["Stopping"]);
-    isThere = true;
-    follow(on.fake);
-    expect(isRunning(on)).toBe(false);
-    if (phaseOf(on.fake) !== "Withdrawn" && phaseOf(on.fake) !== "Expired") withdraw(on);
-    await ticks(on, 3);
-    expect(on.asked).toEqual(["stop", "start"]);
-    expect(isRunning(on)).toBe(true);
-  },
-);
+])("a stop that virt-controller delays for minutes, while %s, is followed by a start", async (_, change) => {
+  let isThere = false;
+  const on = stage(STOP, undefined, () => isThere);
+  await until(on, () => on.asked.length > 0);
+  change(on);
+  await ticks(on, 12);
+  expect(phases(on)).toEqual(["Stopping"]);
+  isThere = true;
+  follow(on.fake);
+  expect(isRunning(on)).toBe(false);
+  if (phaseOf(on.fake) !== "Withdrawn" && phaseOf(on.fake) !== "Expired") withdraw(on);
+  await ticks(on, 3);
+  expect(on.asked).toEqual(["stop", "start"]);
+  expect(isRunning(on)).toBe(true);
+});
 
-test("a start that fails is tried again; Returned waits for it", async () => {
+test("a start that fails is repeated, and Returned is True only after it", async () => {
   let isAway = true;
   const on = stage(STOP, (what) => (what === "start" && isAway ? 500 : 202));
   await until(on, () => phaseOf(on.fake) === "Evacuated");
@@ -67,7 +64,7 @@ test("a start that fails is tried again; Returned waits for it", async () => {
   expect([returnedOf(on), isRunning(on)]).toEqual(["True ", true]);
 });
 
-test("a start that KubeVirt refuses is named, has an Event, and is tried again", async () => {
+test("a start that KubeVirt refuses is named, has an Event, and is repeated", async () => {
   let code = 409;
   const on = stage(STOP, (what) => (what === "start" ? code : 202));
   await until(on, () => phaseOf(on.fake) === "Evacuated");
@@ -96,7 +93,7 @@ test("a VM that its owner has started and stopped since stays off", async () => 
 test.each([
   ["is paused", pause],
   ["finds its node uncordoned", uncordon],
-] as const)("a restart that was lost is not asked for again while the NodeEvacuation %s", async (what, change) => {
+] as const)("a lost request for a restart is not repeated while the NodeEvacuation %s", async (what, change) => {
   let code = 503;
   const on = stage(RESTART, () => code);
   await until(on, () => on.asked.length > 0);
@@ -110,7 +107,7 @@ test.each([
   expect(on.asked).toEqual(["restart", "restart"]);
 });
 
-test("when another party uncordons the node in the middle, a VM that was stopped starts", async () => {
+test("when another party uncordons the node, a VM that was stopped starts", async () => {
   const on = stage(STOP);
   on.fake.api.merge("nodeevacuations", KERNEL, { spec: { forceShutdowns: true } });
   on.fake.pods.put({ ...launcher("alone"), name: "alone", labels: {}, annotations: {}, owners: [] });
@@ -121,7 +118,7 @@ test("when another party uncordons the node in the middle, a VM that was stopped
   expect([phaseOf(on.fake), isRunning(on), on.asked]).toEqual(["Paused", true, ["stop", "start"]]);
 });
 
-test("a VM that its owner has restarted while the node was uncordoned has its minute again", async () => {
+test("a VM that its owner restarted while the node was uncordoned waits for another minute", async () => {
   const on = stage(RESTART);
   await ticks(on, 3);
   uncordon(on);
@@ -136,7 +133,7 @@ test("a VM that its owner has restarted while the node was uncordoned has its mi
   expect(on.asked).toContain("restart");
 });
 
-test("a VM that was restarted and does not run again is named after five minutes, holds the next restart, and ends with a cancellation", async () => {
+test("a restarted VM that does not run after five minutes blocks, and a withdrawal ends it", async () => {
   const vms = ["a", "b"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
   const fake = created({ virtualMachines: RESTART }, vms);
   const asked: string[] = [];
@@ -163,7 +160,7 @@ test("a VM that was restarted and does not run again is named after five minutes
   ]);
 });
 
-test("when the time is over in the middle of a restart, the node is open again, and the VM restarts once", async () => {
+test("when the time is over during a restart, the node is uncordoned, and the VM restarts once", async () => {
   const on = stage(RESTART, undefined, () => false);
   await until(on, () => on.asked.length > 0);
   on.fake.api.merge("virtualmachines", DB, {

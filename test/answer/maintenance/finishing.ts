@@ -1,4 +1,4 @@
-/** A NodeEvacuation with one VM that cannot migrate, a KubeVirt that answers as a test says, and what changes in the meantime. */
+/** A NodeEvacuation with one VM that cannot migrate, a KubeVirt with given answers, and changes in between. */
 import { expect } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
 import { type App, openApp } from "../../support/app.ts";
@@ -10,7 +10,7 @@ import { launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures
 export const DB = { namespace: "apps", name: "db" };
 export const KERNEL = { name: "kernel" };
 const VMS = [{ name: "db", vmi: PINNED, runStrategy: "Always" }];
-/** Seconds between two looks. */
+/** Seconds between two reconciles. */
 const SOON = 9;
 
 export interface Stage {
@@ -20,7 +20,10 @@ export interface Stage {
   readonly asked: string[];
 }
 
-/** `code`: KubeVirt's answer to a request; a virt-controller that is away does nothing about it. `onWrite`: before each patch, of what. */
+/**
+ * Creates the stage. `code`: KubeVirt's answer to a request; without a virt-controller nothing follows. `onWrite`:
+ * before each patch, with its resource.
+ */
 export function stage(
   spec: object,
   code: (what: string) => number = () => 202,
@@ -47,7 +50,7 @@ function act(fake: FakeCluster, what: string, isController: boolean): void {
   if (isController) follow(fake);
 }
 
-/** virt-controller does what the VirtualMachine says. */
+/** Does what the VirtualMachine specifies, as virt-controller. */
 export function follow(fake: FakeCluster): void {
   const isOn = at(fake.api.object("virtualmachines", DB), "spec", "runStrategy") === "Always";
   if (!isOn) turnOff(fake);

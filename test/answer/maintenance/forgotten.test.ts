@@ -1,4 +1,4 @@
-/** Maintenance that ended long ago: what the command created is deleted, what others applied is trimmed. */
+/** Maintenance that ended long ago: objects of the command are deleted, objects that others applied are trimmed. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { time } from "../../support/fixtures.ts";
@@ -26,25 +26,28 @@ const KINDS = {
 
 // prettier-ignore
 const ROWS: readonly (readonly [what: string, row: Row, becomes: "deleted" | "trimmed" | "kept"])[] = [
-  ["thirty days ago",                    {},                                             "deleted"],
-  ["later",                              { days: 29 },                                   "kept"],
-  ["long ago, and was applied",          { days: 31, labels: {} },                       "trimmed"],
-  ["two days ago, where one is enough",  { days: 2, historySeconds: DAY },               "deleted"],
+  ["thirty days ago is deleted",                             {},                                             "deleted"],
+  ["less than thirty days ago is kept",                      { days: 29 },                                   "kept"],
+  ["long ago and was applied by others is trimmed",          { days: 31, labels: {} },                       "trimmed"],
+  ["two days ago is deleted with a shorter historySeconds",  { days: 2, historySeconds: DAY },               "deleted"],
 ];
 const all = Object.keys(KINDS).flatMap((kind) =>
   ROWS.map(([what, row, becomes]) => [kind, what, row, becomes] as const),
 );
 
-test.each(all)("one of %s that ended %s", async (kind, _, { days = 30, labels = OWN, historySeconds }, becomes) => {
-  const fake = created({ progress: "Paused" });
-  if (historySeconds !== undefined) fake.configure({ maintenance: { historySeconds } });
-  const { spec, status } = kind === "nodeevacuations" ? KINDS.nodeevacuations : KINDS.rollingmaintenances;
-  const ended = { ...status, completionTime: time(-days * DAY) };
-  fake.api.put(kind, { metadata: { ...METADATA, labels: { ...labels } }, spec, status: ended });
-  await openApp(fake).reconcile();
-  const left = fake.api.object(kind, { name: "bios" });
-  expect(left === undefined).toBe(becomes === "deleted");
-  if (left === undefined) return;
-  expect(/LeftBehind|was not empty/.test(JSON.stringify(left))).toBe(becomes === "kept");
-  expect(at(left, "status", "phase")).toBe(status.phase);
-});
+test.each(all)(
+  "an object of %s that ended %s",
+  async (kind, _, { days = 30, labels = OWN, historySeconds }, becomes) => {
+    const fake = created({ progress: "Paused" });
+    if (historySeconds !== undefined) fake.configure({ maintenance: { historySeconds } });
+    const { spec, status } = kind === "nodeevacuations" ? KINDS.nodeevacuations : KINDS.rollingmaintenances;
+    const ended = { ...status, completionTime: time(-days * DAY) };
+    fake.api.put(kind, { metadata: { ...METADATA, labels: { ...labels } }, spec, status: ended });
+    await openApp(fake).reconcile();
+    const left = fake.api.object(kind, { name: "bios" });
+    expect(left === undefined).toBe(becomes === "deleted");
+    if (left === undefined) return;
+    expect(/LeftBehind|was not empty/.test(JSON.stringify(left))).toBe(becomes === "kept");
+    expect(at(left, "status", "phase")).toBe(status.phase);
+  },
+);

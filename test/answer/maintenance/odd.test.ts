@@ -1,4 +1,4 @@
-/** Objects that cannot be understood: they are left out of lists, and a maintenance does not take them for absent. */
+/** Objects that cannot be parsed: lists omit them, and a maintenance does not take them for absent. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
@@ -11,7 +11,7 @@ import { reconcileEvery } from "./reconcile-every.ts";
 const message = (fake: FakeCluster) =>
   textOf(at(fake.api.object("nodeevacuations", { name: "kernel" }), "status", "message"));
 
-test("a node with a pod that cannot be understood is not empty, and the status says which pod it is", async () => {
+test("a node with a pod that cannot be parsed is not empty, and the status names the pod", async () => {
   const fake = created({}, []);
   const { spec, ...odd } = podObject(pod({ namespace: "apps", name: "huge", uid: "huge" }));
   fake.api.put("pods", { ...odd, spec: { ...Object(spec), nodeName: NODE, tolerations: "odd" } });
@@ -24,7 +24,7 @@ test("a node with a pod that cannot be understood is not empty, and the status s
   expect(phaseOf(fake)).toBe("Evacuated");
 });
 
-test("while a budget cannot be understood, no guest ends: it may be the VM's", async () => {
+test("while a budget cannot be parsed, no guest is ended, because the budget may be the VM's", async () => {
   const fake = created({ virtualMachines: { whenBlocked: "ShutDown" }, forceShutdowns: true }, [
     { name: "db", vmi: PINNED, runStrategy: "Always" },
     { name: "web", vmi: {}, runStrategy: "Always" },

@@ -11,7 +11,7 @@ const DB = { namespace: "apps", name: "db" };
 const KERNEL = { name: "kernel" };
 const RESTART = { virtualMachines: { whenBlocked: "Restart" } };
 
-test.each(["stops", "deletes"])("who %s a VM that is being restarted is not waited for", async (what) => {
+test.each(["stops", "deletes"])("an owner who %s a restarting VM ends the wait for it", async (what) => {
   const fake = created(RESTART);
   const app = openApp(fake, (_, asked) => {
     if (asked?.subresource !== "restart") return undefined;
@@ -30,7 +30,7 @@ test.each<[string, (fake: FakeCluster) => unknown]>([
   ["is cancelled", (fake) => fake.api.merge("nodeevacuations", KERNEL, { spec: { intent: "Withdrawn" } })],
   ["is deleted", (fake) => fake.api.remove("nodeevacuations", KERNEL)],
   ["has ended", (fake) => fake.api.merge("nodeevacuations", KERNEL, { status: { phase: "Expired" } })],
-])("where a NodeEvacuation %s first, KubeVirt is asked for no restart", async (_, end) => {
+])("if a NodeEvacuation %s before the request, no VM is restarted", async (_, end) => {
   const fake = created(RESTART);
   const asked: string[] = [];
   const app = openApp(fake, (label, request) => {
@@ -45,7 +45,7 @@ test.each<[string, (fake: FakeCluster) => unknown]>([
 const twenty = (runStrategy: string) =>
   Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy }));
 
-test("of a node full of VMs that cannot be restarted, one that can is", async () => {
+test("one VM that can be restarted is restarted beside many that cannot", async () => {
   const fake = created({ ...RESTART, forceShutdowns: true }, [
     ...twenty("Halted"),
     { name: "web", vmi: PINNED, runStrategy: "Always" },
@@ -54,7 +54,7 @@ test("of a node full of VMs that cannot be restarted, one that can is", async ()
   expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", "Restart"]]);
 });
 
-test("of a node full of VMs that stay, one that its eviction ends goes", async () => {
+test("one VM that its strategy shuts down is evicted beside many that stay", async () => {
   const none = { name: "web", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
   const fake = created({ forceShutdowns: true }, [...twenty("Always"), none]);
   await reconcileEvery(fake, openApp(fake));

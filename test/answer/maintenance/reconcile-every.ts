@@ -1,9 +1,9 @@
-/** Looks at a cluster with a NodeEvacuation; between them KubeVirt does its part. */
+/** Reconciles a cluster with a NodeEvacuation; between reconciles, KubeVirt does its part. */
 import type { FakeCluster } from "../../support/cluster.ts";
 import type { App } from "../../support/app.ts";
 import { kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 
-/** Not after the node is empty. */
+/** Stops when the node is empty. */
 export async function reconcileEvery(fake: FakeCluster, app: App, times = 1, seconds = 61): Promise<void> {
   for (let i = 0; i < times && phaseOf(fake) !== "Evacuated"; i++) {
     await app.reconcile();

@@ -1,4 +1,4 @@
-/** VMs return by the hostname label of their node, which may differ from its name. */
+/** VMs return by the hostname label of their node, which may differ from the node's name. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { NODE } from "../../support/fixtures.ts";
@@ -6,7 +6,7 @@ import { created } from "../../support/maintenance/kernel.ts";
 import { node as roomy } from "../../support/preflight/fixtures.ts";
 import { reconcileEvery } from "./reconcile-every.ts";
 
-test("given a node of another hostname, when it is uncordoned, its VM returns to it", async () => {
+test("a VM returns to its uncordoned node by the node's hostname label", async () => {
   const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
   const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
   const app = openApp(fake);
@@ -28,7 +28,7 @@ test.each<readonly [what: string, here: object, there: object, returns: number]>
   ["with a taint",                      { taints: [TAINT] },                             {},                                           0],
   ["with another CPU",                  { labels: { [`${VENDOR}AMD`]: "true" } },        { labels: { [`${VENDOR}Intel`]: "true" } },   0],
   ["that is not ready",                 { ready: false },                                {},                                           0],
-])("a VM returns to a node %s, or not, as any VM moves", async (_, here, there, returns) => {
+])("a VM returns to its node %s, or not, like any VM that moves: $3", async (_, here, there, returns) => {
   const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
   const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
   const app = openApp(fake);

@@ -1,4 +1,4 @@
-/** Tests the status of a maintenance: after a resume, for guests that shut down, and for pods that stay. */
+/** The status of a maintenance: after a resume, for guests that shut down, and for pods that stay. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
@@ -7,7 +7,7 @@ import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher, plainPod } from "../../support/preflight/fixtures.ts";
 import { KERNEL, RESTART, ticks, pause, runOn, stage, statusOf, until } from "./finishing.ts";
 
-test("what a person resumes continues at the next look of a tick, where nothing watches", async () => {
+test("without watches, a resumed NodeEvacuation continues at the next reconcile of a tick", async () => {
   const on = stage(RESTART);
   await ticks(on, 2);
   pause(on);
@@ -38,7 +38,7 @@ test("a guest that its eviction shuts down is counted and named", async () => {
 test.each([
   [429, "a webhook of another product", "TooManyRequests"],
   [403, "a policy", "ValidatingAdmissionPolicy denied the request"],
-] as const)("a pod whose eviction is refused with %i, by %s, is named", async (code, _, message) => {
+] as const)("a pod whose eviction is refused with %i by %s is named", async (code, _, message) => {
   const fake = created({}, []);
   const cart = plainPod("cart");
   fake.pods.put(cart);

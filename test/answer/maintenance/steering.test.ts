@@ -1,4 +1,6 @@
-/** Steering in a cluster: the taint comes with the start, goes with each turn, and takes no other party's taint with it. */
+/**
+ * Steering in a cluster: the taint is set at the start, removed at each node's turn, and other parties' taints stay.
+ */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { PENDING_TAINT } from "../../../shared/kube/names.ts";
@@ -41,7 +43,7 @@ function startedOn(spec: object = STEERING): FakeCluster {
   return fake;
 }
 
-test("from its start to its end, nodes whose turn is to come have the taint, beside the taints of others", async () => {
+test("during a RollingMaintenance, nodes that wait for their turn have the taint, beside other taints", async () => {
   const fake = startedOn();
   const app = openApp(fake);
   await step(fake, app);
@@ -57,7 +59,7 @@ test("from its start to its end, nodes whose turn is to come have the taint, bes
   expect([...seen]).toEqual(["node-2,node-3", "node-3", ""]);
 });
 
-test("nothing is tainted unless that is asked for", async () => {
+test("without steering, no node is tainted", async () => {
   const fake = startedOn({});
   await step(fake, openApp(fake));
   expect([rollingOf(fake).status.phase, avoided(fake)]).toEqual(["Running", []]);
@@ -66,7 +68,7 @@ test("nothing is tainted unless that is asked for", async () => {
 test.each<[string, object]>([
   ["a pause", { progress: "Paused" }],
   ["a withdrawal", { intent: "Withdrawn" }],
-])("%s takes the taint off, and nothing else", async (_, spec) => {
+])("%s removes the taint, and no other", async (_, spec) => {
   const fake = startedOn();
   const app = openApp(fake);
   await step(fake, app);
@@ -76,7 +78,7 @@ test.each<[string, object]>([
   expect(taintsOf(fake, "node-3")).toEqual(asJson([GPU]));
 });
 
-test("a resume sets it again", async () => {
+test("a resume sets the taint again", async () => {
   const fake = startedOn();
   const app = openApp(fake);
   await step(fake, app);
@@ -89,8 +91,8 @@ test("a resume sets it again", async () => {
 
 test.each<[string, spec: object | undefined]>([
   ["is deleted by force", undefined],
-  ["steers no more", { steering: "None" }],
-])("one that %s leaves no taint", async (_, spec) => {
+  ["no longer steers", { steering: "None" }],
+])("a RollingMaintenance that %s leaves no taint", async (_, spec) => {
   const fake = startedOn();
   const app = openApp(fake);
   await step(fake, app);
@@ -100,7 +102,7 @@ test.each<[string, spec: object | undefined]>([
   expect(avoided(fake)).toEqual([]);
 });
 
-test("a taint that another party sets meanwhile stays", async () => {
+test("a taint that another party sets at the same time stays", async () => {
   const fake = startedOn();
   let isFirst = true;
   const app = openApp(fake, (_, request?: RequestInfo) => {
@@ -116,7 +118,7 @@ test("a taint that another party sets meanwhile stays", async () => {
 });
 
 test.each([403, 409, 422, 500])(
-  "a change that is answered by %i does not stop the maintenance, and the next full scan repeats it",
+  "a change of a node answered %i does not stop the maintenance, and the next full scan repeats it",
   async (code) => {
     const fake = startedOn();
     let isRefusing = true;

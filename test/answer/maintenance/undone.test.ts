@@ -1,4 +1,4 @@
-/** VMs that were stopped for a NodeEvacuation start again, however it ends. */
+/** VMs that were stopped for a NodeEvacuation start again, however the NodeEvacuation ends. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
@@ -8,7 +8,7 @@ import { launcher, node as roomy } from "../../support/preflight/fixtures.ts";
 import { reconcileEvery } from "./reconcile-every.ts";
 
 const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };
-/** Seconds between two looks while a stop is in progress. */
+/** Seconds between two reconciles during a stop. */
 const SOON = 9;
 const DB = { namespace: "apps", name: "db" };
 
@@ -18,7 +18,7 @@ function turnOff(fake: FakeCluster, name = "db"): void {
   fake.api.merge("virtualmachines", { namespace: "apps", name }, { spec: { runStrategy: "Halted" } });
 }
 
-/** Looks until a stop is asked for, then withdraws the NodeEvacuation and looks again. */
+/** Reconciles until a stop is requested, then withdraws the NodeEvacuation and reconciles again. */
 async function withdrawnOnceAsked(fake: FakeCluster, app: ReturnType<typeof openApp>, asked: readonly unknown[]) {
   for (let i = 0; i < 12 && asked.length === 0; i++) await reconcileEvery(fake, app, 1, SOON);
   fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
@@ -26,7 +26,7 @@ async function withdrawnOnceAsked(fake: FakeCluster, app: ReturnType<typeof open
 }
 
 test.each(["later", "while it is being withdrawn"])(
-  "one that is being stopped when it is withdrawn, and is off %s",
+  "a VM that is being stopped at the withdrawal, and is off %s, starts again",
   async (when) => {
     const fake = created(STOP);
     const asked: string[] = [];
@@ -48,7 +48,7 @@ test.each(["later", "while it is being withdrawn"])(
 );
 
 test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
-  "given a VM that KubeVirt does not start, and one that its owner has changed, when the NodeEvacuation %s, the third one starts",
+  "when a NodeEvacuation %s, a VM starts despite two others that cannot be started or were changed",
   async (how) => {
     const vms = ["a", "b", "c"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
     const fake = created(STOP, vms);
@@ -73,7 +73,7 @@ test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
   },
 );
 
-test("a start is asked for only when the stop is over: KubeVirt would forget it", async () => {
+test("a start is requested only after the stop, because KubeVirt would ignore it earlier", async () => {
   const fake = created(STOP, [{ name: "db", vmi: PINNED, runStrategy: "Manual" }]);
   const asked: string[] = [];
   const app = openApp(fake, (_, request) => {

@@ -1,4 +1,4 @@
-/** LifeboatConfiguration as the API server takes it: what the CustomResourceDefinition refuses, what it fills in. */
+/** LifeboatConfigurations in the API server: what the CustomResourceDefinition refuses, and its defaults. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { applyManifests, type Manifest as Applied, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
@@ -29,16 +29,16 @@ async function send(spec: unknown, name = KEY.name) {
   return { code, ...z.object({ message: z.optional(z.string()), spec: z.optional(z.unknown()) }).parse(body) };
 }
 
-describe("refused: the field, and what is expected there", () => {
+describe("the API server refuses a configuration, and names field and expectation, for", () => {
   // prettier-ignore
   test.each<[string, unknown, ...string[]]>([
-    // what                          spec                                                                    said
-    ["an unknown gate",              { featureGates: { Magic: true } },                                      "spec.featureGates", UNKNOWN_GATE],
-    ["a setting of 0.1",             { reconcilers: { evacuation: false } },                                 'unknown field "spec.reconcilers"'],
-    ["no attempt",                   { evacuation: { maxAttempts: 0 } },                                     "spec.evacuation.maxAttempts", "greater than or equal to 1"],
+    // what                          spec                                                                    message
+    ["an unknown feature gate",              { featureGates: { Magic: true } },                                      "spec.featureGates", UNKNOWN_GATE],
+    ["a setting of release 0.1",             { reconcilers: { evacuation: false } },                                 'unknown field "spec.reconcilers"'],
+    ["maxAttempts 0",                   { evacuation: { maxAttempts: 0 } },                                     "spec.evacuation.maxAttempts", "greater than or equal to 1"],
     ["more than a week",             { guard: { deadlineSeconds: { Preemption: 604_801 } } },                "spec.guard.deadlineSeconds.Preemption", "less than or equal to 604800"],
-    ["a longest back-off below the first", { evacuation: { backoffSeconds: 9, maxBackoffSeconds: 5 } },      "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
-    ["a terminator without a name",  { guard: { nodeTerminators: [""] } },                                   "spec.guard.nodeTerminators[0]", "at least 1"],
+    ["a maximum back-off below the first", { evacuation: { backoffSeconds: 9, maxBackoffSeconds: 5 } },      "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
+    ["a requester without a name",  { guard: { nodeTerminators: [""] } },                                   "spec.guard.nodeTerminators[0]", "at least 1"],
   ])("%s", async (_, spec, ...said) => {
     const { code, message } = await send(spec);
     expect(code).toBeGreaterThanOrEqual(400);
@@ -46,24 +46,24 @@ describe("refused: the field, and what is expected there", () => {
   });
 });
 
-test("refused under another name", async () => {
+test("the API server refuses a configuration with another name", async () => {
   const message = "the only LifeboatConfiguration that counts is named lifeboat";
   expect(await send({}, "mine")).toMatchObject({ code: 422, message: expect.stringContaining(message) });
 });
 
-describe("accepted", () => {
+describe("the API server accepts a configuration with", () => {
   // prettier-ignore
   test.each([
     ["fractions of seconds", { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
-    ["all gates",            { featureGates: Object.fromEntries(FEATURE_GATES.map((gate) => [gate, true])) }],
-  ])("%s, as Lifeboat reads it", async (_, spec) => {
+    ["all feature gates",    { featureGates: Object.fromEntries(FEATURE_GATES.map((gate) => [gate, true])) }],
+  ])("%s, and Lifeboat parses the same values", async (_, spec) => {
     const answer = await send(spec);
     expect(answer).toMatchObject({ code: 201, spec });
     expect(parseConfiguration(answer.spec)).toEqual(parseConfiguration(spec));
   });
 });
 
-test("the example names every field, with its default", async () => {
+test("the example configuration has every field with its default", async () => {
   const [example] = readManifests("optional/configuration/configuration.yaml");
   const featureGates = Object.fromEntries(FEATURE_GATES.map((gate) => [gate, false]));
   expect(example).toMatchObject({ kind: "LifeboatConfiguration", metadata: KEY });

@@ -1,4 +1,4 @@
-/** The kind Evacuation in an API server: what may be asked for, what of that may change, by whom, and which can be deleted. */
+/** The kind Evacuation in an API server: valid specs, allowed changes and their users, and deletions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, type RawRequest, type Resource, waitFor } from "../../../infra/sandbox/index.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../../shared/kube/evacuation.ts";
@@ -14,13 +14,13 @@ afterAll(() => stage.sandbox.stop());
 
 const JANE = "jane@example.com";
 const TIME = "2026-11-22T12:00:00Z";
-/** The part of the spec that a person writes. */
+/** A spec as a person writes it. */
 const VM = { virtualMachineInstance: { name: "web-1" } };
 const FULL = { ...VM, cause: "Preemption", requestedBy: "system:kube-scheduler", deadline: TIME };
 
 const refused = (code: number, words: string) => [code, words === "" ? "" : expect.stringContaining(words)];
 
-test("it needs the name of a VM only", async () => {
+test("an Evacuation needs only the name of a VM", async () => {
   expect(await stage.create(VM)).toMatchObject({
     answer: [201, ""],
     spec: { ...VM, cause: "Operator", intent: "Evacuate" },
@@ -29,13 +29,13 @@ test("it needs the name of a VM only", async () => {
 
 // prettier-ignore
 test.each<[string, object | undefined, string]>([
-  ["no spec",               undefined,                                                     "spec: Required value"],
-  ["a path for a name",     { virtualMachineInstance: { name: "../pods/x" } },             "spec.virtualMachineInstance.name: Invalid value"],
-  ["an unknown cause",      { ...VM, cause: "Whim" },                                      'spec.cause: Unsupported value: "Whim"'],
-  ["a pod without a UID",   { ...VM, pod: { name: "p" } },                                 "spec.pod.uid: Required value"],
-  ["a restart by hand",     { ...VM, by: "Restart" },                                      "expected with the cause NodeEvacuation only"],
-  ["too many attempts",     { ...VM, inherited: { attempts: 1001 } },                      "spec.inherited.attempts: Invalid value"],
-])("one with %s is refused", async (_, spec, words) => {
+  ["no spec",                 undefined,                                                     "spec: Required value"],
+  ["a path as a name",        { virtualMachineInstance: { name: "../pods/x" } },             "spec.virtualMachineInstance.name: Invalid value"],
+  ["an unknown cause",        { ...VM, cause: "Whim" },                                      'spec.cause: Unsupported value: "Whim"'],
+  ["a pod without a UID",     { ...VM, pod: { name: "p" } },                                 "spec.pod.uid: Required value"],
+  ["a restart by a person",   { ...VM, by: "Restart" },                                      "expected with the cause NodeEvacuation only"],
+  ["too many attempts",       { ...VM, inherited: { attempts: 1001 } },                      "spec.inherited.attempts: Invalid value"],
+])("an Evacuation with %s is refused", async (_, spec, words) => {
   expect((await stage.create(spec, stage.as(LIFEBOAT))).answer).toEqual(refused(422, words));
 });
 
@@ -46,18 +46,19 @@ const MARKED = { ...VM, requestedBy: "KubeVirt", cause: "ApiEviction" };
 
 // prettier-ignore
 test.each<[string, by: string, from: object, to: object, words: string]>([
-  // of                     by         from                                  to                                              is refused with
-  ["intent",                JANE,      FULL,                                 { intent: "Withdrawn" },                        ""],
-  ["intent, back",          JANE,      { ...VM, intent: "Withdrawn" },       { intent: "Evacuate" },                         RESUMED],
-  ["the VM",                LIFEBOAT,  VM,                                   { virtualMachineInstance: { name: "other" } },  IMMUTABLE],
-  ["cause",                 LIFEBOAT,  VM,                                   { cause: "ApiEviction" },                       IMMUTABLE],
-  ["deadline",              LIFEBOAT,  FULL,                                 { deadline: "2026-11-22T13:00:00Z" },           IMMUTABLE],
-  ["what it inherited",     LIFEBOAT,  { ...FULL, inherited: { attempts: 2 } }, { inherited: { attempts: 0 } },              IMMUTABLE],
-  ["who asked",             LIFEBOAT,  FULL,                                 { requestedBy: "joe" },                         IMMUTABLE],
-  ["… found marked",        LIFEBOAT,  MARKED,                               { requestedBy: "joe" },                         ""],
-  ["… found marked",        JANE,      MARKED,                               { requestedBy: JANE },                          ""],
-  ["… found marked",        JANE,      MARKED,                               { requestedBy: "joe" },                         BY],
-])("a change of %s by %s", async (_, by, ...[from, to, words]) => {
+  // field                  by         from                                  to                                         
+  // refused with
+  ["the intent",                  JANE,      FULL,                                 { intent: "Withdrawn" },                        ""],
+  ["a withdrawn intent",          JANE,      { ...VM, intent: "Withdrawn" },       { intent: "Evacuate" },                         RESUMED],
+  ["the VM",                      LIFEBOAT,  VM,                                   { virtualMachineInstance: { name: "other" } },  IMMUTABLE],
+  ["the cause",                   LIFEBOAT,  VM,                                   { cause: "ApiEviction" },                       IMMUTABLE],
+  ["the deadline",                LIFEBOAT,  FULL,                                 { deadline: "2026-11-22T13:00:00Z" },           IMMUTABLE],
+  ["inherited attempts",          LIFEBOAT,  { ...FULL, inherited: { attempts: 2 } }, { inherited: { attempts: 0 } },              IMMUTABLE],
+  ["the requester",               LIFEBOAT,  FULL,                                 { requestedBy: "joe" },                         IMMUTABLE],
+  ["the requester of a mark",     LIFEBOAT,  MARKED,                               { requestedBy: "joe" },                         ""],
+  ["the requester of a mark",     JANE,      MARKED,                               { requestedBy: JANE },                          ""],
+  ["the requester of a mark",     JANE,      MARKED,                               { requestedBy: "joe" },                         BY],
+])("a change of %s by %s is allowed or refused", async (_, by, ...[from, to, words]) => {
   const { name, answer } = await stage.create(from, stage.as(LIFEBOAT));
   expect(answer).toEqual([201, ""]);
   expect(await stage.patch(name, { spec: to }, stage.as(by))).toEqual(refused(words === "" ? 200 : 422, words));
@@ -69,13 +70,13 @@ const CAUSE = "spec.cause: expected Operator: the other causes are Lifeboat's to
 
 // prettier-ignore
 test.each<[by: string, string, spec: object, words: string]>([
-  [JANE,     "herself",               { requestedBy: JANE, cause: "Operator" },    ""],
-  [JANE,     "someone else",          { requestedBy: "system:kube-scheduler" },    BY],
-  [JANE,     "a cause",               { cause: "Preemption" },                     CAUSE],
-  [JANE,     "when it may begin",     NOT_BEFORE,                                  WAITS],
-  [LIFEBOAT, "when it may begin",     NOT_BEFORE,                                  ""],
-  [LIFEBOAT, "whose eviction it was", { requestedBy: JANE, cause: "ApiEviction" }, ""],
-])("%s creates one and names %s", async (by, _, spec, words) => {
+  [JANE,     "her own name as requester",    { requestedBy: JANE, cause: "Operator" },    ""],
+  [JANE,     "another requester",            { requestedBy: "system:kube-scheduler" },    BY],
+  [JANE,     "a cause",                      { cause: "Preemption" },                     CAUSE],
+  [JANE,     "a back-off",                   NOT_BEFORE,                                  WAITS],
+  [LIFEBOAT, "a back-off",                   NOT_BEFORE,                                  ""],
+  [LIFEBOAT, "the requester of an eviction", { requestedBy: JANE, cause: "ApiEviction" }, ""],
+])("an Evacuation created by %s with %s is allowed or refused", async (by, _, spec, words) => {
   const { answer } = await stage.create({ ...VM, ...spec }, stage.as(by));
   expect(answer).toEqual(refused(words === "" ? 201 : 422, words));
 });
@@ -84,7 +85,7 @@ const ENDED: readonly string[] = END_PHASES;
 const KEPT = "it has not ended, or Lifeboat starts a stopped VM again by it: to cancel it, set spec.intent: Withdrawn";
 
 test.each([...ACTIVE_PHASES, ...END_PHASES])(
-  "one in phase %s: an end is final, and only what has ended can be deleted",
+  "an Evacuation in phase %s: an end is final, and only an ended one can be deleted",
   async (phase) => {
     const name = await stage.created(VM, { phase });
     const hasEnded = ENDED.includes(phase);
@@ -104,7 +105,7 @@ test.each<[by: string, phase: string | undefined, code: number]>([
   [LIFEBOAT,                                                 "Migrating", 200],
   ["system:serviceaccount:kube-system:namespace-controller", "Migrating", 200],
   ["system:serviceaccount:shop:lifeboat",                    "Migrating", 403],
-])("%s deletes one in phase %s: %i", async (by, phase, code) => {
+])("a deletion by %s of an Evacuation in phase %s is answered %i", async (by, phase, code) => {
   const name = await stage.created(VM, phase === undefined ? {} : { phase });
   expect((await stage.remove(name, stage.as(by)))[0]).toBe(code);
 });
@@ -117,7 +118,7 @@ const roleBindings: Resource = {
   namespaced: true,
 };
 
-describe("in a namespace, what may", () => {
+describe("in a namespace, the role", () => {
   let name: string;
   beforeAll(async () => {
     name = await stage.created(VM, { phase: "Moved" });
@@ -151,7 +152,7 @@ describe("in a namespace, what may", () => {
   test.each<[role: string, may: readonly (keyof typeof REQUESTS)[]]>([
     ["view", ["get", "list"]],
     ["lifeboat-operator", ["get", "list", "create", "cancel", "delete"]],
-  ])("%s do: %j", async (role, may) => {
+  ])("%s permits %j", async (role, may) => {
     const user = stage.sandbox.client.as(role, ["system:authenticated"]);
     for (const [what, request] of Object.entries(REQUESTS)) {
       const { answer } = await answerTo(request(), user);

@@ -1,4 +1,4 @@
-/** The guard's policies as shipped: what they refuse whether Lifeboat runs or not, and what a tenant cannot do with them. */
+/** The guard's policies as shipped: their refusals, whether Lifeboat runs or not, and the limits for tenants. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyManifests, core, type RawRequest, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import * as names from "../../../shared/kube/names.ts";
@@ -44,12 +44,12 @@ async function createPod(labels: Record<string, string>, conditions: readonly ob
   return `${PODS}/${name}`;
 }
 
-test("the clock runs", async () => {
+test("the Lease that serves as a clock is renewed", async () => {
   const clock = { namespace: "kube-system", name: "kube-controller-manager" };
   await expect.poll(() => sandbox.client.get(core.leases, clock)).toBeDefined();
 });
 
-test("their expressions use no field that the matched kinds do not have", async () => {
+test("the policies' expressions use only fields that the matched kinds have", async () => {
   for (const { kind, metadata } of MANIFESTS) {
     if (kind !== policies.kind) continue;
     const status = async () => (await sandbox.client.get(policies, metadata))?.status;
@@ -70,25 +70,25 @@ const UNREADY = { type: "Ready", status: "False", reason: "ContainersNotReady" }
 
 // prettier-ignore
 test.each<[string, user: string, conditions: () => readonly object[], options: object, code: number]>([
-  ["a preemption",                              SCHEDULER,          () => [target(PREEMPTED)],                  {}, 403],
-  ["… late in its time",                        SCHEDULER,          () => [target(PREEMPTED, 80)],              {}, 403],
-  ["… after its time",                          SCHEDULER,          () => [target(PREEMPTED, 95)],              {}, 200],
-  ["… whose condition is reset",                SCHEDULER,          () => [target(PREEMPTED, 0, "False")],      {}, 200],
-  ["… by an administrator",                     "kubernetes-admin", () => [target(PREEMPTED)],                  {}, 200],
-  ["… on a lost node",                          SCHEDULER,          () => [target(PREEMPTED), LOST],            {}, 200],
-  ["… of a guest that is not ready",            SCHEDULER,          () => [target(PREEMPTED), UNREADY],         {}, 403],
-  ["a taint of its node, at any time",          TAINTS,             () => [target(TAINTED, 100)],              {}, 403],
-  ["… on a lost node",                          TAINTS,             () => [target(TAINTED), LOST],              {}, 200],
-  ["… by an administrator",                     "kubernetes-admin", () => [target(TAINTED)],                    {}, 200],
-  ["another deletion by a taint manager",       TAINTS,             () => [],                                   {}, 200],
-  ["the end of a node",                         KARPENTER,          () => [],              { gracePeriodSeconds: 60 }, 403],
-  ["… that is near",                            KARPENTER,          () => [],              { gracePeriodSeconds: 59 }, 200],
-])("a deletion: %s", async (...[, user, conditions, options, code]) => {
+  ["a preemption is refused",                                         SCHEDULER,          () => [target(PREEMPTED)],                  {}, 403],
+  ["a preemption is refused until its deadline",                      SCHEDULER,          () => [target(PREEMPTED, 80)],              {}, 403],
+  ["a preemption is allowed after its deadline",                      SCHEDULER,          () => [target(PREEMPTED, 95)],              {}, 200],
+  ["a preemption whose condition was reset is allowed",               SCHEDULER,          () => [target(PREEMPTED, 0, "False")],      {}, 200],
+  ["a preemption by an administrator is allowed",                     "kubernetes-admin", () => [target(PREEMPTED)],                  {}, 200],
+  ["a preemption on a lost node is allowed",                          SCHEDULER,          () => [target(PREEMPTED), LOST],            {}, 200],
+  ["a preemption of a pod whose guest is not ready is refused",       SCHEDULER,          () => [target(PREEMPTED), UNREADY],         {}, 403],
+  ["a deletion for a taint is refused at any time",                   TAINTS,             () => [target(TAINTED, 100)],              {}, 403],
+  ["a deletion for a taint on a lost node is allowed",                TAINTS,             () => [target(TAINTED), LOST],              {}, 200],
+  ["a deletion by an administrator is allowed",                       "kubernetes-admin", () => [target(TAINTED)],                    {}, 200],
+  ["another deletion by a taint manager is allowed",                  TAINTS,             () => [],                                   {}, 200],
+  ["a deletion at the end of a node is refused",                      KARPENTER,          () => [],              { gracePeriodSeconds: 60 }, 403],
+  ["a deletion shortly before the end of a node is allowed",          KARPENTER,          () => [],              { gracePeriodSeconds: 59 }, 200],
+])("%s", async (...[, user, conditions, options, code]) => {
   const path = await createPod(LAUNCHER, conditions());
   expect(await codeOf(user, { method: "DELETE", path, body: options })).toBe(code);
 });
 
-test("a pod that is no launcher is deleted", async () => {
+test("a deletion of a pod that is no launcher pod is allowed", async () => {
   const path = await createPod({ app: "web" }, [target(PREEMPTED)]);
   expect(await codeOf(SCHEDULER, { method: "DELETE", path })).toBe(200);
 });
@@ -101,26 +101,26 @@ const patch = (path: string, metadata: object): RawRequest => ({
   contentType: "application/merge-patch+json",
 });
 
-describe("a tenant may do anything to pods", () => {
-  test.each(["virt-launcher", "hotplug-disk"])("but make one that a policy holds: %s", async (component) => {
+describe("a tenant", () => {
+  test.each(["virt-launcher", "hotplug-disk"])("cannot create a pod of the component %s", async (component) => {
     const body = { metadata: { name: `forged-${component}`, labels: { "kubevirt.io": component } }, spec };
     expect(await codeOf(TENANT, { method: "POST", path: PODS, body })).toBe(403);
     expect(await codeOf(KUBEVIRT, { method: "POST", path: PODS, body })).toBe(201);
   });
 
-  test.each(["", "/status"])("but make one into one, by its metadata%s", async (subresource) => {
+  test.each(["", "/status"])("cannot give a pod the launcher's labels by its metadata%s", async (subresource) => {
     const path = await createPod({ app: "web" });
     expect(await codeOf(TENANT, patch(`${path}${subresource}`, { labels: LAUNCHER }))).toBe(403);
     expect(await codeOf(TENANT, patch(`${path}${subresource}`, { annotations: { a: "b" } }))).toBe(200);
   });
 
-  test("but take the label off one", async () => {
+  test("cannot remove a launcher pod's label", async () => {
     const path = await createPod(LAUNCHER);
     expect(await codeOf(TENANT, patch(path, { labels: { [names.COMPONENT_LABEL]: null } }))).toBe(403);
     expect(await codeOf(TENANT, patch(path, { labels: { app: "web" } }))).toBe(200);
   });
 
-  test("and deletes a launcher of its own whenever it likes", async () => {
+  test("can delete a launcher pod of the tenant's own", async () => {
     const path = await createPod(LAUNCHER, [target(TAINTED)]);
     expect(await codeOf(TENANT, { method: "DELETE", path })).toBe(200);
   });

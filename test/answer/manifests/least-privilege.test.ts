@@ -1,6 +1,7 @@
 /**
- * Least privilege, recorded: given all shipped permissions and the restriction of what they may be used for, Lifeboat does each of its
- * deeds; it is refused nothing, and has then used every permission that it was given. The relay's permissions: test/answer/relay/permissions.test.ts; the server's: keeper.test.ts.
+ * Least privilege, recorded: with all shipped permissions and the restriction of their use, Lifeboat does each of its
+ * deeds without a refusal, and uses every permission. The relay's permissions: test/answer/relay/permissions.test.ts;
+ * the server's: keeper.test.ts.
  */
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -34,11 +35,11 @@ const FILES = globSync("{kubernetes,relay/kubernetes,server/kubernetes}/**/*.yam
 
 const ALL = [...NEEDS, ...RELAYS_NEEDS, ...SERVERS_NEEDS];
 
-test("every file that grants Lifeboat something is in the table", () => {
+test("every file that grants Lifeboat a permission is in the table", () => {
   expect([...new Set(ALL.map(({ file }) => file))].toSorted()).toEqual(FILES);
 });
 
-test.each(FILES)("%s: every permission has its row in the table, and every row its permission", (file) => {
+test.each(FILES)("%s: its permissions are exactly those of the table", (file) => {
   const rows = new Set(ALL.filter((need) => need.file === file).map(({ permission }) => permission));
   expect([...rows].toSorted()).toEqual(rolesOf(file).flatMap(permissions).toSorted());
 });
@@ -46,7 +47,7 @@ test.each(FILES)("%s: every permission has its row in the table, and every row i
 const OPTIONAL = ["descheduler-support", "descheduling", "guard", "maintenance", "restriction", "shield"].map(
   (name) => `optional/${name}/${name}.yaml`,
 );
-test("nothing is granted to any other account", () => {
+test("only Lifeboat's account has a permission", () => {
   const bindings = ["rbac.yaml", ...OPTIONAL].flatMap(readManifests).filter(({ kind }) => kind.endsWith("RoleBinding"));
   expect(bindings).not.toEqual([]);
   for (const { subjects } of bindings)
@@ -61,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 test.each(Object.entries<Steps>(DEEDS))(
-  "given every permission, when Lifeboat does this, nothing is refused: %s",
+  "with every permission, no request is refused: %s",
   async (_, { configuration, given, done, meanwhile }) => {
     if (configuration !== undefined) await configureLifeboat(cluster.client, configuration);
     const refused: string[] = [];
@@ -75,7 +76,7 @@ test.each(Object.entries<Steps>(DEEDS))(
         return answer;
       };
       const app = openApp({ CLUSTERS: { prod: cluster.entry } }, undefined, { fetch: fetchNoting });
-      // The API server goes by the real time, which Lifeboat compares with its own.
+      // The API server uses real time, which Lifeboat compares with its own.
       app.pass((Date.now() - app.now().getTime()) / 1000 + 60);
       return { cluster, app };
     };
@@ -87,12 +88,12 @@ test.each(Object.entries<Steps>(DEEDS))(
   },
 );
 
-test("no permission is granted that none of this uses", () => {
+test("every granted permission is used", () => {
   const rules = ["rbac.yaml", ...OPTIONAL].flatMap((file) => granted(readManifests(file)).flatMap(atoms));
   expect(rules.filter((rule) => !used.some((one) => isBy(one, rule))).map(nameOf)).toEqual([]);
 });
 
-/** For want of a permission, or by the optional restriction. */
+/** Says whether a request was refused, by missing permission or by the optional restriction. */
 async function isRefused(answer: Response): Promise<boolean> {
   if (answer.status === 401 || answer.status === 403) return true;
   return answer.status === 422 && (await answer.clone().text()).includes("lifeboat-restriction");
@@ -107,7 +108,7 @@ interface Used {
 
 const VERBS: Readonly<Record<string, string>> = { POST: "create", PATCH: "patch", PUT: "update", DELETE: "delete" };
 
-/** The permission that a request needs, as RBAC names it. */
+/** Returns the permission that a request needs, in RBAC's terms. */
 function usedBy(request: string): Used {
   const [method = "", path = ""] = request.split(" ");
   const [, group = "", rest = ""] =

@@ -1,4 +1,4 @@
-/** The kind NodeEvacuation in an API server: what may be asked for, by whom, and when one can be deleted. */
+/** The kind NodeEvacuation in an API server: valid specs, permitted users, and deletions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUser, refused, type Right } from "./rights.ts";
 import { type Stage, startStage } from "./stage.ts";
@@ -12,7 +12,7 @@ afterAll(() => stage.sandbox.stop());
 const NODE = { nodeName: "node-3" };
 const [EARLY, LATE] = ["2026-11-27T22:00:00Z", "2026-11-28T04:00:00Z"];
 
-test("it needs the name of a node only", async () => {
+test("a NodeEvacuation needs only the name of a node", async () => {
   const virtualMachines = {
     order: "ByPriority",
     whenBlocked: "Wait",
@@ -26,27 +26,27 @@ test("it needs the name of a node only", async () => {
 
 // prettier-ignore
 test.each<[string, object, string]>([
-  ["without a node",             {},                                                         "spec.nodeName: Required value"],
-  ["that ends before it begins", { ...NODE, schedule: { notBefore: LATE, notAfter: EARLY } }, "notAfter: expected a time after notBefore"],
-  ["with no VM at a time",       { ...NODE, virtualMachines: { concurrency: 0 } },           "spec.virtualMachines.concurrency: Invalid value"],
-  ["with an unknown word",       { ...NODE, virtualMachines: { whenBlocked: "Kill" } },      'Unsupported value: "Kill"'],
-])("one %s is refused", async (_, spec, words) => {
+  ["without a node",              {},                                                         "spec.nodeName: Required value"],
+  ["that ends before it starts",  { ...NODE, schedule: { notBefore: LATE, notAfter: EARLY } }, "notAfter: expected a time after notBefore"],
+  ["with concurrency 0",          { ...NODE, virtualMachines: { concurrency: 0 } },           "spec.virtualMachines.concurrency: Invalid value"],
+  ["with an unknown whenBlocked", { ...NODE, virtualMachines: { whenBlocked: "Kill" } },      'Unsupported value: "Kill"'],
+])("a NodeEvacuation %s is refused", async (_, spec, words) => {
   expect((await stage.create(spec)).answer).toEqual(refused(422, words));
 });
 
 // prettier-ignore
 test.each<[string, object, object, string]>([
-  ["the node",     NODE,                               { nodeName: "node-4" },        "it cannot change"],
-  ["intent, back", { ...NODE, intent: "Withdrawn" },   { intent: "Evacuate" },        "a withdrawn NodeEvacuation cannot be resumed"],
-  ["progress",     NODE,                               { progress: "Paused" },        ""],
-  ["the hours",    NODE,                               { schedule: { notAfter: LATE } }, ""],
-])("a change of %s", async (_, from, to, words) => {
+  ["the node",           NODE,                               { nodeName: "node-4" },        "it cannot change"],
+  ["a withdrawn intent", { ...NODE, intent: "Withdrawn" },   { intent: "Evacuate" },        "a withdrawn NodeEvacuation cannot be resumed"],
+  ["the progress",       NODE,                               { progress: "Paused" },        ""],
+  ["the schedule",       NODE,                               { schedule: { notAfter: LATE } }, ""],
+])("a change of %s is allowed or refused", async (_, from, to, words) => {
   expect(await stage.patch(await stage.created(from), { spec: to })).toEqual(refused(words === "" ? 200 : 422, words));
 });
 
 const userWith = (rights: readonly Right[]) => createUser(rights, stage);
 
-describe("nobody gets more by it than they have", () => {
+describe("a NodeEvacuation gives nobody more rights:", () => {
   const RESTART = { virtualMachines: { whenBlocked: "Restart" } };
   const AFTER = { virtualMachines: { whenAttemptsFail: "Restart" } };
   const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };
@@ -66,12 +66,12 @@ describe("nobody gets more by it than they have", () => {
     [["patch", "evict", "stop"],     STOP,                     ""],
     [["patch", "evict", "restart"],  RETURN,                   "you may not migrate"],
     [["patch", "evict", "migrate"],  RETURN,                   ""],
-  ])("who may %j asks for %j: %s", async (rights, spec, refusal) => {
+  ])("a user with the rights %j creates %j: %s", async (rights, spec, refusal) => {
     const { answer } = await stage.create({ ...NODE, ...spec }, await userWith(rights));
     expect(answer).toEqual(refused(refusal === "" ? 201 : 403, refusal));
   });
 
-  test("to stop what restarts VMs takes no right to restart them; to continue it does", async () => {
+  test("a user without the right to restart VMs can pause and withdraw their restarts, not resume them", async () => {
     const name = await stage.created({ ...NODE, ...RESTART });
     const user = await userWith(["patch", "evict"]);
     const change = (spec: object) => stage.patch(name, { spec }, user);
@@ -84,7 +84,7 @@ describe("nobody gets more by it than they have", () => {
     expect(await change({ intent: "Withdrawn" })).toEqual([200, ""]);
   });
 
-  test("metadata asks for nothing: the garbage collector takes its finalizer off", async () => {
+  test("a change of metadata needs no rights, so the garbage collector can remove its finalizer", async () => {
     const name = await stage.created(NODE);
     const user = await userWith([]);
     expect(await stage.patch(name, { metadata: { finalizers: ["foregroundDeletion"] } })).toEqual([200, ""]);
@@ -100,13 +100,13 @@ const STOPPED = { phase: "Evacuated", virtualMachines: { stopped: 1 } };
 test.each<[string, status: object, code: number]>([
   ...["Scheduled", "Evacuating", "Paused", "Blocked"].map((phase): [string, object, number] => [phase, { phase }, 403]),
   ...["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"].map((phase): [string, object, number] => [phase, { phase }, 200]),
-  ["Evacuated, with stopped VMs that are to start again", STOPPED,                                    403],
-  ["Evacuated, with VMs that have started again",         { ...STOPPED, conditions: [RETURNED] },     200],
-])("one in phase %s is deleted, or not", async (_, status, code) => {
+  ["Evacuated, with stopped VMs that start again later", STOPPED,                                    403],
+  ["Evacuated, with VMs that have started again",        { ...STOPPED, conditions: [RETURNED] },     200],
+])("the deletion of a NodeEvacuation that is %s: $2", async (_, status, code) => {
   expect((await stage.remove(await stage.created(NODE, status)))[0]).toBe(code);
 });
 
-test("what has ended stays ended", async () => {
+test("an ended NodeEvacuation cannot change its phase", async () => {
   const name = await stage.created(NODE, { phase: "Evacuated" });
   expect((await stage.patch(`${name}/status`, { status: { phase: "Evacuating" } }))[0]).toBe(422);
 });

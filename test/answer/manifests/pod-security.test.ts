@@ -1,4 +1,7 @@
-/** Lifeboat's pods keep the Pod Security Standard `restricted`, and OpenShift's restricted-v2, which gives each namespace users of its own. */
+/**
+ * Lifeboat's pods comply with the Pod Security Standard `restricted`, and with OpenShift's restricted-v2, which gives
+ * each namespace users of its own.
+ */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -38,16 +41,16 @@ const CAPABILITIES = z.strictObject({
 /** https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted, then OpenShift's restricted-v2. */
 // prettier-ignore
 const RULES: readonly (readonly [string, (pod: PodSpec) => boolean])[] = [
-  ["no namespace of the host",          (pod) => !["hostNetwork", "hostPID", "hostIPC"].some((field) => field in pod)],
-  ["no port of the host",               (pod) => all(pod).every(({ ports }) => ports.every(({ hostPort }) => hostPort === undefined))],
-  ["no volume of the host",             ({ volumes }) => volumes.every((volume) => Object.keys(volume).every((key) => key === "name" || VOLUMES.includes(key)))],
-  ["not privileged",                    (pod) => contexts(pod).every((context) => !["privileged", "procMount", "sysctls", "seLinuxOptions", "windowsOptions", "appArmorProfile"].some((field) => field in context))],
-  ["no more privileges than it has",    (pod) => all(pod).every(({ securityContext }) => securityContext["allowPrivilegeEscalation"] === false)],
-  ["no capabilities",                   (pod) => all(pod).every(({ securityContext }) => CAPABILITIES.safeParse(securityContext["capabilities"]).success)],
-  ["not root",                          ({ securityContext }) => securityContext["runAsNonRoot"] === true],
-  ["a seccomp profile",                 ({ securityContext }) => SECCOMP.safeParse(securityContext["seccompProfile"]).success],
-  ["no fixed user or group (OpenShift)", (pod) => contexts(pod).every((context) => !["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"].some((field) => field in context))],
-  ["nothing is written (ours)",         (pod) => all(pod).every(({ securityContext }) => securityContext["readOnlyRootFilesystem"] === true)],
+  ["its pods use no host namespace",          (pod) => !["hostNetwork", "hostPID", "hostIPC"].some((field) => field in pod)],
+  ["its pods use no host port",               (pod) => all(pod).every(({ ports }) => ports.every(({ hostPort }) => hostPort === undefined))],
+  ["its pods use no host volume",             ({ volumes }) => volumes.every((volume) => Object.keys(volume).every((key) => key === "name" || VOLUMES.includes(key)))],
+  ["its containers are not privileged",                    (pod) => contexts(pod).every((context) => !["privileged", "procMount", "sysctls", "seLinuxOptions", "windowsOptions", "appArmorProfile"].some((field) => field in context))],
+  ["its containers cannot escalate privileges",    (pod) => all(pod).every(({ securityContext }) => securityContext["allowPrivilegeEscalation"] === false)],
+  ["its containers have no capabilities",                   (pod) => all(pod).every(({ securityContext }) => CAPABILITIES.safeParse(securityContext["capabilities"]).success)],
+  ["its containers do not run as root",                          ({ securityContext }) => securityContext["runAsNonRoot"] === true],
+  ["its pods have a seccomp profile",                 ({ securityContext }) => SECCOMP.safeParse(securityContext["seccompProfile"]).success],
+  ["its pods have no fixed user or group, for OpenShift", (pod) => contexts(pod).every((context) => !["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"].some((field) => field in context))],
+  ["its containers have a read-only root filesystem",         (pod) => all(pod).every(({ securityContext }) => securityContext["readOnlyRootFilesystem"] === true)],
 ];
 
 function all({ containers, initContainers }: PodSpec) {
@@ -68,12 +71,12 @@ test.each(FILES.flatMap((file) => RULES.map(([rule, isKept]) => [file, rule, isK
   },
 );
 
-test("the namespace has the standard enforced", () => {
+test("the namespace enforces the standard", () => {
   const [namespace] = manifestsIn("kubernetes/namespace.yaml");
   expect(namespace?.metadata.labels).toMatchObject({ "pod-security.kubernetes.io/enforce": "restricted" });
 });
 
-test("the image runs as a user that a node sees is not root", () => {
+test("the image's user is a number, so a node sees that it is not root", () => {
   const dockerfile = readFileSync(fileURLToPath(new URL("../../../infra/Dockerfile", import.meta.url)), "utf8");
   expect(/^USER (\d+)/m.exec(dockerfile)?.[1]).toBe("1000");
 });

@@ -1,4 +1,7 @@
-/** The optional ValidatingAdmissionPolicies: what the account may not do to pods, nodes and VMIs. least-privilege.test.ts: what it still may. */
+/**
+ * The optional ValidatingAdmissionPolicies: what the account may not do to pods, nodes and VMIs.
+ * least-privilege.test.ts covers what remains permitted.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { core, kubevirt, type RawRequest, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { applyManifests } from "../../../infra/sandbox/index.ts";
@@ -23,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-test("their expressions use no field that the matched kinds do not have", async () => {
+test("the policies' expressions use only fields that the matched kinds have", async () => {
   for (const { kind, metadata } of MANIFESTS) {
     if (kind !== policies.kind) continue;
     const status = async () => (await sandbox.client.get(policies, metadata))?.status;
@@ -31,7 +34,7 @@ test("their expressions use no field that the matched kinds do not have", async 
   }
 });
 
-/** A user's request for a pod of that path and UID. */
+/** A user's request for a pod with that path and UID. */
 type Deed = (path: string, uid: string) => RawRequest;
 
 const patch = (path: string, body: unknown): RawRequest => {
@@ -72,18 +75,18 @@ async function refusalOf(user: string, component: string, deed: Deed): Promise<u
 
 // prettier-ignore
 test.each<[string, component: string, Deed, refusal: string]>([
-  ["adds an annotation of ours",        "virt-launcher", change({ annotations: { [names.EVICTION_IN_PROGRESS_ANNOTATION]: "" } }), ""],
-  ["adds another one",                  "virt-launcher", change({ annotations: { other: "x" } }),                              ANNOTATIONS],
-  ["removes another one",               "virt-launcher", change({ annotations: { kept: null } }),                              ANNOTATIONS],
-  ["lets a descheduler evict any pod",  "",              change({ annotations: { [names.EVICT_ANNOTATION]: "" } }),            ANNOTATIONS],
-  ["adds a label",                      "",              change({ labels: { "kubevirt.io": "virt-launcher" } }),               REST],
-  ["runs another image",                "virt-launcher", change({}, { containers: [{ name: "c", image: "evil" }] }),           REST],
-  ["deletes a launcher pod",            "virt-launcher", remove,                                                               ""],
-  ["deletes whichever has its name",    "virt-launcher", (path) => ({ method: "DELETE", path, body: {} }),                     UID_OF_DELETION],
-  ["deletes a pod of KubeVirt itself",  "virt-api",      remove,                                                               VMS_ONLY],
-  ["evicts a pod",                      "",              evict((uid) => ({ preconditions: { uid } })),                         ""],
-  ["evicts whichever has its name",     "",              evict(() => ({ gracePeriodSeconds: 0 })),                             UID_OF_EVICTION],
-])("Lifeboat's account %s, or not; any other may", async (_, component, deed, refusal) => {
+  ["adds Lifeboat's annotation to a pod",  "virt-launcher", change({ annotations: { [names.EVICTION_IN_PROGRESS_ANNOTATION]: "" } }), ""],
+  ["adds another annotation to a pod",     "virt-launcher", change({ annotations: { other: "x" } }),                              ANNOTATIONS],
+  ["removes another annotation of a pod",  "virt-launcher", change({ annotations: { kept: null } }),                              ANNOTATIONS],
+  ["lets a descheduler evict any pod",     "",              change({ annotations: { [names.EVICT_ANNOTATION]: "" } }),            ANNOTATIONS],
+  ["adds a label to a pod",                "",              change({ labels: { "kubevirt.io": "virt-launcher" } }),               REST],
+  ["changes a pod's image",                "virt-launcher", change({}, { containers: [{ name: "c", image: "evil" }] }),           REST],
+  ["deletes a launcher pod by its UID",    "virt-launcher", remove,                                                               ""],
+  ["deletes a launcher pod by its name",   "virt-launcher", (path) => ({ method: "DELETE", path, body: {} }),                     UID_OF_DELETION],
+  ["deletes a pod of KubeVirt itself",     "virt-api",      remove,                                                               VMS_ONLY],
+  ["evicts a pod by its UID",              "",              evict((uid) => ({ preconditions: { uid } })),                         ""],
+  ["evicts a pod by its name",             "",              evict(() => ({ gracePeriodSeconds: 0 })),                             UID_OF_EVICTION],
+])("Lifeboat's account %s: $3; any other account may", async (_, component, deed, refusal) => {
   expect(await refusalOf(LIFEBOAT, component, deed)).toBe(refusal);
   expect(await refusalOf("kubernetes-admin", component, deed)).toBe("");
 });
@@ -95,22 +98,22 @@ const taints = (change: (before: Taints) => Taints) => (before: Taints) => ({ sp
 
 // prettier-ignore
 test.each<[string, body: object | ((before: Taints) => object), number]>([
-  ["the cordon",                                  { spec: { unschedulable: true }, metadata: { annotations: { "lifeboat.dev/cordoned-by": "a/b" } } }, 200],
-  ["another annotation",                          { metadata: { annotations: { "example.com/x": "y" } } },              422],
-  ["a label",                                     { metadata: { labels: { zone: "b" } } },                              422],
-  ["another taint",                               taints((before) => [...before, ANOTHER]),                             422],
-  ["another taint away",                          taints((before) => before.slice(1)),                                  422],
-  ["the taint of steering",                       taints((before) => [...before, PENDING]), 200],
-  ["the taint of steering, and another one",      taints((before) => [...before, PENDING, ANOTHER]),                    422],
-  ["the taint of steering, and another one away", taints((before) => [...before.slice(1), PENDING]),                    422],
-  ["that taint with another effect",              taints((before) => [...before, { ...PENDING, effect: "NoExecute" }]), 422],
-  ["that taint with a value",                     taints((before) => [...before, { ...PENDING, value: "x" }]),          422],
-])("Lifeboat's account changes %s of a node, or not; any other account may", async (_, body, code) => {
+  ["a node's cordon",                                                   { spec: { unschedulable: true }, metadata: { annotations: { "lifeboat.dev/cordoned-by": "a/b" } } }, 200],
+  ["another annotation of a node",                                      { metadata: { annotations: { "example.com/x": "y" } } },              422],
+  ["a label of a node",                                                 { metadata: { labels: { zone: "b" } } },                              422],
+  ["another taint of a node",                                           taints((before) => [...before, ANOTHER]),                             422],
+  ["a node's taints by removing another taint",                         taints((before) => before.slice(1)),                                  422],
+  ["a node's taints by adding the steering taint",                      taints((before) => [...before, PENDING]), 200],
+  ["a node's taints by adding the steering taint and another",          taints((before) => [...before, PENDING, ANOTHER]),                    422],
+  ["a node's taints by adding the steering taint and removing another", taints((before) => [...before.slice(1), PENDING]),                    422],
+  ["a node's taints by adding the steering taint with another effect",  taints((before) => [...before, { ...PENDING, effect: "NoExecute" }]), 422],
+  ["a node's taints by adding the steering taint with a value",         taints((before) => [...before, { ...PENDING, value: "x" }]),          422],
+])("Lifeboat's account changes %s: $2; any other account may", async (_, body, code) => {
   expect(await changeOfNode(LIFEBOAT, body)).toBe(code);
   expect(await changeOfNode("kubernetes-admin", body)).toBe(200);
 });
 
-test("Lifeboat's account takes the taint of steering off again", async () => {
+test("Lifeboat's account removes the steering taint", async () => {
   expect(
     await changeOfNode(
       LIFEBOAT,
@@ -120,7 +123,7 @@ test("Lifeboat's account takes the taint of steering off again", async () => {
   ).toBe(200);
 });
 
-/** Admission adds a taint to a new node. */
+/** Changes a new node, to which admission has added a taint. */
 async function changeOfNode(user: string, body: object | ((before: Taints) => object), more: Taints = []) {
   const name = `node-${++created}`;
   const { spec } = await sandbox.client.create(core.nodes, { metadata: { name } });
@@ -136,15 +139,15 @@ const NOBODY = { apiVersion: "v1", kind: "ConfigMap", name: "never-was", uid: "0
 
 // prettier-ignore
 test.each<[string, object, number]>([
-  ["the label of an urgent evacuation", { metadata: { labels: { "lifeboat.dev/evacuation": "urgent" } } },  200],
-  ["the label of the shield",           { metadata: { labels: { "lifeboat.dev/shield": "1" } } },           200],
-  ["another label",                     { metadata: { labels: { "kubevirt.io/nodeName": "node-2" } } },     422],
-  ["a label away",                      { metadata: { labels: { kept: null } } },                           422],
-  ["an annotation",                     { metadata: { annotations: { "kubevirt.io/x": "y" } } },            422],
-  ["the owner, so that garbage collection deletes it", { metadata: { ownerReferences: [NOBODY] } },         422],
-  ["its finalizers",                    { metadata: { finalizers: ["example.com/x"] } },                    422],
-  ["its spec",                          { spec: { evictionStrategy: "None" } },                             422],
-])("Lifeboat's account changes %s of a VMI, or not; any other account may", async (_, body, code) => {
+  ["a VMI's label of an urgent evacuation", { metadata: { labels: { "lifeboat.dev/evacuation": "urgent" } } },  200],
+  ["a VMI's label of the shield",           { metadata: { labels: { "lifeboat.dev/shield": "1" } } },           200],
+  ["another label of a VMI",                     { metadata: { labels: { "kubevirt.io/nodeName": "node-2" } } },     422],
+  ["a VMI's labels by removing one",                      { metadata: { labels: { kept: null } } },                           422],
+  ["an annotation of a VMI",                     { metadata: { annotations: { "kubevirt.io/x": "y" } } },            422],
+  ["the owner of a VMI, so that garbage collection deletes it", { metadata: { ownerReferences: [NOBODY] } },         422],
+  ["a VMI's finalizers",                    { metadata: { finalizers: ["example.com/x"] } },                    422],
+  ["a VMI's spec",                          { spec: { evictionStrategy: "None" } },                             422],
+])("Lifeboat's account changes %s: $2; any other account may", async (_, body, code) => {
   const change = async (user: string) => {
     const name = `vmi-${++created}`;
     const metadata = { namespace: NAMESPACE, name, labels: { kept: "yes" } };

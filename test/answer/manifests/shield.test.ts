@@ -24,35 +24,35 @@ interface Change {
   readonly status?: object;
 }
 
-/** SHIELDED, with some fields changed; undefined ones are absent. */
+/** Returns SHIELDED with some fields changed; undefined fields are absent. */
 function vmiWith(change: Change): object {
   const part = (key: keyof Change) =>
     Object.fromEntries(Object.entries({ ...SHIELDED[key], ...change[key] }).filter(([, value]) => value !== undefined));
   return { metadata: part("metadata"), spec: part("spec"), status: part("status") };
 }
 
-describe("refuses a shutdown", () => {
+describe("the shield's condition", () => {
   // prettier-ignore
   const rows: readonly (readonly [vmi: string, change: Change, refused: boolean])[] = [
-    ["as Lifeboat has labelled it",          {},                                                                 true ],
-    ["that was refused long enough",         { metadata: { labels: { [SHIELD_LABEL]: OVER } } },                 false],
-    ["being deleted by its owner",           { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },        false],
-    ["with a shorter grace period",          { spec: { terminationGracePeriodSeconds: MIN_GRACE_SECONDS - 1 } }, false],
-    ["with KubeVirt's own grace period",     { spec: { terminationGracePeriodSeconds: undefined } },             false],
-    ["that has ended",                       { status: { phase: "Succeeded" } },                                 false],
-    ["that cannot migrate",                  { status: migratable("False") },                                    false],
-    ["that migrates by pre-copy",            { status: { migrationState: { mode: "PreCopy" } } },                true ],
-    ["that migrates by post-copy",           { status: { migrationState: { mode: "PostCopy" } } },               false],
+    ["holds for a VMI that Lifeboat has labelled",             {},                                                                 true ],
+    ["does not hold after the time of refusals",               { metadata: { labels: { [SHIELD_LABEL]: OVER } } },                 false],
+    ["does not hold for a VMI that its owner deletes",         { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },        false],
+    ["does not hold with a shorter grace period",              { spec: { terminationGracePeriodSeconds: MIN_GRACE_SECONDS - 1 } }, false],
+    ["does not hold with KubeVirt's default grace period",     { spec: { terminationGracePeriodSeconds: undefined } },             false],
+    ["does not hold for an ended VMI",                         { status: { phase: "Succeeded" } },                                 false],
+    ["does not hold for a VMI that cannot migrate",            { status: migratable("False") },                                    false],
+    ["holds during a pre-copy migration",                      { status: { migrationState: { mode: "PreCopy" } } },                true ],
+    ["does not hold during a post-copy migration",             { status: { migrationState: { mode: "PostCopy" } } },               false],
   ];
-  test.each(rows)("of a VMI %s", (_, change, refused) => {
+  test.each(rows)("%s", (_, change, refused) => {
     expect(evaluateCondition(condition, vmiWith(change))).toBe(refused);
   });
 
   // prettier-ignore
   test.each([
-    ["an empty VMI",                 {}                                                                ],
-    ["a VMI of nothing but a label", { metadata: SHIELDED.metadata }                                   ],
-  ])("not of %s", (_, vmi) => {
+    ["an empty VMI",            {}                                                                ],
+    ["a VMI with only a label", { metadata: SHIELDED.metadata }                                   ],
+  ])("does not hold for %s", (_, vmi) => {
     expect(evaluateCondition(condition, vmi)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** An API server with shipped manifests, and nothing that acts on what is asked for: each answer in short. */
+/** An API server with shipped manifests and without controllers. Answers are abbreviated. */
 import * as z from "zod/mini";
 import {
   applyManifests,
@@ -53,9 +53,9 @@ export async function startStage(kind: keyof typeof PATHS, files: readonly strin
     patch,
     remove: async (name: string, by = client) =>
       (await answerTo({ method: "DELETE", path: `${path}/${name}` }, by)).answer,
-    /** Returns an administrator's client, who may do all that the manifests do not refuse. */
+    /** Returns an administrator's client, with every right that the manifests leave. */
     as: (user: string) => client.as(user, ["system:masters", "system:authenticated"]),
-    /** A new object with that status, as Lifeboat writes it; resolves to its name. */
+    /** Creates an object with that status, as Lifeboat writes it. Resolves to its name. */
     async created(spec: object, status?: object): Promise<string> {
       const { name, answer } = await create(spec);
       const written = status === undefined ? [] : await patch(`${name}/status`, { status });

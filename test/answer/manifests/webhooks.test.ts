@@ -1,4 +1,4 @@
-/** The shipped webhook configurations in an API server: which evictions and deletions it sends to Lifeboat, and which not. */
+/** The shipped webhook configurations in an API server: which evictions and deletions it sends to Lifeboat. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -15,12 +15,14 @@ const Review = z.object({
   request: z.object({ uid: z.string(), name: z.string(), operation: z.string() }),
 });
 
-/** The requests and their endpoints. A pod that ends at once is marked first and then deleted: Lifeboat is asked about both. */
+/**
+ * The requests and their endpoints. A pod that ends at once is first marked and then deleted: Lifeboat reviews both.
+ */
 const asked = new Set<string>();
 let sandbox: Sandbox;
 let webhook: Server;
 
-/** Allows everything. */
+/** Allows every request. */
 async function answerTo(incoming: IncomingMessage): Promise<string> {
   const { request, ...head } = Review.parse(await json(incoming));
   asked.add(`${request.operation} ${request.name} at ${incoming.url?.split("?")[0]}`);
@@ -46,7 +48,7 @@ async function stopWebhook(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Without nodes only the tests delete pods.
+  // Without nodes, only the tests delete pods.
   sandbox = await startSandbox({ terminationSeconds: 0 });
   const site = { url: await startWebhook(), webhookToken: TOKEN, caPem: sandbox.caPem };
   await applyLifeboat(sandbox.client, { ...site, optional: ["optional/guard/guard.yaml"] });
@@ -56,7 +58,7 @@ beforeEach(() => asked.clear());
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Resolves to its path. */
+/** Creates a pod. Resolves to its path. */
 async function createPod(namespace: string, name: string, labels?: Labels): Promise<string> {
   const spec = { containers: [{ name: "c", image: "example.com/c" }] };
   await sandbox.client.create(pods, { metadata: { namespace, name, ...(labels && { labels }) }, spec });
@@ -95,7 +97,7 @@ async function isSent(user: string, labels: Labels, status?: object): Promise<bo
   return asked.size > 0;
 }
 
-describe("a launcher pod deleted by", () => {
+describe("a deletion of a launcher pod by", () => {
   // prettier-ignore
   const rows: readonly [string, boolean][] = [
     [SCHEDULER,                                                     true ],
@@ -110,46 +112,46 @@ describe("a launcher pod deleted by", () => {
     ["system:serviceaccount:lifeboat-system:lifeboat",              false],
     ["system:serviceaccount:default:node-controller",               false],
   ];
-  test.each(rows)("%s is sent: %s", async (user, sent) => {
+  test.each(rows)("%s is reviewed: %s", async (user, sent) => {
     expect(await isSent(user, LAUNCHER)).toBe(sent);
   });
 });
 
-describe("the scheduler deletes a pod labelled", () => {
+describe("a deletion by the scheduler of a pod with the labels", () => {
   // prettier-ignore
   test.each<[Labels, boolean]>([
     [LAUNCHER,                              true ],
     [{ "kubevirt.io": "hotplug-disk" },     true ],
     [{ "kubevirt.io": "virt-api" },         false],
     [{},                                    false],
-    // An expression that fails would skip the webhook unseen, or with another failurePolicy forbid the deletion.
+    // An expression that fails would skip the webhook unnoticed, or with another failurePolicy forbid the deletion.
     [undefined,                             false],
-  ])("%j: %s", async (labels, sent) => {
+  ])("%j is reviewed: %s", async (labels, sent) => {
     expect(await isSent(SCHEDULER, labels)).toBe(sent);
   });
 });
 
 const ready = (status: string, reason?: string) => ({ type: "Ready", status, ...(reason && { reason }) });
 
-/** Upstream: pkg/kubelet/status/generate.go gives a reason, MarkPodsNotReady of pkg/controller/util/node gives none. */
-describe("the scheduler deletes a launcher pod that is", () => {
+/** Upstream: pkg/kubelet/status/generate.go sets a reason, MarkPodsNotReady of pkg/controller/util/node sets none. */
+describe("a deletion by the scheduler of a launcher pod", () => {
   const disrupted = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
   const tainted = { ...disrupted, reason: "DeletionByTaintManager" };
   const contained = { type: "ContainersReady", status: "True" };
   // prettier-ignore
   test.each<[string, readonly object[] | undefined, boolean]>([
-    ["ready",                                          [contained, ready("True"), disrupted],                                   true ],
-    ["not ready, because its guest is not",            [ready("False", "ContainersNotReady"), disrupted],                       true ],
-    ["not ready, because its node is lost",            [contained, ready("False"), disrupted],                                  false],
-    ["deleted for a taint, which a policy refuses",    [contained, ready("True"), tainted],                                     false],
-    ["without a status",                               undefined,                                                               true ],
+    ["that is ready is reviewed",                                            [contained, ready("True"), disrupted],                                   true ],
+    ["that is not ready because of its guest is reviewed",                   [ready("False", "ContainersNotReady"), disrupted],                       true ],
+    ["that is not ready because its node is lost is not reviewed",           [contained, ready("False"), disrupted],                                  false],
+    ["with a taint's condition, which a policy refuses, is not reviewed",    [contained, ready("True"), tainted],                                     false],
+    ["without a status is reviewed",                                         undefined,                                                               true ],
   ])("%s", async (_, conditions, sent) => {
     const status = conditions && { conditions };
     expect(await isSent(SCHEDULER, LAUNCHER, status)).toBe(sent);
   });
 });
 
-test("with Lifeboat down, evictions and deletions without policies go through", async () => {
+test("with Lifeboat down, evictions and deletions without policies are allowed", async () => {
   const key = { namespace: "default", name: "virt-launcher-alone" };
   const path = await createPod(key.namespace, key.name);
   await stopWebhook();

@@ -1,4 +1,4 @@
-/** Everything that the alerts and the dashboard name exists: metrics, labels, their values, and a runbook for each alert. */
+/** Each name in the alerts and the dashboard exists: metrics, labels, their values, and a runbook for each alert. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
@@ -30,7 +30,7 @@ const relayFamilies: readonly Family[] = [
   watchingMetric(new Map()),
   memoryMetric(),
 ].map(([family]) => family);
-/** Prometheus' own, of each target. */
+/** Prometheus' own metric of each target. */
 const UP: Family = { name: "up", type: "gauge", unit: "", help: "", labels: [] };
 const labelsOf = new Map<string, readonly string[]>(
   [...Object.values(FAMILIES), ...relayFamilies, UP].map(({ name, type, labels }) => [
@@ -42,7 +42,7 @@ const labelsOf = new Map<string, readonly string[]>(
 const TARGET_LABELS = ["cluster", "job"];
 const VALUES: Readonly<Record<string, string | readonly string[] | undefined>> = LABEL_VALUES;
 
-test.each(EXPRESSIONS)("%s names only metrics, labels and values that there are", (_, expression) => {
+test.each(EXPRESSIONS)("%s names only existing metrics, labels and values", (_, expression) => {
   const metrics = [...expression.matchAll(/\b(?:lifeboat_\w+|up)\b/g)].map(([name]) => name);
   expect(metrics).not.toEqual([]);
   expect([...labelsOf.keys()]).toEqual(expect.arrayContaining(metrics));
@@ -56,12 +56,12 @@ test.each(EXPRESSIONS)("%s names only metrics, labels and values that there are"
   }
 });
 
-test("each alert leads to its own runbook, and there is no other: a file of this repository, whose address the release puts before it", () => {
+test("each alert has its own runbook in this repository, and each runbook its alert", () => {
   const urls = readdirSync(`${folder}runbooks`).map((file) => `infra/observability/runbooks/${file}`);
   expect(ALERTS.map(({ annotations }) => annotations.runbook_url).toSorted()).toEqual(urls.toSorted());
 });
 
-test("the release gives runbooks the address of its own files", () => {
+test("the release adds the address of its own files to runbooks", () => {
   const workflow = readFileSync(new URL("../../../.github/workflows/release.yml", import.meta.url), "utf8");
   expect(workflow).toContain("s#runbook_url: #runbook_url: $GITHUB_SERVER_URL/$GITHUB_REPOSITORY/blob/$VERSION/#");
 });

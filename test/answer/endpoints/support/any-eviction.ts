@@ -1,4 +1,4 @@
-/** Clusters of every kind with one pod that is evicted, and an app that notes what is written. */
+/** Clusters of every kind with an eviction of one pod, and an app that records writes. */
 import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../../shared/kube/schemas/kubevirt.ts";
 import { budgetName } from "../../../../shared/budget/budget.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../../support/fixtures.ts";
 import { openApp } from "../../../support/app.ts";
 
-/** Each value as often as it is given here: the rare ones are not the more telling ones. */
+/** Each value occurs as often as it is listed, because rare values are not more important. */
 function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.constantFrom(...Array<T>(7).fill(usual), ...others);
 }
@@ -41,7 +41,7 @@ const anyVmi = fc.record({
   isThere: oneOf(true, false),
 });
 
-/** Marked, and cannot move any more: by chance this comes together too seldom. */
+/** Marked and no longer migratable: a combination that is too rare by chance. */
 const stuckVmi = fc.constant({
   strategy: "LiveMigrateIfPossible",
   migratable: false,
@@ -86,7 +86,7 @@ export function kubeVirtOf(evictionStrategy: string | undefined): KubeVirtFacts 
   return { namespace: "kubevirt", featureGates: [], ...(evictionStrategy !== undefined && { evictionStrategy }) };
 }
 
-/** The pod that is evicted is the launcher, or a hotplug pod of it. */
+/** The evicted pod is the launcher, or a hotplug pod of it. */
 export function clusterOf(w: AnyWorld) {
   const fake = new FakeCluster();
   const isHotplug = w.pod.is === "hotplug";
@@ -123,14 +123,14 @@ const VERBS: Readonly<Record<string, string>> = {
   "update virtualmachineinstances/evacuate/cancel": "Unmark",
 };
 
-/** Notes each request before the ruling is logged, except reads and Events. */
+/** Records each request before the ruling is logged, except reads and Events. */
 export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const app = openApp(fake, (request) => {
-    // Creating a budget starts with reading it, and no decision reads one.
+    // The creation of a budget reads it first, and no decision reads one.
     if (request === "create poddisruptionbudgets") return;
-    // The name of the user, who is another one here and there.
+    // The name of the user, which differs.
     if (request === "patch evacuations/status") return;
     const isAction = request === "get poddisruptionbudgets" || !READ.test(request);
     if (isAction && !isRuled()) written.push(VERBS[request] ?? request);

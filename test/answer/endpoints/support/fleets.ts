@@ -3,7 +3,7 @@ import type { PodFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import type { FakeCluster } from "../../../support/cluster.ts";
 import { NODE, owner, pod, vmi } from "../../../support/fixtures.ts";
 
-/** It runs on node01, in the pod that is answered. */
+/** The VM runs on node01, in the returned pod. */
 export function putVm(fake: FakeCluster, name: string, tweak: Partial<VmiFacts> = {}): PodFacts {
   const [uid, podUid] = [`vmi-${name}`, `pod-${name}`];
   const launcher = pod({

@@ -1,4 +1,7 @@
-/** Isolates over one fake cluster, beside KubeVirt's controllers and people; interleaved by fast-check, killed anywhere. */
+/**
+ * Isolates over one fake cluster, beside KubeVirt's controllers and people; interleaved by fast-check, killed at any
+ * request.
+ */
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { reconcileWithin } from "../../../../functions/reconcile.ts";
@@ -14,7 +17,7 @@ import { deletionOf, evictionOf } from "../../../support/reviews.ts";
 
 export const WEB = { namespace: "apps", name: "web" };
 
-/** KubeVirt's controller migrates. No budgets: they do not take part. */
+/** A cluster in which KubeVirt's controller migrates, without budgets. */
 export function withVm(tweak: Partial<VmiFacts> = {}): FakeCluster {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never", evacuation: { adoptSeconds: 3600, maxAttempts: 99 } });
@@ -53,7 +56,7 @@ export const byHand =
     const spec = { vmiName: "web", cause: "Operator", requestedBy: "jane", intent: "Evacuate" } as const;
     fake.createEvacuation({ namespace: "apps", name, spec });
   };
-/** KubeVirt's controllers, one migration after another. The VMI shows a move some moments after the migration does. */
+/** Runs KubeVirt's controllers, one migration after another. The VMI shows a move later than its migration. */
 export const migrate =
   (...outcomes: readonly ("Succeeded" | "Failed")[]): Task =>
   async (_, fake, turn) => {
@@ -78,7 +81,7 @@ export const preempt: Task = async (app) => {
 
 interface Isolate {
   readonly task: Task;
-  /** It is killed before the next one. */
+  /** The isolate is killed before the next request. */
   readonly requests: number;
 }
 
@@ -103,7 +106,7 @@ export async function run({ task, requests }: Isolate, fake: FakeCluster, before
   expect(defects()).toEqual([]);
 }
 
-/** Collects states that must never occur, even for a moment: a mark for a node that the VM has left, an end that is not final. */
+/** Collects states that must never occur: a mark for a node that the VM has left, or an end that changes. */
 function watch(fake: FakeCluster): () => readonly string[] {
   const ends = new Map<string, string | undefined>();
   const wrong: string[] = [];
@@ -138,7 +141,7 @@ export async function always(
   await fc.assert(property, { seed: 20_261_122, numRuns: 150 });
 }
 
-/** Full scans alone, until nothing is left to be done. */
+/** Runs full scans until none has work left. */
 export async function settle(fake: FakeCluster): Promise<void> {
   const written = () => JSON.stringify([all(fake), fake.vmis.list(), fake.migrations.list()]);
   for (let i = 0; i < 10; i++) {

@@ -1,4 +1,4 @@
-/** Pods as descheduling sees them: each field, and what pods have in common. */
+/** Pods as descheduling reads them: each field, and fields that pods share. */
 import { expect, test } from "vitest";
 import { scheduledPodSchema } from "../../../../shared/kube/schemas/scheduled-pod.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
@@ -62,7 +62,7 @@ const NULLS: Tweak = {
   status: nulls("qosClass", "conditions"),
 };
 
-test("a pod with nulls is one with nothing but what must be", () => {
+test("a pod with nulls has the same facts as a pod with required fields only", () => {
   expect([read({}), read(NULLS)]).toEqual([FACTS, FACTS]);
 });
 
@@ -71,28 +71,28 @@ const T1 = "2026-01-01T00:00:10Z";
 
 // prettier-ignore
 test.each<[string, Tweak, Partial<ScheduledPod>]>([
-  ["deletion",               { metadata: { deletionTimestamp: T1 } },                 { deleting: true }],
-  ["labels",                 { metadata: { labels: { app: "web", constructor: "x" } } }, { labels: { app: "web", constructor: "x" } }],
-  ["annotations of others",  { metadata: { annotations: { note: "x", "checksum/config": "y" } } }, { annotations: {} }],
-  ["annotations",            { metadata: { annotations: { [EVICT]: "", "kubevirt.io/domain": "vm", note: "x" } } }, { annotations: { [EVICT]: "", "kubevirt.io/domain": "vm" } }],
-  ["owners",                 { metadata: { ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "u-2", controller: true }, { kind: "Job", name: "j", uid: "u-3" }] } }, { owners: [{ kind: "ReplicaSet", name: "r", uid: "u-2", controller: true }, { kind: "Job", name: "j", uid: "u-3", controller: false }] }],
-  ["priority",               { spec: { priority: 0 } },                               { priority: 0 }],
-  ["tolerations",            { spec: { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c", value: "", effect: "" }] } }, { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c" }] }],
-  ["node selector",          { spec: { nodeSelector: { zone: "a" } } },               { placement: { nodeSelector: { zone: "a" } } }],
-  ["required terms",         { spec: required([{ matchExpressions: [IN, EXISTS] }, { matchFields: [IN] }]) }, { placement: { nodeSelector: {}, required: [{ matchExpressions: [IN, { ...EXISTS, values: [] }], matchFields: [] }, { matchExpressions: [], matchFields: [IN] }] } }],
-  ["anti-affinity",          { spec: apart({ topologyKey: "host", labelSelector: { matchLabels: { a: "b" } } }) }, { antiAffinity: [{ topologyKey: "host", namespaces: [], selector: { matchLabels: { a: "b" }, matchExpressions: [] } }] }],
-  ["… in namespaces",        { spec: apart({ topologyKey: "host", namespaces: ["x"], labelSelector: {} }) }, { antiAffinity: [{ topologyKey: "host", namespaces: ["x"], selector: { matchLabels: {}, matchExpressions: [] } }] }],
-  ["topology spread",        { spec: { topologySpreadConstraints: [{ maxSkew: 2, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", labelSelector: { matchLabels: { a: "b" } }, matchLabelKeys: ["v"], minDomains: 3, nodeTaintsPolicy: "Honor" }] } }, { spread: [{ maxSkew: 2, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", selector: { matchLabels: { a: "b" }, matchExpressions: [] }, matchLabelKeys: ["v"], minDomains: 3, nodeTaintsPolicy: "Honor" }] }],
-  ["… that selects nothing", { spec: apart({ topologyKey: "host" }) },                { antiAffinity: [{ topologyKey: "host", namespaces: [] }] }],
-  ["requests",               { spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "0.1", memory: "1Ki" } } }, { resources: {} }, {}] } }, { requests: { cpu: 100, memory: 1024 }, qosClass: "Burstable" }],
-  ["… of a sidecar",         { spec: { containers: [{}], initContainers: [{ restartPolicy: "Always", resources: { requests: { cpu: "1" } } }, { resources: { requests: { cpu: "2" } } }] } }, { requests: { cpu: 3000 }, qosClass: "Burstable" }],
-  ["… written as numbers",   { spec: { containers: [{ resources: { requests: { cpu: 0.1, memory: 1024 } } }], overhead: { cpu: 1 } } }, { requests: { cpu: 1100, memory: 1024 }, qosClass: "Burstable" }],
-  ["QoS class as reported",  { spec: { containers: [{ resources: { requests: { cpu: "1" } } }] }, status: { qosClass: "Guaranteed" } }, { requests: { cpu: 1000 }, qosClass: "Guaranteed" }],
-  ["emptyDir",               { spec: { volumes: [{ name: "v", configMap: {} }, { name: "e", emptyDir: {} }] } }, { localStorage: true }],
-  ["hostPath",               { spec: { volumes: [{ name: "h", hostPath: { path: "/" } }] } }, { localStorage: true }],
-  ["claims",                 { spec: { volumes: [{ persistentVolumeClaim: { claimName: "disk" } }, { persistentVolumeClaim: { claimName: "data" } }] } }, { claims: ["disk", "data"] }],
-  ["resource claims",        { spec: { resourceClaims: [{ name: "gpu" }] } },         { hasResourceClaims: true }],
-  ["readiness",              { status: { conditions: [{ type: "Ready", status: "True" }] } }, { ready: true }],
-])("%s", (_, tweak, expected) => {
+  ["deletion",                           { metadata: { deletionTimestamp: T1 } },                 { deleting: true }],
+  ["labels",                             { metadata: { labels: { app: "web", constructor: "x" } } }, { labels: { app: "web", constructor: "x" } }],
+  ["annotations of other parties",       { metadata: { annotations: { note: "x", "checksum/config": "y" } } }, { annotations: {} }],
+  ["annotations",                        { metadata: { annotations: { [EVICT]: "", "kubevirt.io/domain": "vm", note: "x" } } }, { annotations: { [EVICT]: "", "kubevirt.io/domain": "vm" } }],
+  ["owners",                             { metadata: { ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "u-2", controller: true }, { kind: "Job", name: "j", uid: "u-3" }] } }, { owners: [{ kind: "ReplicaSet", name: "r", uid: "u-2", controller: true }, { kind: "Job", name: "j", uid: "u-3", controller: false }] }],
+  ["priority",                           { spec: { priority: 0 } },                               { priority: 0 }],
+  ["tolerations",                        { spec: { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c", value: "", effect: "" }] } }, { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c" }] }],
+  ["a nodeSelector",                     { spec: { nodeSelector: { zone: "a" } } },               { placement: { nodeSelector: { zone: "a" } } }],
+  ["required node affinity",             { spec: required([{ matchExpressions: [IN, EXISTS] }, { matchFields: [IN] }]) }, { placement: { nodeSelector: {}, required: [{ matchExpressions: [IN, { ...EXISTS, values: [] }], matchFields: [] }, { matchExpressions: [], matchFields: [IN] }] } }],
+  ["anti-affinity",                      { spec: apart({ topologyKey: "host", labelSelector: { matchLabels: { a: "b" } } }) }, { antiAffinity: [{ topologyKey: "host", namespaces: [], selector: { matchLabels: { a: "b" }, matchExpressions: [] } }] }],
+  ["anti-affinity with namespaces",      { spec: apart({ topologyKey: "host", namespaces: ["x"], labelSelector: {} }) }, { antiAffinity: [{ topologyKey: "host", namespaces: ["x"], selector: { matchLabels: {}, matchExpressions: [] } }] }],
+  ["topology spread",                    { spec: { topologySpreadConstraints: [{ maxSkew: 2, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", labelSelector: { matchLabels: { a: "b" } }, matchLabelKeys: ["v"], minDomains: 3, nodeTaintsPolicy: "Honor" }] } }, { spread: [{ maxSkew: 2, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", selector: { matchLabels: { a: "b" }, matchExpressions: [] }, matchLabelKeys: ["v"], minDomains: 3, nodeTaintsPolicy: "Honor" }] }],
+  ["topology spread without a selector", { spec: apart({ topologyKey: "host" }) },                { antiAffinity: [{ topologyKey: "host", namespaces: [] }] }],
+  ["requests",                           { spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "0.1", memory: "1Ki" } } }, { resources: {} }, {}] } }, { requests: { cpu: 100, memory: 1024 }, qosClass: "Burstable" }],
+  ["ports of a sidecar",                 { spec: { containers: [{}], initContainers: [{ restartPolicy: "Always", resources: { requests: { cpu: "1" } } }, { resources: { requests: { cpu: "2" } } }] } }, { requests: { cpu: 3000 }, qosClass: "Burstable" }],
+  ["requests written as numbers",        { spec: { containers: [{ resources: { requests: { cpu: 0.1, memory: 1024 } } }], overhead: { cpu: 1 } } }, { requests: { cpu: 1100, memory: 1024 }, qosClass: "Burstable" }],
+  ["a reported QoS class",               { spec: { containers: [{ resources: { requests: { cpu: "1" } } }] }, status: { qosClass: "Guaranteed" } }, { requests: { cpu: 1000 }, qosClass: "Guaranteed" }],
+  ["emptyDir",                           { spec: { volumes: [{ name: "v", configMap: {} }, { name: "e", emptyDir: {} }] } }, { localStorage: true }],
+  ["hostPath",                           { spec: { volumes: [{ name: "h", hostPath: { path: "/" } }] } }, { localStorage: true }],
+  ["claims",                             { spec: { volumes: [{ persistentVolumeClaim: { claimName: "disk" } }, { persistentVolumeClaim: { claimName: "data" } }] } }, { claims: ["disk", "data"] }],
+  ["resource claims",                    { spec: { resourceClaims: [{ name: "gpu" }] } },         { hasResourceClaims: true }],
+  ["readiness",                          { status: { conditions: [{ type: "Ready", status: "True" }] } }, { ready: true }],
+])("a pod with %s", (_, tweak, expected) => {
   expect(read(tweak)).toEqual({ ...FACTS, ...expected });
 });
