@@ -15,7 +15,7 @@ const REJECTIONS = {
   NotFound: { code: 404, message: "no such route" },
   UnknownCluster: { code: 404, field: "cluster", message: "no such cluster in CLUSTERS" },
   Unauthorized: { code: 401, message: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path" },
-  CrossOrigin: { code: 403, field: "origin", message: "expected a form that this page itself has sent" },
+  CrossOrigin: { code: 403, field: "origin", message: "expected a form that this page has sent" },
   BadSignature: { code: 401, message: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old" },
   InvalidConfiguration: { code: 503, message: "invalid" },
   BadRequest: { code: 400, field: "body", message: "invalid" },
@@ -26,11 +26,11 @@ const REJECTIONS = {
   RollingMaintenanceNotFound: { code: 404, field: "name", message: "no such RollingMaintenance in the cluster" },
   VmNotFound: { code: 404, field: "name", message: "the cluster has no such VMI, and no evacuation or migration of it" },
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
-  TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
-  Busy: { code: 503, message: "as much is being reviewed as can be at a time" },
+  TryAgain: { code: 503, message: "some events could not be acted on: send all of them again" },
+  Busy: { code: 503, message: "too many reviews are in progress: try again" },
   /** An API server learns only the code. */
-  Undecided: { code: 503, message: "nothing can be learnt about the pod; the log of the Worker says why" },
-  InternalError: { code: 500, message: "an unexpected error; the log of the Worker has it" },
+  Undecided: { code: 503, message: "Lifeboat could not read the pod; the Worker's log says why" },
+  InternalError: { code: 500, message: "an unexpected error; the Worker's log describes it" },
 } as const satisfies Record<string, Known>;
 
 export type Reason = keyof typeof REJECTIONS;

@@ -100,7 +100,7 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
   };
   const resume: Act = {
     name: "Resume",
-    effect: "The VMs and pods that are left leave the node.",
+    effect: "The remaining VMs and pods leave the node.",
     command: shellLine("lifeboat", "resume", node),
   };
   const cancel: Act = {
@@ -129,7 +129,7 @@ export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly
   const change: Act = {
     name: isPaused ? "Resume" : "Pause",
     effect: isPaused
-      ? "The nodes that are left are emptied."
+      ? "The remaining nodes are drained."
       : "No further node starts, and nothing new starts on started nodes.",
     command: patch({ progress: isPaused ? "Running" : "Paused" }),
   };

@@ -57,7 +57,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
   const { historySeconds } = settings.evacuation;
   const sorted = sortEvacuations(evacuations, now, historySeconds);
   const open = [...sorted.needAttention, ...sorted.inProgress];
-  const caption = html`Kept for ${lasting(historySeconds)}; the newest of a pod as long as the pod exists`;
+  const caption = html`Kept for ${lasting(historySeconds)}; the newest one of a pod while the pod exists`;
   const options = { cluster: target.name, now };
   const main = html`${crumbs([target.name])}
     <h1>${visible(target.name)}</h1>
@@ -114,7 +114,7 @@ const WRONG: Readonly<Record<Known["type"], string>> = {
   ReviewsDecided: "An eviction was answered without the facts",
   CredentialsValid: "Lifeboat's token does not work any more",
   CertificateValid: "The certificate of Lifeboat's webhooks has ended",
-  GuardHolds: "The guard does not hold while Lifeboat is away",
+  GuardHolds: "The guard does not hold while Lifeboat is unavailable",
 };
 
 export async function clusterProblems(cluster: Client): Promise<readonly Problem[]> {

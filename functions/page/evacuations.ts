@@ -29,18 +29,18 @@ interface PhaseWords {
 
 // prettier-ignore
 export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
-  Pending:         { mood: "busy",  means: "is to move; KubeVirt has not started its migration yet" },
+  Pending:         { mood: "busy",  means: "has to move; KubeVirt has not started its migration yet" },
   Migrating:       { mood: "busy",  means: "moves to another node as soon as KubeVirt lets it" },
   BackingOff:      { mood: "warn",  means: "could not be moved; Lifeboat waits, and then tries again", remedy: REMEDY.BackingOff },
   WaitingForExternalController: { mood: "warn",  means: "waits for its external controller to move it", remedy: REMEDY.External },
-  Blocked:         { mood: "bad",   means: "cannot leave its node as things are", remedy: REMEDY.NotMigratable },
+  Blocked:         { mood: "bad",   means: "cannot leave its node until somebody changes something", remedy: REMEDY.NotMigratable },
   Restarting:      { mood: "busy",  means: "is restarted on another node, because it cannot move" },
   Stopping:        { mood: "busy",  means: "is stopped, because it cannot move" },
   Moved:           { mood: "good",  means: "has moved" },
   Restarted:       { mood: "good",  means: "was restarted on another node" },
   Stopped:         { mood: "warn",  means: "was stopped; Lifeboat starts it when its node is schedulable again" },
   Abandoned:       { mood: "bad",   means: "could not be moved; Lifeboat has given up", remedy: REMEDY.Abandoned },
-  Withdrawn:       { mood: "quiet", means: "stays: its evacuation was cancelled, or is not wanted any more" },
+  Withdrawn:       { mood: "quiet", means: "stays, because its evacuation was cancelled or is no longer needed" },
   Duplicate:       { mood: "quiet", means: "is moved by another evacuation of the same pod" },
   Gone:            { mood: "quiet", means: "has ended, or was deleted" },
 };

@@ -110,9 +110,9 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Lifeboat deletes those of its command some time after their end."],
   RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Lifeboat deletes those of its command some time after their end."],
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
-  InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. The log of Lifeboat says why, and lifeboat doctor."],
-  ClusterUnavailable:   ["The cluster cannot be read", "Evictions are then answered as the webhook's failurePolicy says. Try again in a moment, or ask lifeboat doctor."],
-  InternalError:        ["Something went wrong", "An unexpected error kept Lifeboat from showing this page. The log of Lifeboat has it. Your VMs are not affected."],
+  InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. Lifeboat's log says why, and so does lifeboat doctor."],
+  ClusterUnavailable:   ["The cluster cannot be read", "Until it can, the webhook's failurePolicy answers evictions. Try again in a moment, or run lifeboat doctor."],
+  InternalError:        ["Something went wrong", "Lifeboat cannot show this page because of an unexpected error. Its log describes the error. Your VMs are not affected."],
 };
 
 function wordsOf({ body }: RenderedError): Words {

@@ -142,7 +142,7 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     ${maintenance === undefined ? "" : maintenancePart(maintenance, { cluster, now, node: view.node })}
     ${state === "Draining" ? drainingPart(view.progress, now) : ""}
     ${section(state === "Draining" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
-    ${section("Other pods in the way of a drain", stuck, podTable)} ${state === "Drained" ? whenEmpty(name) : ""}
+    ${section("Other pods that block a drain", stuck, podTable)} ${state === "Drained" ? whenEmpty(name) : ""}
     ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
     ${preflightPart(view, now)} ${actsPart(all === undefined ? [] : actsOf(view, maintenance))}
     ${fromTerminal(

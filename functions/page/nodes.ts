@@ -146,7 +146,7 @@ export function nodeTable(lines: readonly NodeLine[], cluster: string): Html {
     { head: "VMs", cell: vmsCell },
     { head: "A drain", cell: drainCell },
   ];
-  const caption = "The page of a node has the whole verdict on a drain of it";
+  const caption = "The page of a node has the full forecast of its drain";
   return table(lines, { key: ({ name }) => name, columns, caption, most: MOST_NODES });
 }
 

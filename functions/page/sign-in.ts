@@ -114,7 +114,7 @@ async function review({ token, cluster, asking }: Presented, surroundings: Surro
     );
     if (user === undefined) return { code: 401, reason: "Unknown" };
     const name = user.username;
-    if (!(await mayAll(MAY_VIEW, user, client))) return { code: 403, reason: "MayNotLook", name };
+    if (!(await mayAll(MAY_VIEW, user, client))) return { code: 403, reason: "MayNotView", name };
     const now = Math.floor(platform.now().getTime() / 1000);
     const end = Math.floor((expiryOf(token)?.getTime() ?? Number.POSITIVE_INFINITY) / 1000);
     const grant = { cluster, name, until: Math.min(now + SESSION_SECONDS, end) };
@@ -156,7 +156,7 @@ function clusterIn(path: string): string | undefined {
 type Failure =
   | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "CookieFull" }
   | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }
-  | { readonly code: 403; readonly reason: "MayNotLook"; readonly name: string }
+  | { readonly code: 403; readonly reason: "MayNotView"; readonly name: string }
   | { readonly code: 429; readonly reason: "TooMany" };
 
 interface SignInView {
@@ -171,11 +171,11 @@ interface SignInView {
 const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: string]>> = {
   NoToken:    ["No token", "Enter the token that opens the cluster."],
   NoCluster:  ["No cluster", "Enter the name of the cluster, as Lifeboat's configuration has it."],
-  CookieFull: ["The cookie is full", "Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first, then sign in to the ones you need."],
+  CookieFull: ["The cookie is full", "Your browser keeps at most 4 KB of sign-ins. Sign out, then sign in to the clusters that you need."],
   NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],
   Unknown:    ["The token was not accepted", "There is no such cluster, or the cluster does not accept the token, or cannot be reached now. Lifeboat's log has the reason."],
-  TooMany:    ["Too many sign in at the same time", "Try again in a moment."],
-  MayNotLook: ["You may not view this cluster", "You may not list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine instances in the whole cluster."],
+  TooMany:    ["Too many people are signing in", "Try again in a moment."],
+  MayNotView: ["You may not view this cluster", "You may not list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine instances in the whole cluster."],
 };
 
 function signInPage({ cluster, to, failure }: SignInView): Html {
@@ -222,6 +222,6 @@ function clusterField(cluster: string): Html {
 function failureNotice(failure: Failure): Html {
   const [title, words] = WHY[failure.reason];
   const who =
-    failure.reason === "MayNotLook" ? html`The cluster knows you as <bdi>${visible(failure.name)}</bdi>.` : "";
+    failure.reason === "MayNotView" ? html`The cluster knows you as <bdi>${visible(failure.name)}</bdi>.` : "";
   return notice("bad", html`<p><strong>${title}.</strong> ${words} ${who}</p>`);
 }

@@ -13,8 +13,8 @@ export const cancel: Add = (program, { host, connect, ends }) => {
   program
     .command("cancel")
     .description(
-      `vm/NAME: withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
-the guest already is left to finish. A drain that continues asks again: cancel it, or uncordon the node, first.
+      `vm/NAME: withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration
+that already moves the guest may finish. A drain in progress would evacuate the VM again: cancel the drain or uncordon the node first.
 A node, nodeevacuation/NAME or rollm/NAME: ends the maintenance, uncordons its nodes, and starts VMs that were stopped for it.
 
 Exit code: 0 withdrawn, 1 not.`,

@@ -77,7 +77,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
 const MADE_UP = "loaded-context";
 
 function noCluster(context: string | undefined): string {
-  if (context === MADE_UP) return "there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE";
+  if (context === MADE_UP) return "there is no kubeconfig: set KUBECONFIG or --kubeconfig FILE";
   if (!context) return "the kubeconfig has no current context: choose one with --context";
   return `the kubeconfig's context "${context}" names no cluster: choose another one with --context`;
 }

@@ -37,13 +37,13 @@ export const evacuate: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "evacuate",
-    `Creates an Evacuation for the virtual machine, which Lifeboat then has migrated to another node, and says when
-Lifeboat has taken it up. One that is in progress already is joined.
+    `Creates an Evacuation, so that the virtual machine migrates to another node, and waits until Lifeboat has started
+it. If an evacuation of the VM is in progress, the command joins it.
 
-Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM cannot migrate.`,
+Exit code: 0 Lifeboat has started it, with --wait: the VM has moved; 1 neither, for example because the VM cannot migrate.`,
   )
-    .option("--wait", "until it has ended")
-    .option("--no-wait", "not even until Lifeboat has taken it up")
+    .option("--wait", "wait until the VM has moved or the evacuation has failed")
+    .option("--no-wait", "return before Lifeboat has reacted")
     .action(
       ends(async (word, { wait, ...options }) => {
         const connection = connect();
@@ -64,11 +64,10 @@ export const retry: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "retry",
-    `For a virtual machine whose evacuation backs off after a failed attempt, or was abandoned after the last one. The
-next attempt then starts at once: Lifeboat creates the migration, or ends KubeVirt's own back-off for the one that KubeVirt
-has created. An abandoned evacuation begins anew, and counts its attempts from one.
+    `Starts the next attempt of an evacuation that backs off, or starts again after an abandoned evacuation. Lifeboat then
+creates the migration, or ends the back-off of KubeVirt's own migration. After an abandoned evacuation, attempts count from one.
 
-Exit code: 0 tried again, 1 not, for example because nothing has failed.`,
+Exit code: 0 the next attempt has started, 1 it has not, for example because nothing has failed.`,
   ).action(
     ends(async (word, options) => {
       const connection = connect();

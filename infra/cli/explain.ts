@@ -20,12 +20,12 @@ export const explain: Add = (program, call) => {
 const explainNode: Add = (questions, { host, connect, ends }) => {
   questions
     .command("node")
-    .summary("whether a drain of the node would succeed, and what happens to each pod")
+    .summary("predict whether a drain of the node succeeds, and what happens to each pod")
     .description(
-      `Says, from what is true now, whether a drain of the node will succeed: what moves, what is shut down, what blocks and who
-can change it, who has no room elsewhere, and how long it takes. Changes nothing.
+      `Predicts, from the present state, whether a drain of the node will succeed: which VMs move, shut down, block or lack room
+elsewhere, who can change that, and how long the drain takes. It changes nothing.
 
-Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everything could be read, 1 the question could not be answered.`,
+Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everything could be read, 1 there is no answer.`,
     )
     .argument("<node>", "node-1 or node/node-1", nameMatching("node", KIND.node))
     .option(...FORCE)
@@ -46,12 +46,12 @@ Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everyth
 const explainPod: Add = (questions, { host, connect, ends }) => {
   questions
     .command("pod")
-    .summary("what an eviction of the pod would get, and why")
+    .summary("predict the answer to an eviction of the pod, and explain it")
     .description(
-      `Says, from what is true now, what an eviction of the pod would be answered by Lifeboat, and why. Changes nothing.
-Budgets are the API server's: explain node takes them into account.
+      `Predicts, from the present state, what Lifeboat would answer to an eviction of the pod, and why. It changes nothing.
+It ignores disruption budgets, which the API server checks; explain node includes them.
 
-Exit code: 0 answered, whatever the answer is; 1 the question could not be answered.`,
+Exit code: 0 the command printed an answer, 1 it could not find one.`,
     )
     .argument("<pod>", "NAME or pod/NAME", nameMatching("pod", KIND.pod))
     .addOption(output())
@@ -83,7 +83,7 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   const words = [...("message" in decision ? [decision.message] : []), ...decision.warnings];
   const vm = facts.vmi && `VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`;
   host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);
-  const asked = askedBy && `its evacuation was asked for by ${askedBy.join(", ")}`;
+  const asked = askedBy && `its evacuation was requested by ${askedBy.join(", ")}`;
   for (const line of [vm, EXPLAINED[decision.reason], ...words, asked, migration, cooldown]) {
     if (line !== undefined) host.stdout.write(`  ${printable(line)}\n`);
   }

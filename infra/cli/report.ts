@@ -17,10 +17,10 @@ export const report: Add = (program, { host, connect, ends }) => {
   program
     .command("report")
     .description(
-      `Says what became of each node and each virtual machine of a maintenance, ended or not: every VM that was there is in
-it. Lifeboat keeps that for maintenance.historySeconds, 30 days by default.
+      `Shows the outcome of each node of a maintenance, and of each virtual machine that was on the nodes. The maintenance
+may be in progress. Lifeboat keeps outcomes for maintenance.historySeconds, 30 days by default.
 
-Exit code: 0 every node was emptied and no guest ended, 3 not.`,
+Exit code: 0 every node was drained and no guest ended, 3 otherwise.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)

@@ -32,13 +32,13 @@ const COMPLETION = listed(
 // prettier-ignore
 const COMMANDS: readonly Listed[] = [
   listed("explain", "predict a drain of a node, or the answer to an eviction of a pod", () => import("./explain.ts")),
-  listed("plan", "rehearse a maintenance of many nodes: which get empty, and when", () => import("./plan/plan.ts")),
+  listed("plan", "rehearse a maintenance of many nodes: which can be drained, and when", () => import("./plan/plan.ts")),
   listed("drain", "drain nodes, one after the other: migrate their VMs, and report what blocks", () => import("./drain/drain.ts")),
   listed("status", "show maintenance in progress, and what blocks it since when", () => import("./status.ts")),
   listed("report", "report the outcome of each node and VM of a maintenance", () => import("./report.ts")),
   listed("pause", "start nothing new on a node that is being drained", () => import("./maintenance.ts")),
-  listed("resume", "continue where it was paused", () => import("./maintenance.ts")),
-  listed("evacuate", "have a VM migrate away from its node", () => import("./evacuate.ts")),
+  listed("resume", "resume a maintenance that was paused", () => import("./maintenance.ts")),
+  listed("evacuate", "move a VM to another node", () => import("./evacuate.ts")),
   listed("cancel", "stop the evacuation of a VM, or the maintenance of nodes", () => import("./cancel.ts")),
   listed("retry", "try a failed evacuation of a VM again, now", () => import("./evacuate.ts")),
   listed("doctor", "check the installation, and suggest fixes", () => import("./doctor/doctor.ts")),
@@ -128,7 +128,7 @@ function createProgram({ stdout, stderr }: Host) {
     .addHelpText("after", `\n${EXIT_CODES}`)
     .helpCommand(false)
     .exitOverride()
-    .showHelpAfterError("(--help says more)")
+    .showHelpAfterError("(see --help)")
     .configureHelp({
       showGlobalOptions: true,
       commandDescription: (command) => command.description().replaceAll(/(?<!\n)\n(?!\n)/g, " "),

@@ -9,7 +9,11 @@ export type Metric = readonly [Family, readonly Sample[]];
 
 /** Creates the counters. Counters that alerts use exist from the start, at zero, so that the first increase is seen. */
 export function createCounters() {
-  const events = createCounter("lifeboat_relay_events", "Changes the Worker has to know of, by type.", "type");
+  const events = createCounter(
+    "lifeboat_relay_events",
+    "Changes that the relay reports to the Worker, by type.",
+    "type",
+  );
   for (const type of Object.keys(EVENT_DATA)) events.add([type], 0);
   const help = "Attempts to deliver a batch, by result.";
   const deliveries = createCounter("lifeboat_relay_deliveries", help, "lane", "result");
@@ -17,7 +21,7 @@ export function createCounters() {
   return {
     events,
     deliveries,
-    delivered: createCounter("lifeboat_relay_delivered_events", "Events the Worker has taken.", "lane"),
+    delivered: createCounter("lifeboat_relay_delivered_events", "Events that the Worker has accepted.", "lane"),
     failures: createCounter("lifeboat_relay_watch_failures", "Lists and watches that failed and restarted.", "watch"),
   };
 }
@@ -42,11 +46,11 @@ export function outboxMetrics(outboxes: Readonly<Record<string, Outbox>>, now: D
   const each = (value: (outbox: Outbox) => number) =>
     Object.entries(outboxes).map(([lane, outbox]) => [lane, value(outbox)] as const);
   const ages = each((outbox) => (now.getTime() - (outbox.waitingSince() ?? now).getTime()) / 1000);
-  const help = "How long the oldest of them has waited; 0: none waits.";
+  const help = "How long the oldest event has waited for the Worker; 0 if none waits.";
   return [
     gauge(
       "lifeboat_relay_waiting_events",
-      "Events not yet taken by the Worker.",
+      "Events that the Worker has not accepted yet.",
       "lane",
       each(({ length }) => length),
     ),
@@ -56,7 +60,7 @@ export function outboxMetrics(outboxes: Readonly<Record<string, Outbox>>, now: D
 
 export function watchingMetric(watches: ReadonlyMap<string, { isCurrent(): boolean }>): Metric {
   const watching = [...watches].map(([watch, watched]) => [watch, watched.isCurrent() ? 1 : 0] as const);
-  return gauge("lifeboat_relay_watching", "Whether a watch has had its first list, and is open.", "watch", watching);
+  return gauge("lifeboat_relay_watching", "Whether a watch has its first list and is open.", "watch", watching);
 }
 
 export function memoryMetric(): Metric {

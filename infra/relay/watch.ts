@@ -60,7 +60,7 @@ export function startWatch<Facts, View>(
   let version: string | undefined;
 
   const logOdd = ({ namespace, name }: ObjectIdentity, reason: string) =>
-    log("error", "an object is too large or not as expected", { namespace, name, reason });
+    log("error", "an object is too large or malformed", { namespace, name, reason });
   const put = (seen: KeptObject<Facts, View>) => {
     const key = keyOf(seen.metadata);
     odd.delete(key);
@@ -91,7 +91,7 @@ export function startWatch<Facts, View>(
       return keyOf(seen.metadata);
     } catch (error) {
       const identity = identityIn(object);
-      if (identity === undefined) log("error", "left out what is no object", { reason: reasonOf(error) });
+      if (identity === undefined) log("error", "ignored an item that is no object", { reason: reasonOf(error) });
       else putOdd(identity, reasonOf(error));
       return identity && keyOf(identity);
     }

@@ -7,6 +7,6 @@ export const deschedulerSupport = {
   about: "annotates launcher pods for another descheduler",
   gates: ["DeschedulerSupport"],
   manifests: ["descheduler-support"],
-  permissions: [grant("patch", "pods", "pods are not annotated as to be evicted by request only")],
+  permissions: [grant("patch", "pods", "pods lack the annotations for evictions in the background")],
   plan: planAnnotations,
 } as const satisfies Feature;

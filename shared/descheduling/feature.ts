@@ -13,10 +13,13 @@ export const descheduling = {
   gates,
   manifests: ["descheduling"],
   permissions: [
-    grant("get", "configmaps", "there is no policy: no cycle", { namespace, name: DESCHEDULER_CONFIG_MAP }),
-    grant("get", LEASES, "whether another cycle runs is unknown: no cycle", LEASE),
+    grant("get", "configmaps", "no cycle runs, because the policy cannot be read", {
+      namespace,
+      name: DESCHEDULER_CONFIG_MAP,
+    }),
+    grant("get", LEASES, "no cycle runs, because another one may be running", LEASE),
     grant("patch", LEASES, "one cycle in five minutes", LEASE),
-    grant("create", LEASES, "no cycle as long as there is no Lease", { namespace }),
+    grant("create", LEASES, "no cycle runs before the Lease exists", { namespace }),
   ],
   events: ["Descheduled", "EvictionFailed"],
   notes: ({ descheduling: { intervalSeconds }, featureGates }) =>

@@ -127,7 +127,7 @@ function ask(q: RequestCase): Next | "Wait" {
 function askAgain(q: RequestCase): Next | "Wait" {
   const { e, f } = q;
   if (f === undefined) return "Wait";
-  const why = `KubeVirt has not taken it up for ${LOST_SECONDS} s: Lifeboat asks again`;
+  const why = `KubeVirt has not acted on the request for ${LOST_SECONDS} s: Lifeboat repeats it`;
   return { ...asked(e, "NotTaken", why), ...asking(q, f.vmi, e) };
 }
 
@@ -142,7 +142,7 @@ function held(q: RequestCase): Next {
   const isPaused = ne?.spec.progress === "Paused";
   const open = node?.unschedulable === true ? undefined : "its node is schedulable";
   const why = isPaused ? "spec.progress of its NodeEvacuation is Paused" : (open ?? refusal?.message ?? "");
-  return asked(q.e, "Held", `KubeVirt has not taken it up, and Lifeboat does not ask again: ${why}`);
+  return asked(q.e, "Held", `KubeVirt has not acted on the request, and Lifeboat does not repeat it: ${why}`);
 }
 
 function restarted({ f }: RequestCase): Next {

@@ -17,7 +17,7 @@ import type { EvacuationWorld, EvacuationCase, Next } from "./world.ts";
 export function vmiGone(f: EvacuationCase): Next | undefined {
   const { e, vmi } = f;
   if ((e.status.virtualMachineInstanceUID ?? vmi.uid) !== vmi.uid) {
-    return ended("the VirtualMachineInstance has been deleted and made anew");
+    return ended("the VirtualMachineInstance was deleted and created again");
   }
   if (!vmi.deleting && !isFinal(vmi)) return undefined;
   // The VMI whose guest moved to another cluster ends like any other.
@@ -49,7 +49,7 @@ export function drainTaintGone(f: EvacuationCase): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f.vmi, f.w.facts) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
   const isDriven = marks.isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
-  return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} does not carry the drain taint any more`);
+  return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} no longer has the drain taint`);
 }
 
 export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined {
@@ -69,7 +69,7 @@ export function preemptionOver(f: EvacuationCase): Next | undefined {
   if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
   const pod = world.podOf(f);
   if (pod === undefined || pod.deleting) return undefined;
-  return withdraw(f, "Preemption", `no scheduler deletes pod ${pod.name} any more`);
+  return withdraw(f, "Preemption", `the scheduler no longer deletes pod ${pod.name} any more`);
 }
 
 /** Ends it if a person has removed the mark. A running migration may finish. */

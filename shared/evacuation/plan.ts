@@ -74,7 +74,7 @@ function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];
   const before = identity.backingOffEvacuation(vmi, ofVmi(w.evacuations, vmi), w);
   const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
-  const message = `found marked for evacuation from node ${vmi.nodeName} (cause ${cause})`;
+  const message = `KubeVirt has marked the VM for evacuation from node ${vmi.nodeName} (cause ${cause})`;
   return start(vmi, { cause, requestedBy: before?.spec.requestedBy || FOUND_MARKED, message }, w);
 }
 

@@ -20,7 +20,7 @@ export const START_ROWS: readonly StartRow[] = [
     applies: (q) => vmOf(q)?.runStrategy !== leftAs(q.e), answer: ({ e, w }) => released(e, w.now, "its owner has deleted or changed the VM") },
   { asked: "stop, then start", since: "the stop is not over", so: "Lifeboat waits: KubeVirt would forget the start",
     applies: (q) => vmOf(q)?.isChanging === true || !isOff(q.f?.vmi), answer: () => [] },
-  { asked: "stop, then start", since: "the node was uncordoned, or the NodeEvacuation has ended otherwise", so: "KubeVirt is asked to start it; an error, or a refusal, of which an Event tells, is followed by another request a minute later",
+  { asked: "stop, then start", since: "the node was uncordoned, or the NodeEvacuation has ended otherwise", so: "KubeVirt is asked to start it; after an error, or a refusal, which an Event reports, Lifeboat asks again a minute later",
     applies: () => true, answer: start },
 ];
 

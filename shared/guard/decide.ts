@@ -184,7 +184,7 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
     retryAfterSeconds: retryAfterSeconds(vmi, mine, (deadline - f.now.getTime()) / 1000),
     message:
       `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
-      `until ${until} at the longest`,
+      `until ${until} at the latest`,
   } as const;
   // The pod is the target of a migration. Its VM is not on that node yet; a later deletion marks it there.
   const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
@@ -197,7 +197,7 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
   );
   const message =
     `${f.requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${vmi.nodeName}, ` +
-    `until ${until} at the longest`;
+    `until ${until} at the latest`;
   return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", message, name)] };
 }
 

@@ -142,7 +142,7 @@ function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
 /** Deletes the pod of a VM that does not move, as without Lifeboat. */
 function letGo(pod: PodFacts, vmi: VmiFacts, { key }: Taint, { settings }: DisruptionWorld): readonly Action[] {
   const resolved = resolveStrategy(vmi, settings);
-  const message = `node ${pod.nodeName} has the taint ${key}, and the VM is not to move: deleting pod ${pod.name}`;
+  const message = `node ${pod.nodeName} has the taint ${key}, and the VM does not move: deleting pod ${pod.name}`;
   const isAsked = resolved.known && resolved.strategy === "None";
   return [{ verb: "DeletePod", pod }, ...(isAsked ? [] : [recordEvent(vmi, "DeletionAllowed", message, pod.uid)])];
 }

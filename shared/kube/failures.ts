@@ -64,7 +64,7 @@ const CODES: Readonly<Record<number, string>> = {
   429: "429 Too Many Requests",
 };
 
-export const BUSY = "Lifeboat is reviewing as much as it can at a time";
+export const BUSY = "Lifeboat has no memory for another review now: try again";
 
 export function describeFailure(f: Failure): string {
   switch (f.reason) {

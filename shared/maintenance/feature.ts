@@ -7,8 +7,7 @@ const VMS = "subresources.kubevirt.io/virtualmachines";
 
 export const maintenance = {
   name: "maintenance",
-  about:
-    "carries out NodeEvacuations and RollingMaintenances: cordons nodes, restarts and stops VMs where that is asked for",
+  about: "drains nodes by NodeEvacuations and RollingMaintenances: cordons them, and restarts or stops VMs on request",
   gates: [],
   manifests: ["maintenance"],
   permissions: [

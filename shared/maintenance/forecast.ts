@@ -91,8 +91,8 @@ function asAsked(pod: PodVerdict, view: VmView, kept: Refusal | undefined, aroun
 }
 
 const ASKED = {
-  Restart: "cannot migrate: KubeVirt restarts it on another node, as was asked for",
-  ShutDown: "cannot migrate: it is shut down until the node is uncordoned, as was asked for",
+  Restart: "cannot migrate: KubeVirt restarts it on another node, as requested",
+  ShutDown: "cannot migrate: it is shut down until the node is uncordoned, as requested",
 } as const;
 
 function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {

@@ -106,7 +106,7 @@ function textOf(blocker: NodeBlocker | undefined): string {
 
 function progressText({ total, left, moving, waiting, blocked }: VmCounts, pods: number): string {
   if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
-  if (left === 0) return `no VM is left; ${moving} not yet settled elsewhere`;
+  if (left === 0) return `no VM is left; ${moving} not yet at rest on other nodes`;
   // Some VMs have arrived, but their migrations have not ended.
   return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
 }

@@ -9,11 +9,11 @@ export function startText({ schedule }: NodeEvacuationSpec): string {
 }
 
 export function chainedText({ schedule: { after } }: NodeEvacuationSpec): string {
-  return `it was to follow NodeEvacuation ${after} (spec.schedule.after), which is not supported any more: create a RollingMaintenance of the nodes`;
+  return `it waited for NodeEvacuation ${after} (spec.schedule.after), which is no longer supported: create a RollingMaintenance of the nodes`;
 }
 
 export function expiredText(ne: NodeEvacuationFacts, notAfter: string): string {
   if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter)`;
-  const { message = "Lifeboat had not read it" } = ne.status;
+  const { message = "Lifeboat had not reconciled it" } = ne.status;
   return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}`;
 }

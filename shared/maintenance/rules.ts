@@ -96,7 +96,7 @@ function waitsForAnother(w: NodeWorld): NodeNext | undefined {
 /** KubeVirt is being updated. VMs were lost when migrations of a drain and of a rollout met: kubevirt/kubevirt. */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || w.ne.spec.startIf === "Always" || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
-  return scheduled(w, "waits until KubeVirt has been rolled out");
+  return scheduled(w, "waits until KubeVirt's rollout has ended");
 }
 
 function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {

@@ -19,43 +19,43 @@ export const FAMILIES = {
   },
   credentialAccepted: {
     name: "lifeboat_credential_accepted", type: "gauge", unit: "", labels: [],
-    help: "Whether the API server accepts Lifeboat's token: 0 if it answers 401. Then only these two and the build are there.",
+    help: "Whether the API server accepts Lifeboat's token: 0 if it answers 401. Only this metric, the expiry and the build then exist.",
   },
   credentialExpiry: {
     name: "lifeboat_credential_expiry_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
-    help: "When Lifeboat's token of the cluster ends, since the epoch. Absent if it names no end.",
+    help: "When Lifeboat's token of the cluster expires, in seconds since the epoch. Absent if the token names no end.",
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "Whether a webhook object is missing, or does not point to Lifeboat. Absent for a guard that no gate needs, and if it cannot be read.",
+    help: "Whether a webhook object is missing or does not lead to Lifeboat. Absent for a guard that no gate needs, and if the object cannot be read.",
   },
   certificateRenewal: {
     name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
-    help: "When a person has to renew the certificate of the webhook's endpoint, since the epoch: 90 days before it or its authority ends, or a quarter of its life. Absent for a Worker.",
+    help: "When a person has to renew the certificate of the webhook's endpoint, in seconds since the epoch: 90 days or a quarter of its life before it or its authority expires. Absent for a Worker.",
   },
   evacuationsEnded: {
     name: "lifeboat_evacuations_ended_last_hour", type: "gauge", unit: "", labels: ["cause", "outcome"],
-    help: "Evacuations of VMs that ended in the last hour and are still there, by what caused them and how they ended.",
+    help: "Evacuations of VMs that ended in the last hour and still exist, by cause and final phase.",
   },
   evacuationsInProgress: {
     name: "lifeboat_evacuations_in_progress", type: "gauge", unit: "", labels: ["cause"],
-    help: "Evacuations of VMs that have not ended, by what caused them.",
+    help: "Evacuations of VMs that have not ended, by cause.",
   },
   evacuationsBlocked: {
     name: "lifeboat_evacuations_blocked", type: "gauge", unit: "", labels: ["reason"],
-    help: "Evacuations that wait for a person or an external controller, by what for. Absent for a reason that none has.",
+    help: "Evacuations that wait for a person or an external controller, by reason. Absent for a reason without any.",
   },
   oldestEvacuation: {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
-    help: "When the oldest evacuation in that phase started, since the epoch. Absent if the phase has none.",
+    help: "When the oldest evacuation of a phase started, in seconds since the epoch. Absent if the phase has none.",
   },
   nodeEvacuations: {
     name: "lifeboat_node_evacuations", type: "gauge", unit: "", labels: ["node_phase"],
-    help: "NodeEvacuations that have not ended, by how far they are.",
+    help: "NodeEvacuations that have not ended, by phase.",
   },
   lateNodeEvacuations: {
     name: "lifeboat_node_evacuations_late", type: "gauge", unit: "", labels: [],
-    help: "NodeEvacuations under way that were to be finished by now, as their status estimates.",
+    help: "Active NodeEvacuations that are late: the end that their status estimated has passed.",
   },
   maintenanceBlocked: {
     name: "lifeboat_maintenance_blocked", type: "gauge", unit: "", labels: ["object", "node_name"],
@@ -63,15 +63,15 @@ export const FAMILIES = {
   },
   maintenanceEnded: {
     name: "lifeboat_maintenance_ended", type: "gauge", unit: "", labels: ["result", "object", "node_name"],
-    help: "NodeEvacuations and RollingMaintenances that ended in the last hour and are still there, by how they ended.",
+    help: "NodeEvacuations and RollingMaintenances that ended in the last hour and still exist, by final phase.",
   },
   rollingMaintenances: {
     name: "lifeboat_rolling_maintenances", type: "gauge", unit: "", labels: ["rolling_phase"],
-    help: "RollingMaintenances that have not ended, by how far they are.",
+    help: "RollingMaintenances that have not ended, by phase.",
   },
   configurationProblems: {
     name: "lifeboat_configuration_problems", type: "gauge", unit: "", labels: [],
-    help: "Fields of the LifeboatConfiguration that this version does not understand. They have their defaults.",
+    help: "Fields of the LifeboatConfiguration that this version does not know. They have their defaults.",
   },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
@@ -79,11 +79,11 @@ export const FAMILIES = {
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],
-    help: "Why the guard does not hold while Lifeboat is away (condition GuardHolds is False). Absent if it holds, or is off.",
+    help: "Why the guard does not hold while Lifeboat is unavailable (condition GuardHolds is False). Absent if it holds or is off.",
   },
   podEvacuations: {
     name: "lifeboat_descheduling_pod_evacuations", type: "counter", unit: "", labels: [],
-    help: "Evacuations of pods that descheduling has requested, VMs included, since its Lease was created. Absent if the Lease cannot be read.",
+    help: "Evacuations of pods, including VMs, that descheduling has requested since its Lease was created. Absent if the Lease cannot be read.",
   },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],

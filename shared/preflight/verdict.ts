@@ -83,9 +83,9 @@ function summaryOf(verdict: NodeVerdict, counts: Preflight["counts"], pods: read
     case "Unknown":
       return "is not known to block, but not everything can be judged";
     case "WillSucceedWithShutdowns":
-      return `will succeed; VMs that move: ${moves}, whose guests end: ${ShutsDown}`;
+      return `will succeed: ${movesText(moves)}, and ${counted(ShutsDown, "guest")} ${ShutsDown === 1 ? "ends" : "end"}`;
     case "WillSucceed":
-      return `will succeed; VMs that move: ${moves}, whose guests end: none`;
+      return `will succeed: ${movesText(moves)}, and no guest ends`;
   }
 }
 
@@ -95,6 +95,10 @@ function homelessAmong(all: readonly PodVerdict[]): string {
   const pods = homeless.length - vms;
   const waiting = `the replacements that ${counted(pods, "pod")} ${pods === 1 ? "waits" : "wait"} for`;
   return [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])].join(", nor for ");
+}
+
+function movesText(vms: number): string {
+  return `${counted(vms, "VM")} ${vms === 1 ? "moves" : "move"}`;
 }
 
 function counted(number: number, what: string): string {

@@ -198,7 +198,7 @@ export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]
 
 function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts, "name" | "uid">): readonly Action[] {
   const { settings, now, evacuations } = w;
-  const moved = cooldownLeft(vmi, w) > 0 ? ", although it has just moved: no other VM can leave instead" : "";
+  const moved = cooldownLeft(vmi, w) > 0 ? ", although it moved a moment ago, because no other VM can leave" : "";
   const origin = { cause: "NodePressure", requestedBy: by, pod: { name: pod.name, uid: pod.uid } } as const;
   const evacuation = newEvacuation(vmi, origin, { evacuations: ofVmi(evacuations, vmi), now });
   return [

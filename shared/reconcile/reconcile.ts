@@ -243,6 +243,6 @@ async function reconcileShield(deps: Deps): Promise<Result> {
   const work = async () => {
     return await carryOut(await decideOnShield(await readActiveEvacuations(deps.cluster), observerOf(deps)), deps);
   };
-  const { found, result } = await attempt("looking after the shield", deps, work);
+  const { found, result } = await attempt("deciding on the shield", deps, work);
   return found ?? result;
 }

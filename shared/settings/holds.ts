@@ -51,12 +51,15 @@ export function holdVerdict(installed: ReadonlySet<HoldPolicy>, settings: Holdin
   }
   const missing = wanted.filter((policy) => !installed.has(policy));
   if (missing.length > 0) {
-    const message = `${missing.join(", ")} are not there: deletions go through while Lifeboat is away, and those for taints always`;
+    const message = `${missing.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; deletions for taints always do`;
     return { reason: "PolicyMissing", message, fix: "lifeboat install --with guard" };
   }
   if (isGateOn("NoExecuteTaint", settings) && !settings.handlerToleratesNoExecute) {
     const message = "virt-handler does not tolerate NoExecute taints: one ends it, and no VM can leave the node then";
     return { reason: "HandlerEndsWithTaint", message, fix: HANDLER_FIX };
   }
-  return { reason: "Holds", message: "While Lifeboat is away, the API server holds the pods of VMs that are to move" };
+  return {
+    reason: "Holds",
+    message: "While Lifeboat is unavailable, the API server holds the pods of VMs that have to move",
+  };
 }

@@ -95,7 +95,7 @@ test("a scheduled NodeEvacuation reports its forecast, waits for a rollout, and 
   await on.until(
     node,
     "Scheduled",
-    ({ status }) => status?.message?.startsWith("waits until KubeVirt has been rolled out") === true,
+    ({ status }) => status?.message?.startsWith("waits until KubeVirt's rollout has ended") === true,
   );
   expect(await on.isCordoned(node)).toBe(false);
   await rollOut(DEPLOYED.observedDeploymentID);

@@ -21,7 +21,7 @@ export async function tokens(reads: DoctorReads): Promise<readonly Finding[]> {
   if (all.length === 0) return [await withoutSecret(reads)];
   const several = warning(
     `${used} Secrets hold tokens of Lifeboat's account that have been used`,
-    "each of them opens the API server, and the Worker needs one",
+    "each of them gives access to the API server, and the Worker needs one",
     "kubectl -n lifeboat-system get secrets -L kubernetes.io/legacy-token-last-used; delete those that the Worker no longer uses",
   );
   return [...all.map((token) => ofSecret(token, used > 0, reads.now)), ...(used > 1 ? [several] : [])];
@@ -36,7 +36,7 @@ function ofSecret({ name, createdAt, isUsed }: TokenSecret, isAnyUsed: boolean, 
     return warning(said, "a rotation is not finished, or nothing needs the token", deleting(name));
   if (!isUsed) return warning(said, "the Worker uses another token, or none", ROTATE);
   if (seconds <= OLD_SECONDS) return ok(said);
-  return warning(said, "it has no end: replace it once a year, or take one that ends by itself", ROTATE);
+  return warning(said, "it never expires: replace it once a year, or use a token that expires", ROTATE);
 }
 
 function deleting(name: string): string {

@@ -50,8 +50,8 @@ export const doctor: Add = (program, { host, connect, ends }) => {
   program
     .command("doctor")
     .description(
-      `Examines Kubernetes, KubeVirt, Lifeboat, the relay and credentials, from the kubeconfig alone, and
-evicts one VM's pod in a dry run. Changes nothing. Below what is wrong: why, and the command that fixes it.
+      `Checks Kubernetes, KubeVirt, Lifeboat, the relay and the credentials, with the kubeconfig alone, and evicts one VM's pod
+in a dry run. It changes nothing. Each problem has its reason and the command that fixes it.
 
 Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something could not be read.`,
     )

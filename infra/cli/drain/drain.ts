@@ -23,38 +23,40 @@ export const drain: Add = (program, { host, connect, ends }) => {
   program
     .command("drain")
     .description(
-      `Says what a drain of each node would do (as explain node, with these options), and asks; --start-if decides again when its hour
-has come. Then it creates a NodeEvacuation, which Lifeboat carries out, and follows it: the
-node is cordoned, its virtual machines move, its other pods are evicted as by kubectl drain. Several nodes get one
-RollingMaintenance: each begins when the one before is empty and uncordoned again. Ctrl-C leaves it at work; the same command
-follows it again. lifeboat status shows it, and lifeboat pause, resume and cancel change it.
+      `Predicts the drain of each node (as explain node, with these options), asks, creates a NodeEvacuation, and follows it. Lifeboat
+cordons the node, moves its virtual machines, and evicts its other pods as kubectl drain does. --start-if checks the prediction
+again at the start. Several nodes get one RollingMaintenance: each node starts when the one before is drained and uncordoned.
+Ctrl-C only stops following: the drain continues, and the same command follows it again. lifeboat status shows the drain, and
+lifeboat pause, resume and cancel change it.
 
-Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, or it has
-ended otherwise, 130 interrupted; with --dry-run that of explain node.`,
+Exit code: 0 every node is drained, or it starts later (--at), 1 it takes longer than --timeout or a request failed, 3 something blocks or
+a drain failed, 130 interrupted. With --dry-run: the exit code of explain node.`,
     )
     .argument("[nodes...]", "or --selector", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
-    .option("--dry-run", "end after the preflight; of several nodes as lifeboat plan")
+    .option("--dry-run", "only predict the drain; several nodes: as lifeboat plan does")
     .option(...YES)
     .addOption(new Option("--at <time>", `when it starts: ${TIMES}`).argParser(timeOf))
-    .addOption(new Option("--until <time>", "when it is given up, and the node uncordoned, likewise").argParser(timeOf))
+    .addOption(new Option("--until <time>", "when to give it up and uncordon the node, likewise").argParser(timeOf))
     .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))
-    .addOption(new Option("--when-blocked <what>", "what becomes of a VM that cannot move").choices(WHEN_BLOCKED))
+    .addOption(new Option("--when-blocked <what>", "what to do with a VM that cannot move").choices(WHEN_BLOCKED))
     .addOption(new Option("--start-if <verdict>", "start only with this verdict, or a better one").choices(START_IF))
     .option("--force-shutdowns", "restart and shut down VMs although something else blocks the node (-y does not)")
-    .addOption(new Option("--max-unavailable <n>", "of several nodes: how many at a time").argParser(countOf))
+    .addOption(
+      new Option("--max-unavailable <n>", "with several nodes: how many to drain at a time").argParser(countOf),
+    )
     .addOption(new Option("--next-node <when>", "of several nodes").choices(["WhenUncordoned", "WhenEvacuated"]))
     .addOption(new Option("--when-node-fails <what>", "of several nodes").choices(["Stop", "Continue"]))
     .addOption(new Option("--node-timeout <time>", "of several nodes: how long each may take").argParser(secondsOf))
-    .option("--return", "VMs come back when the node is uncordoned")
+    .option("--return", "move the VMs back when the node is uncordoned")
     .option(...EMPTY_DIR)
-    .option("--reason <text>", "for people: kubectl get nodeevacuations -o yaml shows it")
+    .option("--reason <text>", "a note for people, which kubectl get nodeevacuations -o yaml shows")
     .addOption(
-      new Option("--timeout <time>", "how long to follow it; it continues")
+      new Option("--timeout <time>", "how long to follow it; the drain itself continues")
         .argParser(secondsOf)
         .default(Number.POSITIVE_INFINITY, "until it ends"),
     )
-    .option("--wait-for-blocked", "follow it also while nothing leaves until a person has changed something")
+    .option("--wait-for-blocked", "follow it even while a person has to act before anything leaves")
     .addOption(output("of the report at the end; wide: every VM"))
     .action(
       ends(async (named, options) => {

@@ -144,7 +144,7 @@ function wholeOf(rm: RollingMaintenanceFacts | undefined) {
 }
 
 function stepsOfWhole(rm: RollingMaintenanceFacts): readonly (readonly [string, string])[] {
-  const report = [`lifeboat report rollm/${rm.name}`, "what became of each VM"] as const;
+  const report = [`lifeboat report rollm/${rm.name}`, "the outcome for each VM"] as const;
   if (hasRollingEnded(rm)) return [report];
   return [
     ["lifeboat status", "progress and blockers"],

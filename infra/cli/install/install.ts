@@ -72,10 +72,9 @@ export const install: Add = (program, { host, connect, ends }) => {
   program
     .command("install")
     .description(
-      `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat can work, and then has the API server
-ask it. Again, it continues where it was, and changes what is not as it should be: so it upgrades. Without --in-cluster and
---worker it keeps what is installed: the form, its address and tokens, the parts, what the LifeboatConfiguration says. A Worker
-is deployed by itself, before.`,
+      `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat is ready, and then creates the webhooks by
+which the API server calls it. Run it again to continue an interrupted installation, or to upgrade. Without --in-cluster and
+--worker it keeps the present form, address, tokens, parts and LifeboatConfiguration. Deploy a Worker before you run it.`,
     )
     .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
     .addOption(
@@ -97,10 +96,7 @@ is deployed by itself, before.`,
       ]),
     )
     .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
-    .option(
-      "--export",
-      "print the manifests without any secret, and apply nothing; the webhook token is yours to fill in",
-    )
+    .option("--export", "print the manifests without any secret, and apply nothing; you fill in the webhook token")
     .option(...YES)
     .option("--force-conflicts", "overwrite fields to which other managers have given other values")
     .addOption(timeout("how long to wait for Lifeboat", "10m"))

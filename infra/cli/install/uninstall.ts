@@ -29,12 +29,12 @@ export const uninstall: Add = (program, { host, connect, ends }) => {
   program
     .command("uninstall")
     .description(
-      `Deletes the webhooks, withdraws what is in progress and waits for that, and then deletes everything else:
-deployments, permissions, kinds with all Evacuations, the namespace, disruption budgets; and takes labels and annotations of
-Lifeboat's off VMs, pods and migrations.`,
+      `Deletes the webhooks, withdraws work in progress and waits for its end, and then deletes everything else: deployments,
+permissions, kinds with all Evacuations, the namespace and disruption budgets. It also removes Lifeboat's labels and annotations from
+VMs, pods and migrations.`,
     )
     .option(...YES)
-    .option("--dry-run", "say what would be withdrawn and deleted")
+    .option("--dry-run", "print what would be withdrawn and deleted")
     .action(
       ends(async ({ yes, dryRun }) => {
         const connection = connect();

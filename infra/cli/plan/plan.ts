@@ -28,11 +28,11 @@ export const plan: Add = (program, { host, connect, ends }) => {
   program
     .command("plan")
     .description(
-      `Rehearses a rolling maintenance of the nodes: each node is judged on what the nodes before it leave behind, and comes back empty.
-Says which nodes will not get empty and why, which VMs cannot move, and what could not be judged. Reads lists only, and changes nothing;
+      `Rehearses a rolling maintenance: judges each node after the drains before it, and takes each drained node to come back empty.
+Prints which nodes cannot be drained and why, which VMs cannot move, and what could not be judged. It only reads lists;
 Lifeboat need not be installed.
 
-Exit code: 0 every node gets empty, 3 one will block or has no room, 4 not everything could be judged, 1 the question could not be answered.`,
+Exit code: 0 every node can be drained, 3 one will block or has no room, 4 not everything could be judged, 1 there is no answer.`,
     )
     .argument("[nodes...]", "all, if none is named", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
@@ -51,7 +51,7 @@ Exit code: 0 every node gets empty, 3 one will block or has no room, 4 not every
       ).argParser(bytesOf),
     )
     .addOption(
-      new Option("--when-blocked <what>", "what becomes of a VM that cannot move")
+      new Option("--when-blocked <what>", "what to do with a VM that cannot move")
         .choices(WHEN_BLOCKED)
         .default("Wait" as const),
     )

@@ -88,7 +88,10 @@ function starts(w: RollingWorld): RollingNext | undefined {
   const most = ROLLING_BOUNDS["status.nodes"];
   if (names.length === 0) return { phase: "Stopped", message: "no node has the labels of spec.nodes.matchLabels" };
   if (names.length > most) {
-    return { phase: "Stopped", message: `${names.length} nodes have these labels: at most ${most} can be in one` };
+    return {
+      phase: "Stopped",
+      message: `${names.length} nodes have these labels: choose fewer, at most ${most} fit into one RollingMaintenance`,
+    };
   }
   const rows = names.map((name): NodeRow => ({ name, phase: "Pending" }));
   return {
@@ -190,7 +193,7 @@ function waitsForRival(w: RollingWorld): RollingNext | undefined {
 function waitsForRollout(w: RollingWorld): RollingNext | undefined {
   const [kubevirt] = w.facts.list("kubevirts");
   if (kubevirt?.isRollingOut !== true) return undefined;
-  return running(w, "the next node waits until KubeVirt has been rolled out");
+  return running(w, "the next node waits until KubeVirt's rollout has ended");
 }
 
 /** The turn of the next node has come. The status claims it, so that two processes never start different nodes. */

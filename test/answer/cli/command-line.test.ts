@@ -76,7 +76,7 @@ test("no kubeconfig: how to name one", async () => {
   vi.stubEnv("KUBECONFIG", undefined);
   vi.stubEnv("HOME", "/nowhere");
   expect(await run(["cancel", "vm/web"], host)).toBe(1);
-  expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE\n");
+  expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG or --kubeconfig FILE\n");
   vi.unstubAllEnvs();
 });
 

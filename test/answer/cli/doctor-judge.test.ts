@@ -81,7 +81,7 @@ const LIFEBOAT: readonly Row[] = [
   ["… that is blocked",        { nodeEvacuations: { value: [started({ status: { phase: "Blocked", message: "m" } })] } }, ["‼ NodeEvacuation kernel of node node01 is blocked: m"]],
   ["the guard refuses nothing", GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
   ["descheduling, no policy",  { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
-  ["the guard without policies", { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers are not there/)]],
+  ["the guard without policies", { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers do not exist/)]],
   ["policies without the guard", { holdPolicies }, [expect.stringMatching(/^× a policy has no gate: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
   ["the guard in order",       GUARDED, []],
   ["another scheduler",        { ...GUARDED, schedulers: { value: ["scheduler"] }, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
@@ -142,7 +142,7 @@ const RELAYS: readonly Row[] = [
 
 // prettier-ignore
 const REST: readonly Row[] = [
-  ["an old token",             { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it has no end: replace it once a year, or take one that ends by itself"]],
+  ["an old token",             { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it never expires: replace it once a year, or use a token that expires"]],
   ["a token that was revoked", { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
   ["one that nobody uses",     { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker uses another token, or none"]],
   ["a rotation under way",     { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation is not finished, or nothing needs the token"]],

@@ -14,7 +14,7 @@ const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
 /** A pod that is not read until the gate opens. */
 const WAITING = { namespace: "apps", name: "waiting" };
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
-const TRY_AGAIN = "try again: Lifeboat is reviewing as much as it can at a time";
+const TRY_AGAIN = "try again: Lifeboat has no memory for another review now: try again";
 
 let app: App;
 let gate: PromiseWithResolvers<void>;

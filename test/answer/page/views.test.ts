@@ -85,7 +85,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "a healthy VM",              IDLE, "VMs on this node 1 VM State What happens apps/web Running"],
   ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain will succeed"],
   ["node",    "what would be in its way",  { vms: [vmiOf("db", PINNED)] }, "apps/db Blocked VMI"],
-  ["node",    "another pod blocks",        { cordoned: true, vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating" })], pods: [plainPod("loner", { owners: [], ...ASKS_NOTHING })] }, "Other pods in the way of a drain 1 Pod Message apps/loner No controller would create it again"],
+  ["node",    "another pod blocks",        { cordoned: true, vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating" })], pods: [plainPod("loner", { owners: [], ...ASKS_NOTHING })] }, "Other pods that block a drain 1 Pod Message apps/loner No controller would create it again"],
   ["node",    "one VM that a person evacuates", { cordoned: true, vms: [VM, vmiOf("db")], evacuations: [evacuation({ spec: { cause: "Operator" } })] }, "Cordoned The node takes no new pods."],
   ["cluster", "maintenances",              { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked" } } }, "Maintenance 1 Name Node Phase Message kernel node01 Blocked"],
   ["cluster", "how many VMs an idle node has", IDLE, "node01 Ready 1 VM No known blocker"],

@@ -65,7 +65,7 @@ describe("the first refusal of a deletion", () => {
       { verb: "Mark", vmi: vmi(), launcher: pod().name },
     ]);
     expect(only("Event", refusal.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
-    const reported = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
+    const reported = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the latest`;
     expect(refusal.message).toBe(reported);
   });
 

@@ -104,7 +104,7 @@ export function refused(tweak: Partial<DeletionFacts>): Extract<DeletionDecision
 
 /** Seconds until the deadline that a refusal names. */
 export function secondsLeft(tweak: Partial<DeletionFacts>): number {
-  const [, until = ""] = /until (\S+) at the longest/.exec(refused(tweak).message) ?? [];
+  const [, until = ""] = /until (\S+) at the latest/.exec(refused(tweak).message) ?? [];
   return (Date.parse(until) - (tweak.now ?? NOW).getTime()) / 1000;
 }
 
