@@ -2,7 +2,7 @@
 import { API_GROUP } from "../../../shared/kube/resources.ts";
 import type { PlanOptions } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
-import { isBlocked } from "./table.ts";
+import { isNodeBlocked } from "./table.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 
 /** Returns the plan as JSON, with the pods of VMs and the pods that block. REFERENCE.md describes every field. */
@@ -11,14 +11,14 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
     verdict,
     begins,
     // A plan that blocks has no end.
-    ...(!plan.nodes.some(isBlocked) && { takes }),
+    ...(!plan.nodes.some(isNodeBlocked) && { takes }),
     basis,
     unread,
     ...(stuck && { stuck }),
     evidence,
     nodes: plan.nodes.map(({ ends, ...node }) => ({
       ...node,
-      ...(!isBlocked(node) && { ends }),
+      ...(!isNodeBlocked(node) && { ends }),
       pods: node.pods.filter((pod) => pod.vmi !== undefined || isInTheWay(pod)),
     })),
   };

@@ -61,13 +61,13 @@ function headline(plan: Plan): string {
 
 /** A plan that blocks has no end. */
 function endOf({ nodes, begins, takes }: Plan): string {
-  const [first, ...others] = nodes.filter(isBlocked);
+  const [first, ...others] = nodes.filter(isNodeBlocked);
   if (first === undefined) return `ends ${between(begins, takes)}`;
   const more = others.length === 0 ? "" : ` and ${counted(others.length, "more node")}`;
   return `does not end, because of ${printable(first.node)}${more}`;
 }
 
-export function isBlocked({ verdict }: Pick<NodePlan, "verdict">): boolean {
+export function isNodeBlocked({ verdict }: Pick<NodePlan, "verdict">): boolean {
   return verdict === "WillBlock" || verdict === "NoRoom";
 }
 
@@ -99,7 +99,7 @@ const HEADER = ["NODE", "STARTS", "VMS", "MOVES", "ENDS", "VERDICT"] as const;
 /** Renders a row for each node. Cuts long names unless the output is wide. */
 function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, unproven, ...one }) => {
-    const end = isBlocked({ verdict }) ? "" : rangeText(begins, ends);
+    const end = isNodeBlocked({ verdict }) ? "" : rangeText(begins, ends);
     const late = one.isInTime === false ? "!" : "";
     const beside = unproven === 0 ? "" : ` ?${unproven}`;
     return [printable(node), rangeText(begins, starts), `${vms}`, `${moves}`, `${end}${late}`, `${verdict}${beside}`];
@@ -196,6 +196,6 @@ function summaryOf({ evidence: { classes }, nodes, takes }: Plan): string {
   const count = (proof: VmClass["proof"]) =>
     classes.reduce((sum, one) => sum + (one.proof === proof ? one.vms.length : 0), 0);
   const proofs = `proven ${count("Proven")} · unproven ${count("Unproven")} · failing ${count("Failing")}`;
-  if (nodes.some(isBlocked)) return proofs;
+  if (nodes.some(isNodeBlocked)) return proofs;
   return `${proofs} · takes ${durationText(takes.least)} to ${durationText(takes.most)}`;
 }
