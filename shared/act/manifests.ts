@@ -6,6 +6,7 @@ import { EVACUATION_BOUNDS, type EvacuationStatus, type MigrationCause } from ".
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus } from "../kube/node-evacuation.ts";
 import { hash8 } from "../kube/objects.ts";
+import { wholeSeconds } from "../settings/time.ts";
 
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
@@ -80,7 +81,7 @@ const LONGEST_EVENT_PREFIX = 253 - 9;
 
 /** Makes an Event. Its name depends on message and occasion, so that sending it twice creates one. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
-  const time = `${now.toISOString().slice(0, 19)}Z`;
+  const time = wholeSeconds(now);
   const { kind, namespace, name, uid } = about;
   return {
     apiVersion: "v1",

@@ -1,4 +1,5 @@
 /** How long the API server can trust the certificate that Lifeboat serves in the cluster. */
+import { wholeSeconds } from "./time.ts";
 
 export interface Validity {
   readonly notBefore: Date;
@@ -38,7 +39,7 @@ export function renewalTime(chain: readonly Validity[]): Date {
 
 export function judgeCertificate(chain: readonly Validity[], now: Date): CertificateVerdict {
   const end = new Date(Math.min(...chain.map(({ notAfter }) => notAfter.getTime())));
-  const day = `${end.toISOString().slice(0, 19)}Z`;
+  const day = wholeSeconds(end);
   const fix = "run lifeboat install, or renew the certificate where you made it";
   if (end <= now) {
     const message = `The certificate of Lifeboat's webhooks ended at ${day}, so the API server cannot call Lifeboat: ${fix}`;

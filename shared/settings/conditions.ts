@@ -2,7 +2,7 @@
 import type { Action } from "../kube/action.ts";
 import type { CredentialVerdict } from "./credential.ts";
 import { judgeCertificate } from "./certificate.ts";
-import { secondsSince } from "./time.ts";
+import { secondsSince, wholeSeconds } from "./time.ts";
 import type { HoldVerdict } from "./holds.ts";
 import type { WebhookState } from "./webhooks.ts";
 import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
@@ -149,8 +149,7 @@ function conditionOf(verdict: Verdict, observed: ConfigurationObserved, now: Dat
     ...verdict,
     message: verdict.message.slice(0, LONGEST_MESSAGE).toWellFormed(),
     observedGeneration: observed.generation,
-    lastTransitionTime:
-      before?.status === verdict.status ? before.lastTransitionTime : `${now.toISOString().slice(0, 19)}Z`,
+    lastTransitionTime: before?.status === verdict.status ? before.lastTransitionTime : wholeSeconds(now),
   };
 }
 

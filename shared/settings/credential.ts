@@ -1,4 +1,5 @@
 /** Whether Lifeboat's token of a cluster can still be used. */
+import { wholeSeconds } from "./time.ts";
 
 export interface CredentialFacts {
   readonly expiresAt: Date | undefined;
@@ -18,7 +19,7 @@ const SOON_DAYS = 7;
 
 export function judgeCredential({ expiresAt, rejected }: CredentialFacts, now: Date): CredentialVerdict {
   const left = expiresAt === undefined ? Infinity : expiresAt.getTime() - now.getTime();
-  const end = expiresAt === undefined ? "" : `${expiresAt.toISOString().slice(0, 19)}Z`;
+  const end = expiresAt === undefined ? "" : wholeSeconds(expiresAt);
   if (left <= 0) {
     return { ok: false, reason: "Expired", message: `Lifeboat's token of this cluster ended at ${end}: replace it` };
   }

@@ -20,6 +20,11 @@ export function secondsAfter(now: Date, seconds: number): string {
   return new Date(now.getTime() + seconds * 1000).toISOString();
 }
 
+/** Renders a time in whole seconds, as Kubernetes writes it. A time that a rule compares keeps its fraction: without it, it would be too early. */
+export function wholeSeconds(time: Date): string {
+  return withoutFractions(time.toISOString());
+}
+
 /** Renders a time without fractions, as Kubernetes writes it. */
 export function withoutFractions(time: string): string {
   return time.replace(/\.\d+Z$/, "Z");

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import type { Form } from "../command.ts";
+import { wholeSeconds } from "../../../shared/settings/time.ts";
 import type { At, Times } from "../time.ts";
 
 export interface Options {
@@ -29,7 +30,7 @@ export const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as
 
 /** Returns the spec that `options` ask for, for each node. Defaults are the CRD's. */
 export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options, times: Times) {
-  const [notBefore, notAfter] = [times.notBefore, times.notAfter].map((time) => time && secondsText(time));
+  const [notBefore, notAfter] = [times.notBefore, times.notAfter].map((time) => time && wholeSeconds(time));
   return {
     reason,
     schedule: { notBefore, notAfter },
@@ -50,8 +51,4 @@ export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof
 export function countOf(text: string): number {
   if (/^[1-9]\d?$|^100$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Expected a number from 1 to 100.");
-}
-
-function secondsText(time: Date): string {
-  return `${time.toISOString().slice(0, 19)}Z`;
 }
