@@ -1,0 +1,97 @@
+/** Objects in every phase that version 0.3 knew, as it wrote them, and what becomes of each under this version. */
+import { readFileSync } from "node:fs";
+import { load } from "js-yaml";
+import { wholeSeconds } from "../../../shared/settings/time.ts";
+import { Manifest } from "../../../infra/cli/install/manifests.ts";
+
+/** Kinds as 0.3 installed them. */
+export function kindsOf03(): readonly Manifest[] {
+  const read = (name: string) => readFileSync(new URL(`0.3/${name}.yaml`, import.meta.url), "utf8");
+  return ["evacuations", "nodeevacuations", "lifeboatconfigurations"].map((name) => Manifest.parse(load(read(name))));
+}
+
+/** Not so long ago that it would be history. */
+export const BEFORE = wholeSeconds(new Date(Date.now() - 600_000));
+const condition = (type: string, status: "True" | "False", reason: string) => {
+  return { type, status, reason, message: "", lastTransitionTime: BEFORE };
+};
+const MARKED = [condition("Marked", "True", "Marked")];
+
+/** A VM on a node of its own, and its Evacuation. */
+export interface Leaving {
+  /** Also the names of VM, node and Evacuation. */
+  readonly name: string;
+  readonly spec?: object;
+  /** The mark is on the VMI: KubeVirt has a migration in its queue. */
+  readonly isMarked?: boolean;
+  /** How the VM is (default: it migrates). */
+  readonly vm?: { readonly evictionStrategy?: string; readonly migratable?: false; readonly reason?: string };
+  /** Absent: no function has seen it yet. */
+  readonly status?: { readonly phase: string; readonly [field: string]: unknown };
+  readonly becomes: string;
+}
+
+const PINNED = { evictionStrategy: "LiveMigrate", migratable: false, reason: "InterfaceNotLiveMigratable" } as const;
+const BY_EVICTION = { cause: "ApiEviction", requestedBy: "drain" };
+const GONE = { completionTime: BEFORE, reason: "x" };
+
+// prettier-ignore
+export const EVACUATIONS: readonly Leaving[] = [
+  { name: "e-new",          becomes: "Moved" },
+  { name: "e-pending",      becomes: "Moved",                         isMarked: true, status: { phase: "Pending", conditions: MARKED }, spec: BY_EVICTION },
+  { name: "e-migrating",    becomes: "Moved",                         isMarked: true, status: { phase: "Migrating", conditions: MARKED } },
+  { name: "e-backing-off",  becomes: "Moved",                         isMarked: true, status: { phase: "BackingOff", attempts: 1, nextAttemptTime: BEFORE, conditions: MARKED } },
+  { name: "e-external",     becomes: "WaitingForExternalController",  isMarked: true, status: { phase: "WaitingForExternalController", conditions: MARKED }, vm: { evictionStrategy: "External" } },
+  { name: "e-blocked",      becomes: "Blocked",                       isMarked: true, status: { phase: "Blocked", reason: "NotMigratable", conditions: MARKED }, vm: PINNED },
+  { name: "e-of-a-request", becomes: "Moved",                         isMarked: true, status: { phase: "Pending", conditions: MARKED }, spec: { cause: "EvictionRequest", requestedBy: "EvictionRequest web" } },
+  { name: "e-moved",        becomes: "Moved",      status: { phase: "Moved", targetNode: "gone", ...GONE } },
+  { name: "e-abandoned",    becomes: "Abandoned",  status: { phase: "Abandoned", attempts: 5, ...GONE } },
+  { name: "e-withdrawn",    becomes: "Withdrawn",  status: { phase: "Withdrawn", ...GONE }, spec: { intent: "Withdrawn" } },
+  { name: "e-duplicate",    becomes: "Duplicate",  status: { phase: "Duplicate", ...GONE } },
+  { name: "e-gone",         becomes: "Gone",       status: { phase: "Gone", ...GONE } },
+];
+
+/** A node with its NodeEvacuation. */
+export interface Draining {
+  /** Also the name of its node. */
+  readonly name: string;
+  readonly spec?: object;
+  readonly status?: { readonly phase: string; readonly [field: string]: unknown };
+  /** Cordoned by the NodeEvacuation. */
+  readonly isCordoned?: boolean;
+  /** VMs on the node. */
+  readonly here?: "Movable" | "Pinned";
+  /** Evacuations of VMs that belong to it: phases. */
+  readonly own?: readonly ("Moved" | "Restarted" | "Restarting" | "Stopping" | "Stopped")[];
+  readonly becomes: string;
+  /** Outcomes of VMs, by name. */
+  readonly outcomes?: readonly string[];
+}
+
+const counts = { total: 2, left: 1, moving: 0, waiting: 1, blocked: 0, restarted: 0, stopped: 0 };
+const STARTED = { startTime: BEFORE, verdict: "WillSucceed", virtualMachines: counts };
+const ENDED = { ...STARTED, completionTime: BEFORE, message: "it ended" };
+const PAUSED = { progress: "Paused" };
+const LATER = { schedule: { notBefore: "2099-01-01T00:00:00Z" } };
+const RESTART = { virtualMachines: { whenBlocked: "Restart" } };
+const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };
+
+// prettier-ignore
+export const NODE_EVACUATIONS: readonly Draining[] = [
+  { name: "n-new",        becomes: "Evacuated",  here: "Movable", outcomes: ["n-new-vm Moved"] },
+  { name: "n-scheduled",  becomes: "Scheduled",  spec: LATER, status: { phase: "Scheduled", message: "starts later" }, here: "Movable" },
+  { name: "n-chained",    becomes: "Refused",    spec: { schedule: { after: "n-blocked" } }, status: { phase: "Scheduled", message: "waits for n-blocked" }, here: "Movable" },
+  { name: "n-evacuating", becomes: "Evacuated",  status: { phase: "Evacuating", ...STARTED }, isCordoned: true, here: "Movable", own: ["Moved", "Restarted"], outcomes: ["n-evacuating-moved Moved", "n-evacuating-restarted Restarted", "n-evacuating-vm Moved"] },
+  { name: "n-restarting", becomes: "Evacuated",  spec: RESTART, status: { phase: "Evacuating", ...STARTED }, isCordoned: true, own: ["Restarting"], outcomes: ["n-restarting-restarting Restarted"] },
+  { name: "n-stopping",   becomes: "Evacuated",  spec: STOP, status: { phase: "Evacuating", ...STARTED }, isCordoned: true, own: ["Stopping"], outcomes: ["n-stopping-stopping Stopped"] },
+  { name: "n-paused",     becomes: "Paused",     spec: PAUSED, status: { phase: "Paused", ...STARTED }, isCordoned: true, here: "Movable" },
+  { name: "n-blocked",    becomes: "Blocked",    status: { phase: "Blocked", ...STARTED }, isCordoned: true, here: "Pinned" },
+  { name: "n-evacuated",  becomes: "Evacuated",  status: { phase: "Evacuated", ...ENDED }, own: ["Stopped"] },
+  { name: "n-refused",    becomes: "Refused",    status: { phase: "Refused", completionTime: BEFORE }, here: "Movable" },
+  { name: "n-expired",    becomes: "Expired",    status: { phase: "Expired", ...ENDED }, here: "Movable" },
+  { name: "n-withdrawn",  becomes: "Withdrawn",  spec: { intent: "Withdrawn" }, status: { phase: "Withdrawn", ...ENDED }, here: "Movable" },
+  { name: "n-gone",       becomes: "Gone",       status: { phase: "Gone", ...ENDED } },
+];
+
+/** The end of an Evacuation of a NodeEvacuation. 0.3 released a VM that it stopped as soon as the VM was off. */
+export const RELEASED = [condition("Released", "True", "Released")];
