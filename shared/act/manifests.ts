@@ -81,8 +81,7 @@ const LONGEST_EVENT_PREFIX = 253 - 9;
 
 /** Makes an Event. Its name depends on message and occasion, so that sending it twice creates one. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
-  const time = wholeSeconds(now);
-  const { kind, namespace, name, uid } = about;
+  const [time, { kind, namespace, name, uid }] = [wholeSeconds(now), about];
   return {
     apiVersion: "v1",
     kind: "Event",

@@ -63,23 +63,29 @@ async function createEvacuation(name: string, uid: string, spec: object, status?
 }
 
 async function createDraining(one: Draining): Promise<void> {
-  const { name, spec, status, isCordoned, here, own = [] } = one;
-  if (name !== "n-gone") await createNode(stage.client, name);
-  if (here !== undefined) {
-    const vm = { ...MOVABLE, ...(here === "Pinned" && PINNED), namespace: NAMESPACE, name: `${name}-vm`, node: name };
-    await createVirtualMachine(stage.client, "Always", vm);
-  }
+  const { name, spec, status, isCordoned, own = [] } = one;
+  if (status?.phase !== "Gone") await createNode(stage.client, name);
+  await createVmOf(one);
   const created = await stage.client.create(nodeEvacuations, { metadata: { name }, spec: { nodeName: name, ...spec } });
   const { uid } = created.metadata;
   if (status !== undefined) {
     await lifeboat().patch(nodeEvacuations, { name }, { type: "merge", body: { status } }, STATUS);
   }
   for (const phase of own) await createOwn({ name, uid }, phase);
-  const annotations = { "lifeboat.dev/cordoned-by": `${name}/${uid}` };
-  const body = { metadata: { annotations: isCordoned === true ? annotations : {} }, spec: { unschedulable: true } };
-  if (isCordoned === true || status?.phase === "Evacuated") {
-    await stage.client.patch(core.nodes, { name }, { type: "merge", body });
-  }
+  if (isCordoned === true) await cordon(name, { "lifeboat.dev/cordoned-by": `${name}/${uid}` });
+  // By then the cordon is a person's.
+  if (status?.phase === "Evacuated") await cordon(name, {});
+}
+
+async function cordon(name: string, annotations: Readonly<Record<string, string>>): Promise<void> {
+  const body = { metadata: { annotations }, spec: { unschedulable: true } };
+  await stage.client.patch(core.nodes, { name }, { type: "merge", body });
+}
+
+async function createVmOf({ name, here }: Draining): Promise<void> {
+  if (here === undefined) return;
+  const vm = { ...MOVABLE, ...(here === "Pinned" && PINNED), namespace: NAMESPACE, name: `${name}-vm`, node: name };
+  await createVirtualMachine(stage.client, "Always", vm);
 }
 
 type Own = NonNullable<Draining["own"]>[number];

@@ -4,10 +4,13 @@ import { load } from "js-yaml";
 import { wholeSeconds } from "../../../shared/settings/time.ts";
 import { Manifest } from "../../../infra/cli/install/manifests.ts";
 
-/** Kinds as 0.3 installed them. */
+/** Returns the kinds as 0.3 installed them. */
 export function kindsOf03(): readonly Manifest[] {
-  const read = (name: string) => readFileSync(new URL(`0.3/${name}.yaml`, import.meta.url), "utf8");
-  return ["evacuations", "nodeevacuations", "lifeboatconfigurations"].map((name) => Manifest.parse(load(read(name))));
+  return ["evacuations", "nodeevacuations", "lifeboatconfigurations"].map((name) => Manifest.parse(load(textOf(name))));
+}
+
+function textOf(name: string): string {
+  return readFileSync(new URL(`0.3/${name}.yaml`, import.meta.url), "utf8");
 }
 
 /** Not so long ago that it would be history. */
