@@ -108,7 +108,10 @@ function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachi
   });
 }
 
-/** A VirtualMachine, which makes the VMI as its run strategy says. Resolves when the VMI runs; never for one that stays off. */
+/**
+ * Creates a VirtualMachine, which creates the VMI by its run strategy. Resolves when the VMI runs; never for one that
+ * stays off.
+ */
 export async function createVirtualMachine(
   client: KubeClient,
   runStrategy: string,

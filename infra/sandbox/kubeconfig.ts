@@ -29,7 +29,7 @@ export function kubeconfigOf({ url, caPem, user, token }: Credentials): KubeConf
   return config;
 }
 
-/** JSON is YAML. */
+/** Renders a kubeconfig as JSON, which is YAML. */
 export function kubeconfigText(credentials: Credentials): string {
   return `${JSON.stringify(JSON.parse(kubeconfigOf(credentials).exportConfig()), null, 2)}\n`;
 }

@@ -14,7 +14,10 @@ export interface LabelSelector {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** An empty selector matches everything; what a missing one means depends on the kind. */
+/**
+ * Returns whether a selector matches. An empty one matches everything; the meaning of a missing one depends on the
+ * kind.
+ */
 export function matchesSelector({ matchLabels, matchExpressions }: LabelSelector, labels: Labels): boolean {
   const equal = Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value);
   return equal && matchesLabels((matchExpressions ?? []) as LabelRequirement[], labels);

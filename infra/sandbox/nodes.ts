@@ -54,7 +54,7 @@ export interface NodeControllersOptions {
   readonly detachSeconds?: number | undefined;
 }
 
-/** All components but the kubelets that decide about nodes and their pods, except KubeVirt. */
+/** Starts all components except kubelets that decide about nodes and their pods, without KubeVirt's. */
 export function startNodeControllers(
   optionsOf: NodesOptions["optionsOf"],
   { scoring, lots, detachSeconds = 1 }: NodeControllersOptions = {},

@@ -131,7 +131,7 @@ export function isReal(sandbox: Sandbox): sandbox is RealSandbox {
 /** Gets what is to be stopped, the last one first. */
 export type Closers = (() => Promise<void> | void)[];
 
-/** If the start fails, everything already started is stopped. */
+/** Starts a sandbox. If the start fails, stops everything already started. */
 export async function startSandbox(options?: SimulatedOptions): Promise<SimulatedSandbox>;
 export async function startSandbox(options: RealOptions): Promise<RealSandbox>;
 export async function startSandbox(options: SimulatedOptions | RealOptions): Promise<Sandbox>;

@@ -33,7 +33,7 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** The first time takes seconds. */
+/** Opens the browser. The first time takes seconds. */
 export async function openBrowser(): Promise<Browser> {
   if (!existsSync(FOLDER)) await unpack();
   return await chromium.launch({

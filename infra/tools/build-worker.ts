@@ -46,7 +46,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   return join(folder, "index.js");
 }
 
-/** With all modules that it may load, the entry first. */
+/** Lists all modules that the bundle may load, the entry first. */
 export async function modulesOf(bundle: string): Promise<readonly string[]> {
   const files = (await readdir(dirname(bundle))).filter((file) => file.endsWith(".js"));
   return [...files.filter(isEntry), ...files.filter((file) => !isEntry(file))].map((file) =>

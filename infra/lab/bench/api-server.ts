@@ -59,7 +59,7 @@ export async function startMeasuredApiServer(): Promise<MeasuredApiServer> {
   };
 }
 
-/** KubeVirt's and Lifeboat's accounts and objects. */
+/** Installs KubeVirt's and Lifeboat's accounts and objects. */
 export async function installLifeboat(
   client: KubeClient,
   configuration: Readonly<Record<string, unknown>>,

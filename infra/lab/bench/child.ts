@@ -13,7 +13,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** `file` is beside this one; it finds the argument with `argumentOf`. */
+/** Starts a child process. `file` is beside this one; it reads the argument with `argumentOf`. */
 export function startChild(file: string, argument: unknown): Child {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, [JSON.stringify(argument)], {
@@ -41,12 +41,12 @@ export function startChild(file: string, argument: unknown): Child {
   };
 }
 
-/** In the child: what it was started with. */
+/** Returns the argument, in the child process. */
 export function argumentOf<S extends z.ZodType>(schema: S): z.output<S> {
   return schema.parse(JSON.parse(process.argv[2] ?? ""));
 }
 
-/** In the child. */
+/** Sends a message to the parent, in the child process. */
 export function say(message: Readonly<Record<string, unknown>>): void {
   process.send?.(message);
 }

@@ -1,7 +1,9 @@
 /** The resources that a process uses, as the kernel counts them. Linux only. */
 import { readdir, readFile } from "node:fs/promises";
 
-/** So far, of all threads; in nanoseconds there: `stat` counts in hundredths of a second. */
+/**
+ * Returns the CPU time of all threads so far. The kernel counts it in nanoseconds; `stat` has hundredths of a second.
+ */
 export async function cpuMsOf(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`);
   const times = await Promise.all(

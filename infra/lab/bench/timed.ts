@@ -9,7 +9,7 @@ export interface TimedAnswer {
 
 type Send = (options: RequestOptions, then: (response: IncomingMessage) => void) => ClientRequest;
 
-/** `send`: `request` of node:http or node:https. */
+/** Sends a request and measures its answer. `send`: `request` of node:http or node:https. */
 export function timed(
   send: Send,
   to: RequestOptions,

@@ -33,7 +33,7 @@ export interface Run {
   readonly calm: AbortSignal;
   /** Keys of VMIs that their owners have deleted. */
   readonly deleted: Set<string>;
-  /** Tells of what must never be. */
+  /** Reports a broken invariant. */
   readonly report: (what: string) => void;
   /** Counts that something has gone wrong. */
   readonly strike: () => void;
@@ -61,9 +61,9 @@ export interface Fault {
   readonly watch?: (run: Run) => Partial<Listener>;
   /** Resolves when the fault is over, at the latest soon after `run.calm`. A refused request may throw. */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
-  /** Everything is as it was, except for what has become of the VMs. */
+  /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Brings it back to the mind of a controller of Kubernetes that has forgotten it, as a busy cluster or a person would. */
+  /** Reminds a controller of Kubernetes that has forgotten it, as a busy cluster or a person would. */
   readonly remind?: (run: Run) => Promise<void>;
   /** It is a disruption: it is undone when all that it leads to has happened. */
   readonly lasts?: true;
@@ -71,7 +71,7 @@ export interface Fault {
   readonly expect?: (run: Run) => readonly string[];
 }
 
-/** At so many times of the run, each drawn; what is refused has done nothing. */
+/** Acts at a number of drawn times of the run. A refused act has done nothing. */
 export async function atTimes(
   run: Run,
   draw: Draw,
@@ -87,7 +87,7 @@ export async function atTimes(
   }
 }
 
-/** To some of the VMs, each at a time that is drawn. */
+/** Acts on some VMs, each at a drawn time. */
 export async function toSome(run: Run, draw: Draw, act: (vm: VmKey) => unknown, among = run.plan.vms): Promise<void> {
   const most = Math.max(1, Math.min(6, Math.floor(among.length / 2)));
   const chosen = draw

@@ -4,7 +4,7 @@ import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";
 import { type ChaosVm, DRAINED, isRefused, isStuck } from "./vms.ts";
 
-/** Empty: all of it has happened. `abandoned`: UIDs of VMs of which an evacuation was given up. */
+/** Lists the goals that are not reached. `abandoned`: UIDs of VMs whose evacuation was given up. */
 export function missingIn(run: Run, abandoned: ReadonlySet<string>): readonly string[] {
   const { plan, drain } = run;
   const drained = plan.vms.filter(({ place }) => place === DRAINED);
@@ -34,7 +34,7 @@ function liveVmi({ name }: ChaosVm, { cluster, namespace }: Run): VirtualMachine
   return vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined ? undefined : vmi;
 }
 
-/** The external controller of VMs whose strategy is External migrates those that are marked. */
+/** Acts as the external controller of External VMs: migrates the marked ones. */
 export async function actAsExternalController({ cluster, client, plan, namespace }: Run): Promise<void> {
   for (const { name } of plan.vms.filter(({ strategy }) => strategy === "External")) {
     const status = cluster.observer.vmis.get(`${namespace}/${name}`)?.status;

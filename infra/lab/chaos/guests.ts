@@ -32,9 +32,9 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 }
 
 /**
- * No guest ends, unless its owner deletes it or its strategy lets it stop. Nor are those judged that virt-controller declares Failed while
- * their launchers run: the real one does if, after an outage of the API server, it hears sooner of a VMI that has moved than of the pod that
- * it has moved to (`updateStatus`, "because pod does not exist").
+ * Checks that no guest ends, unless its owner deletes it or its strategy lets it stop. VMIs that virt-controller
+ * declares Failed while their launchers run are not judged: after an outage of the API server, the real one does so if
+ * it hears of a moved VMI before it hears of the new pod (`updateStatus`, "because pod does not exist").
  */
 export function checkGuests(
   observer: Pick<Observer, "pods">,

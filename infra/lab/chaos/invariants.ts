@@ -31,8 +31,8 @@ interface Running {
 }
 
 /**
- * KubeVirt's limits of migrations at a time. Not where KubeVirt's evacuation controller has created them all: right after an
- * outage of the API server the real one may count by a cache that is a moment old.
+ * Checks KubeVirt's limits of migrations at a time. Migrations that KubeVirt's evacuation controller created alone are
+ * not judged: right after an outage of the API server the real one may count by a cache that is a moment old.
  */
 export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
   const running = new Map<string, Running>();
@@ -91,7 +91,7 @@ export interface BudgetCheck extends Partial<Listener> {
   settled(): Promise<unknown>;
 }
 
-/** While a VM is marked, its budget has to be there: without one, the next eviction of it would be allowed. */
+/** Checks that a marked VM has its budget: without one, its next eviction would be allowed. */
 export function checkBudgets(
   asked: Asked,
   observer: Pick<Observer, "vmis" | "budgets">,
@@ -194,7 +194,7 @@ function isBudgetOf({ metadata, spec }: PodDisruptionBudget, vmi: Vmi): boolean 
   return isOurs && metadata.namespace === vmi.metadata.namespace && isOfVmi;
 }
 
-/** Whether its strategy asks for one. */
+/** Returns whether the VM's strategy requires a budget. */
 export function hasBudget({ spec, status }: Vmi): boolean {
   if (spec.evictionStrategy === "LiveMigrateIfPossible") return isTrue(status?.conditions, "LiveMigratable");
   return spec.evictionStrategy !== undefined && spec.evictionStrategy !== "None";

@@ -131,7 +131,7 @@ export function forward(url: string, agent: Agent, { request, response }: Exchan
   request.pipe(outgoing);
 }
 
-/** On any free port, which it resolves to. */
+/** Listens on any free port, and resolves to the port. */
 export async function listenOnLoopback(server: Pick<Server, "listen" | "address">): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();

@@ -20,8 +20,8 @@ export async function createPinned({ client, namespace, nodeOf }: Run, name: str
 }
 
 /**
- * A VM is restarted when it was seen twice, a minute apart, that it cannot migrate: the run has no minutes. They pass for these
- * NodeEvacuations until the controller is aborted.
+ * Lets minutes pass for these NodeEvacuations until the controller is aborted. A VM restarts after two reads, a minute
+ * apart, that it cannot migrate: the run has no minutes.
  */
 export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEvacuation[]>): AbortController {
   const over = new AbortController();

@@ -124,7 +124,7 @@ function drawFaults(
   return drawn.toSorted();
 }
 
-/** Whether all of them may be part of one run. */
+/** Returns whether all of them may be part of one run. */
 export function agree(names: readonly FaultName[]): boolean {
   const faults = names.map((name) => FAULTS[name]);
   return !faults.some(({ not = [] }) => not.some((name) => names.some((other) => other === name)));
@@ -170,7 +170,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
   };
 }
 
-/** Places of the run with what their nodes have. */
+/** Returns the places of the run with their nodes' capacity. */
 export function placesOf({ vms, faults }: Pick<Plan, "vms" | "faults">): ReadonlyMap<string, Fault["capacity"]> {
   const own = faults.flatMap((name) => {
     const { capacity } = FAULTS[name];

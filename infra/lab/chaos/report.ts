@@ -43,7 +43,7 @@ export function renderProgress(reports: readonly RunReport[], of: number, second
   return `${seconds} s: ${runs} of ${of} runs, ${vms} VMs, lost ${lost}, runs broken ${broken}, runs hung ${hung}`;
 }
 
-/** How to have it again comes first. */
+/** Renders a bad run. The command that repeats it comes first. */
 export function renderBadRun({ run, lost, breaches, hung, struck }: RunReport, plan: Plan): string {
   return [
     `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,

@@ -57,7 +57,7 @@ export function partsOf(rm: RollingMaintenance, all: Iterable<NodeEvacuation>): 
   return [...all].filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === rm.metadata.uid));
 }
 
-/** Nodes that it keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are in service again. */
+/** Lists the nodes that it keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are in service again. */
 export function unavailableOf(
   { spec }: RollingMaintenance,
   parts: readonly NodeEvacuation[],

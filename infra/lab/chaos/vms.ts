@@ -3,7 +3,7 @@ import type { Draw } from "./draw.ts";
 
 export interface ChaosVm {
   readonly name: string;
-  /** Names the node on which it begins: `drained`, or the one of a fault. */
+  /** Names the node on which it starts: `drained`, or the node of a fault. */
   readonly place: string;
   /** `Unknown`: written as is, a value that KubeVirt does not know. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
@@ -32,7 +32,7 @@ export function drainedVm(draw: Draw, index: number): ChaosVm {
 
 const OTHERS = ["LiveMigrateIfPossible", "LiveMigrateIfPossible", "LiveMigrateIfPossible", "External", "None"] as const;
 
-/** VMs on a node of their own, which can migrate before a deadline. */
+/** Draws VMs on a node of their own, which can migrate before a deadline. */
 export function movableVms(draw: Draw, place: string, tweak: Partial<ChaosVm> = {}): readonly ChaosVm[] {
   return Array.from({ length: draw.int(1, 3) }, (_, i) => ({
     name: `${place}-${i + 1}`,
@@ -45,12 +45,12 @@ export function movableVms(draw: Draw, place: string, tweak: Partial<ChaosVm> = 
   }));
 }
 
-/** Whether each eviction of it is refused, for as long as it runs. */
+/** Returns whether every eviction of the running VM is refused. */
 export function isRefused({ strategy, migratable }: ChaosVm): boolean {
   return strategy === "Unknown" || (strategy === "LiveMigrate" && !migratable);
 }
 
-/** Whether its migrations never succeed. */
+/** Returns whether its migrations never succeed. */
 export function isStuck({ failures }: ChaosVm): boolean {
   return failures === ALWAYS;
 }

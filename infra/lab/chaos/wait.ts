@@ -19,8 +19,8 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Whether the condition has become true within this time, which is counted in looks: on a machine that is busy with other
- * things they come late, and everything else does, too.
+ * Waits for the condition, and returns whether it became true in time. Time is counted in checks: on a busy machine
+ * checks come late, and everything else does, too.
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
   for (let looks = 0; !condition(); looks++) {

@@ -8,7 +8,7 @@ import { applyInCluster, codeFrom, SERVER } from "../stage/in-cluster.ts";
 const PORT = 8443;
 const CLUSTER = "sandbox";
 
-/** Its pods wait for the scene's nodes. */
+/** Installs Lifeboat, whose pods wait for the scene's nodes. */
 export async function installInCluster(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const { client } = sandbox;
   const webhookToken = randomBytes(24).toString("hex");

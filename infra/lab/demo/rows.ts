@@ -90,14 +90,14 @@ function placeOfPod(name: string, before: World, now: World): Place {
 const IN_MOTION: ReadonlySet<Mood> = new Set(["waiting", "moving"]);
 const ENDING: ReadonlySet<string> = new Set(["ending", "shutting down"]);
 
-/** Nothing is in progress in either cluster. */
+/** Returns whether nothing is in progress in either cluster. */
 export function isAtRest(rows: readonly Row[]): boolean {
   return rows.every(({ without, withIt }) =>
     [without, withIt].every(({ mood, now }) => !IN_MOTION.has(mood) && !ENDING.has(now)),
   );
 }
 
-/** How many VMs run on a node. */
+/** Returns how many VMs run on a node. */
 export function vmsOn(node: string, { vmis }: World): number {
   return [...vmis.values()].filter((vmi) => vmi.nodeName === node && vmi.phase === "Running").length;
 }

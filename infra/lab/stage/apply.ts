@@ -50,7 +50,7 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
   return { token: there?.token ?? (await createToken(send, SILENT)).token };
 }
 
-/** `optional`: further files of infra/kubernetes. */
+/** Plans an installation. `optional`: further files of infra/kubernetes. */
 export function plannedFor(home: Home, optional: readonly string[] = []): readonly Manifest[] {
   const parts = [{ files: optional.map((file) => `kubernetes/${file}`), gates: [] }];
   return plan({ parts, home });

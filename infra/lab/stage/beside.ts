@@ -11,7 +11,7 @@ export interface LifeboatBeside {
   stop(): Promise<void>;
 }
 
-/** `optional`: further files of infra/kubernetes. */
+/** Starts a Worker and a relay. `optional`: further files of infra/kubernetes. */
 export async function startBeside(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   const { worker, url, webhookToken } = await startLifeboat(sandbox, { optional, entry: { relaySecret } });

@@ -1,7 +1,7 @@
 /** Whether a guest runs, and whether it may stop, judged from the cluster's state and from nothing else. */
 import type { VirtualMachine, World } from "./world.ts";
 
-/** A guest runs if its VMI says so and the launcher pod that holds it is there, on the node where the VMI is. */
+/** Returns whether a guest runs: its VMI says so, and its launcher pod is on the VMI's node. */
 export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolean {
   if (vmi?.phase !== "Running") return false;
   return [...world.pods.values()].some(
@@ -10,8 +10,8 @@ export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolea
 }
 
 /**
- * Whether the strategy lets the guest stop. With External that is for its owner to decide, who deletes the VMI;
- * a VMI that is still there with a guest that ended was stopped by an eviction.
+ * Returns whether the strategy lets the guest stop. With External its owner decides, by deleting the VMI. A VMI that
+ * still exists with an ended guest was stopped by an eviction.
  */
 export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined): boolean {
   switch (before.strategy) {
@@ -26,12 +26,12 @@ export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined)
   }
 }
 
-/** Lifeboat has asked KubeVirt to restart it on another node, as a NodeEvacuation wants. */
+/** Returns whether Lifeboat has asked KubeVirt to restart it on another node, for a NodeEvacuation. */
 export function isRestarted({ uid }: VirtualMachine, { events }: World): boolean {
   return [...events.values()].some((event) => event.uid === uid && event.reason === "Restarted");
 }
 
-/** The VMI that has come after it. */
+/** Returns the VMI that replaced it. */
 export function successorOf({ key, uid }: VirtualMachine, { vmis }: World): VirtualMachine | undefined {
   return [...vmis.values()].find((vmi) => vmi.key === key && vmi.uid !== uid);
 }

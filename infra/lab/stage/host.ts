@@ -2,7 +2,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Host } from "../../cli/host.ts";
 
-/** `write`: of both streams. It waits for moments where a person would wait for seconds. */
+/**
+ * Returns a host without a terminal. `write`: of both streams. It waits for moments where a person would wait for
+ * seconds.
+ */
 export function quietHost(write: (text: string) => unknown = () => true): Host {
   return {
     stdout: { write },

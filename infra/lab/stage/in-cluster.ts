@@ -27,7 +27,7 @@ export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } 
 /** The server's image, by which the sandbox's kubelets know it. */
 export const IMAGE = "lifeboat.example.com/server";
 
-/** `optional`: further files of infra/kubernetes. */
+/** Lists the manifests. `optional`: further files of infra/kubernetes. */
 export function inClusterManifests(optional: readonly string[] = [], home: Partial<Inside> = {}): readonly Manifest[] {
   return plannedFor({ in: "Cluster", image: IMAGE, ...home }, optional);
 }
@@ -38,7 +38,7 @@ export interface InClusterOptions extends Pick<Inside, "cluster"> {
   readonly isWanted?: (manifest: Manifest) => boolean;
 }
 
-/** With certificate and tokens, which are read back if they are there. */
+/** Applies them with certificate and tokens, which are read back if they exist. */
 export async function applyInCluster(
   client: KubeClient,
   optional: readonly string[] = [],
@@ -63,7 +63,7 @@ export async function applyInCluster(
   await settle(given, giving);
 }
 
-/** As the installation ends. There is a node with room for them. */
+/** Waits until the replicas are ready, as the installation does. There is a node with room for them. */
 export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
   await waitFor(client, {
     resource: deployments,
@@ -86,7 +86,7 @@ export async function codeFrom(url: string, options: RequestOptions): Promise<nu
   return answer.statusCode ?? 0;
 }
 
-/** The image as infra/tools/build-image.ts has built it, run by this Node. */
+/** Returns the image that infra/tools/build-image.ts has built, run by this Node. */
 export function serverImages({ onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({
     command: process.execPath,

@@ -6,7 +6,10 @@ const VISITOR = { namespace: "lifeboat-system", name: "visitor" } as const;
 const RBAC = "rbac.authorization.k8s.io";
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
-/** As `kubectl create token visitor -n lifeboat-system --audience lifeboat`, of an account that may view the page. */
+/**
+ * Creates a token as `kubectl create token visitor -n lifeboat-system --audience lifeboat` does, for an account that
+ * may view the page.
+ */
 export async function pageToken(client: KubeClient): Promise<string> {
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: VISITOR };
   const binding = {
@@ -22,8 +25,8 @@ export async function pageToken(client: KubeClient): Promise<string> {
 }
 
 /**
- * `url`: of the cluster's endpoints, `https://HOST/clusters/NAME`. Its certificate is of an authority that lives as long as the process: a
- * browser asks before it continues.
+ * Returns the invitation to the page. `url`: of the cluster's endpoints, `https://HOST/clusters/NAME`. The authority of
+ * its certificate lives as long as the process, so that a browser warns first.
  */
 export async function pageInvitation(client: KubeClient, url: string): Promise<readonly string[]> {
   const { origin, pathname } = new URL(url);

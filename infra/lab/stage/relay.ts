@@ -28,7 +28,7 @@ export function startRelayBeside({ kubeConfig, ...to }: RelayTo): Relay {
   return startRelay({ kubeConfig, deliver, clock: systemClock, random: Math.random, log: () => undefined });
 }
 
-/** The Worker's certificate is the sandbox's, which this process does not trust. */
+/** Returns a `fetch` through the Worker, whose certificate is the sandbox's: this process does not trust it. */
 export function throughWorker(worker: () => Pick<RunningWorker, "fetch">): RelayTo["fetch"] {
   return async (input, init) => {
     const request = new Request(input, init);

@@ -10,12 +10,12 @@ import { inParallel } from "../../in-parallel.ts";
 
 const AT_ONCE = 8;
 
-/** One after the other, so that the scheduler meets them in this order. */
+/** Creates nodes one after the other, so that the scheduler sees them in this order. */
 export async function createNodes(client: KubeClient, names: readonly string[], capacity?: Capacity): Promise<void> {
   for (const name of names) await createNode(client, name, capacity);
 }
 
-/** A namespace comes with its first VM. */
+/** Creates VMs, and a namespace before its first VM. */
 export async function createVms(client: KubeClient, vms: readonly VirtualMachine[]): Promise<void> {
   await inParallel(vms, AT_ONCE, (vm) => createVirtualMachineInstance(client, vm));
 }

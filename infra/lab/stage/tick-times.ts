@@ -3,7 +3,7 @@ import { isFullScan } from "../../../functions/schedule.ts";
 
 const MINUTE_MS = 60_000;
 
-/** The first minute from `since` on whose tick is a full scan of the cluster, or is none. */
+/** Returns the first minute from `since` on whose tick is a full scan of the cluster, or is none. */
 export function tickTime(cluster: string, kind: "full" | "small", since = new Date(0)): Date {
   for (let time = since.getTime(); ; time += MINUTE_MS) {
     if (isFullScan(cluster, time) === (kind === "full")) return new Date(time);

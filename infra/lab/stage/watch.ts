@@ -53,8 +53,8 @@ export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watc
 }
 
 /**
- * The world as the API server has it now, for the final judgement. Pods are read first: the target of a migration runs long
- * before its VMI is there. The other way round a VM that moves between the two lists would seem to have no pod.
+ * Reads the world from the API server, for the final judgement. Pods are read first, because the target of a migration
+ * runs long before its VMI is there. The other way round, a moving VM would seem to have no pod.
  */
 export async function readWorld(client: KubeClient): Promise<World> {
   const read = async <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {

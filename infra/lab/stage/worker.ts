@@ -119,7 +119,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** The date the Worker is deployed with. */
+/** Returns the date with which the Worker is deployed. */
 export function compatibilityDate(): string {
   const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(`${root}wrangler.toml`, "utf8"))?.[1];
   if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");

@@ -5,7 +5,7 @@ export interface Clock {
   setTimer(ms: number, fn: () => void): () => void;
 }
 
-/** As Kubernetes writes a time: whole seconds. */
+/** Renders a time as Kubernetes writes it, in whole seconds. */
 export function timestamp(clock: Clock): string {
   return clock
     .now()

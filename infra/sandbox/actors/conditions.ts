@@ -17,7 +17,7 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return findCondition(conditions, type)?.status === "True";
 }
 
-/** The conditions with this one set; an existing one keeps its position. */
+/** Returns the conditions with this one set. An existing one keeps its position. */
 export function withCondition<C extends Condition>(conditions: readonly C[] | undefined, next: C, now: string): C[] {
   const before = findCondition(conditions, next.type);
   const unchanged = before !== undefined && before.status === next.status;

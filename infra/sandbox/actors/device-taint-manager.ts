@@ -23,7 +23,7 @@ const DISRUPTION: Disruption = {
 const FIRST_BACKOFF_MS = 5;
 const LONGEST_BACKOFF_MS = 1_000_000;
 
-/** Until it is stopped: then the taint is gone. */
+/** Taints a pod's device until it is stopped, which removes the taint. */
 export function taintDeviceOf({ clock, onError, pod: { metadata }, ...options }: DeviceTaint): Actor {
   const stopped = new AbortController();
   const { signal } = stopped;

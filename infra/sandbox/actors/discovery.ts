@@ -11,7 +11,7 @@ interface ApiResourceList {
   readonly resources: readonly { name: string; kind: string; namespaced: boolean; verbs: readonly string[] }[];
 }
 
-/** Empty if the group version does not exist. */
+/** Lists the kinds of a group version, or none if it does not exist. */
 export async function discoverGroupVersion(
   client: KubeClient,
   apiVersion: string,
@@ -33,7 +33,7 @@ export async function discoverGroupVersion(
     }));
 }
 
-/** Every kind once, in its preferred version. */
+/** Lists every kind once, in its preferred version. */
 export async function discoverAll(client: KubeClient): Promise<readonly DiscoveredResource[]> {
   const groups = (await client.read("/apis")) as
     { groups: readonly { preferredVersion: { groupVersion: string } }[] } | undefined;

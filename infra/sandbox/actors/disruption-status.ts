@@ -13,12 +13,12 @@ export interface Expectation {
   readonly desiredHealthy: number;
 }
 
-/** Whether the expected count depends on how many pods the controllers want, rather than on how many exist. */
+/** Returns whether the expected count depends on how many pods the controllers want, rather than on how many exist. */
 export function needsScale({ minAvailable, maxUnavailable }: Spec): boolean {
   return maxUnavailable !== undefined || (minAvailable !== undefined && typeof minAvailable === "string");
 }
 
-/** `scale` is the sum of the replicas that the pods' controllers want. */
+/** Returns the expected counts. `scale` is the sum of the replicas that the pods' controllers want. */
 export function expectationOf(spec: Spec, podCount: number, scale: number): Expectation {
   const { minAvailable, maxUnavailable } = spec;
   if (maxUnavailable !== undefined)
@@ -84,7 +84,7 @@ export function statusOf(pdb: PodDisruptionBudget, count: Count, now: string): S
   };
 }
 
-/** A budget whose numbers cannot be computed allows no disruption. */
+/** Returns the status of a budget whose numbers cannot be computed: it allows no disruption. */
 export function failedStatus({ status }: PodDisruptionBudget, message: string, now: string): Status {
   const { observedGeneration } = status ?? {};
   return {

@@ -37,7 +37,7 @@ export async function markDisruptionTarget(
   await client.patch(pods, { namespace, name }, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Nothing to write: the condition is identical. */
+/** Returns whether the pod has the identical condition, so that nothing has to be written. */
 export function isMarked(pod: Pod, { reason, message }: Disruption): boolean {
   const there = findCondition(pod.status?.conditions, DISRUPTION_TARGET);
   return there?.status === "True" && there.reason === reason && there.message === message;

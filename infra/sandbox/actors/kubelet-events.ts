@@ -30,7 +30,7 @@ function passes(clock: Clock, key: string): boolean {
   return left >= 1;
 }
 
-/** `kubelet` acts as the node. */
+/** Creates a recorder. `kubelet` acts as the node. */
 export function createKubeletRecorder(kubelet: KubeClient, clock: Clock, node: string): EventRecorder {
   const recorder = createEventRecorder(kubelet, clock, "kubelet", node);
   return {
@@ -49,12 +49,12 @@ export async function tellContainers(recorder: EventRecorder, pod: Pod): Promise
   for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, name);
 }
 
-/** The other containers have ended by themselves, so the kubelet stops what ran beside them. */
+/** Reports that the kubelet stops sidecars, because the other containers have ended by themselves. */
 export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<void> {
   for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, name);
 }
 
-/** A kubelet reports the image of each volume and container again and again while the pod starts. */
+/** Reports the image of each volume and container, as a kubelet does repeatedly while the pod starts. */
 export async function tellImages(recorder: EventRecorder, pod: Pod): Promise<void> {
   const [reference] = imagesOf(pod);
   if (reference === undefined) return;

@@ -64,7 +64,7 @@ export function whyNot(
   return whatIsUneven(pod, node, { nodes, placed }, admits);
 }
 
-/** `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`: a reason for each node. */
+/** Renders `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`: a reason for each node. */
 export function noneAvailable(reasons: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -80,7 +80,10 @@ function bars(taint: Taint, pod: Pod): boolean {
   return taint.effect !== "PreferNoSchedule" && !isTolerated(taint, pod);
 }
 
-/** A toleration without effect matches every effect; one without key and with Exists matches every taint. */
+/**
+ * Returns whether a taint is tolerated. A toleration without effect matches every effect; one without key and with
+ * Exists matches every taint.
+ */
 export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   const { value: taintValue = "" } = taint;
   if (effect && effect !== taint.effect) return false;

@@ -18,7 +18,7 @@ const TABLE: readonly { readonly type: string; readonly status: string; readonly
 ];
 const UNSCHEDULABLE = `${PREFIX}unschedulable`;
 
-/** The taints that the node should have; undefined if it has them. */
+/** Returns the taints that the node should have, or undefined if it has them. */
 export function taintsFor(node: Node, now: string): Taint[] | undefined {
   const wanted = TABLE.filter(({ type, status }) => findCondition(node.status?.conditions, type)?.status === status)
     .flatMap(({ key, effects }) => effects.map((effect): Taint => ({ key: PREFIX + key, effect })))

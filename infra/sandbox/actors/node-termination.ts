@@ -23,7 +23,7 @@ const LONGEST_BACKOFF_MS = 10_000;
 /** Less would remove the pod from the API server while it still runs. */
 const LEAST_GRACE_SECONDS = 1;
 
-/** Until it is stopped. */
+/** Terminates a node's pods until it is stopped. */
 export function terminateNode({ clock, onError, node, endsAt, ...options }: NodeTermination): Actor {
   const stopped = new AbortController();
   const { signal } = stopped;

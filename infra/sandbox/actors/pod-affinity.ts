@@ -31,7 +31,7 @@ function inSameDomain({ topologyKey }: Term, a: Labels, b: Labels): boolean {
 const repelledBy = ({ spec }: Pod): readonly Term[] =>
   spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 
-/** In kube-scheduler's words; undefined if nothing is in the way. */
+/** Returns the obstacle in kube-scheduler's words, or undefined. */
 export function whatIsNear(pod: Pod, { metadata }: Node, placed: readonly Placed[]): string | undefined {
   const labels = metadata.labels ?? {};
   const residents = placed.map((one) => ({ pod: one.pod, labels: one.node.metadata.labels ?? {} }));

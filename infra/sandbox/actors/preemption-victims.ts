@@ -23,12 +23,12 @@ export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
 
-/** Preemption only helps against what other pods use, not against properties of the node. */
+/** Returns whether preemption may help: only against the use of other pods, not against properties of the node. */
 export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
   return whyNot(pod, node, [], { storage }) === undefined;
 }
 
-/** undefined: the pod would not fit even without all pods of lower priority. */
+/** Finds victims. Returns undefined if the pod would not fit even without all pods of lower priority. */
 export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation): Candidate | undefined {
   const lower = neighbours.filter((other) => priorityOf(other) < priorityOf(pod)).toSorted(byImportance);
   const staying = neighbours.filter((other) => !lower.includes(other));
@@ -60,7 +60,7 @@ export interface GroupCandidate {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/** undefined: not every pod of the group finds a place, so that none of them preempts. */
+/** Finds victims for a group. Returns undefined if not every pod finds a place, so that none of them preempts. */
 export function findGroupVictims({ pods, nodesFor, neighboursOn, budgets }: Group): GroupCandidate | undefined {
   const victims = new Set<Pod>();
   const nodes = new Map<string, string>();

@@ -18,8 +18,9 @@ export const RESOURCE = {
 type Usage = (pod: Pod) => number;
 
 /**
- * For memory: pods above their request first, then lower priority, then the largest excess. For disk: pods that request no disk first, as
- * BestEffort pods, because each pod writes something; then lower priority. For processes: lower priority.
+ * Ranks pods. For memory: pods above their request first, then lower priority, then the largest excess. For disk: pods
+ * without a disk request first, as for BestEffort pods, because each pod writes something; then lower priority. For
+ * processes: lower priority.
  */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
   const excess = (pod: Pod) => {
@@ -41,7 +42,7 @@ function isCritical(pod: Pod): boolean {
   return priorityOf(pod) >= SYSTEM_CRITICAL || pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 }
 
-/** `The node was low on resource: memory. Threshold quantity: …` */
+/** Renders `The node was low on resource: memory. Threshold quantity: …`. */
 export function messageFor(pod: Pod, threshold: Threshold, observation: Observation, memoryOf: Usage): string {
   const { signal } = threshold;
   const resource = RESOURCE[signal];

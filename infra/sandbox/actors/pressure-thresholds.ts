@@ -38,7 +38,7 @@ export interface Threshold {
   readonly isHard: boolean;
 }
 
-/** Hard thresholds first. */
+/** Lists thresholds, hard ones first. */
 export function thresholdsOf(configuration: Required<EvictionConfiguration>): readonly Threshold[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod } = configuration;
   const of = (quantities: Partial<Record<Signal, string>>, isHard: boolean) =>
@@ -62,7 +62,7 @@ export function isMet(threshold: Threshold, observations: Readonly<Record<Signal
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** `1m30s` */
+/** Parses a duration such as `1m30s`. */
 export function durationMs(duration: string): number {
   const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== duration)

@@ -15,7 +15,7 @@ export function parseQuantity(quantity: string | number): number {
   return value * factorOf(suffix);
 }
 
-/** As the kubelet prints amounts of memory. */
+/** Renders an amount of memory as the kubelet prints it. */
 export function inKi(bytes: number): string {
   return `${Math.round(bytes / 1024)}Ki`;
 }

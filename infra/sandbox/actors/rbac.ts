@@ -23,7 +23,7 @@ export interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** A ClusterRole and its binding of the same name. */
+/** Creates a ClusterRole and its binding of the same name. */
 export function grant(name: string, subject: Subject, rules: readonly Rule[]): readonly Manifest[] {
   const bound = subject.kind === "ServiceAccount" ? subject : { ...subject, apiGroup: GROUP };
   const roleRef = { apiGroup: GROUP, kind: "ClusterRole", name };

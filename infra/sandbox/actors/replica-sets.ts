@@ -56,7 +56,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   return actorOf([controller], [sets, all]);
 }
 
-/** Why pods are missing: the message of the condition `ReplicaFailure`. */
+/** Returns why pods are missing: the message of the condition `ReplicaFailure`. */
 export function failureIn(status: ReplicaSet["status"] | Deployment["status"]): string | undefined {
   return findCondition(status?.conditions, "ReplicaFailure")?.message;
 }

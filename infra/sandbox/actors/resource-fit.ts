@@ -10,7 +10,7 @@ const DEFAULT_POD_LIMIT = 110;
 /** Watched objects never change, so a sum can be cached. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
-/** Init containers run one after another, before the others; sidecars from then on. */
+/** Returns a pod's requests. Init containers run one after another, before the others; sidecars run from then on. */
 export function requestOf(pod: Pod, resource: Measured): number {
   let known = sums.get(pod);
   if (known === undefined) {
@@ -33,7 +33,7 @@ function sumOf({ spec }: Pod, resource: string): number {
   return Math.max(together, most) + parseQuantity(spec?.overhead?.[resource] ?? 0);
 }
 
-/** In kube-scheduler's words; undefined if the pod fits. */
+/** Returns the shortage in kube-scheduler's words, or undefined if the pod fits. */
 export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod[]): string | undefined {
   const { allocatable = {} } = status ?? {};
   if (neighbours.length >= Number(allocatable["pods"] ?? DEFAULT_POD_LIMIT)) return "Too many pods";

@@ -16,7 +16,7 @@ export interface RetryOptions {
 
 export const RETRIES = 10;
 
-/** A watch is not repeated: its informer lists again. */
+/** Repeats requests after `Retry-After`, except watches, whose informer lists again. */
 export function withRetryAfter(transport: Transport, { clock, signal, before }: RetryOptions): Transport {
   const attempt = async (request: RawRequest): Promise<IncomingMessage> => {
     await before?.();

@@ -54,7 +54,9 @@ interface Process {
   isReady?: boolean;
 }
 
-/** `isReal`: the pod has processes of this machine (processes/), which are to tell when they are ready. */
+/**
+ * Creates a runtime. `isReal`: the pod has processes of this machine (processes/), which report when they are ready.
+ */
 export function createContainerRuntime(
   clock: Clock,
   terminationMs: number,

@@ -30,7 +30,7 @@ export function isForbidden(error: unknown): error is StatusError {
   return hasCode(error, 403);
 }
 
-/** For `catch` where the object may be gone already. */
+/** Returns undefined for a missing object, in a `catch`. */
 export function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -46,7 +46,7 @@ export const isConflict = (error: unknown): boolean =>
 export const isOverQuota = (error: unknown): boolean =>
   hasCode(error, 403) && messageOf(error).includes("exceeded quota");
 
-/** The server's own message, if the error comes from the server. */
+/** Returns the server's own message, if the error comes from the server. */
 export function messageOf(error: unknown): string {
   if (error instanceof StatusError) return error.status.message ?? error.message;
   return error instanceof Error ? error.message : String(error);

@@ -6,7 +6,7 @@ export function noExecuteTaints(node: Node | undefined): readonly Taint[] {
   return (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
 }
 
-/** In seconds. 0: the pod must go now; Infinity: it may stay. */
+/** Returns the tolerated seconds. 0: the pod must leave now. Infinity: it may stay. */
 export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
   const { tolerations = [] } = pod.spec ?? {};
   // The first matching toleration counts for a taint.

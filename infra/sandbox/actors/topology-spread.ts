@@ -18,7 +18,7 @@ export interface Admits {
 
 const labelsOf = ({ metadata }: Node): Labels => metadata.labels ?? {};
 
-/** In kube-scheduler's words; undefined if nothing is in the way. */
+/** Returns the obstacle in kube-scheduler's words, or undefined. */
 export function whatIsUneven(
   pod: Pod,
   node: Node,

@@ -113,7 +113,7 @@ export interface Impersonated {
   readonly extra?: Readonly<Record<string, string>>;
 }
 
-/** The same connections, as another user. */
+/** Returns the same connections for another user. */
 export function impersonate(transport: Transport, { user, groups = [], extra = {} }: Impersonated): Transport {
   const identity = {
     "impersonate-user": user,

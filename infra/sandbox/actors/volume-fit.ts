@@ -10,7 +10,7 @@ type Terms = NonNullable<
   NonNullable<NonNullable<NonNullable<PersistentVolume["spec"]>["nodeAffinity"]>["required"]>["nodeSelectorTerms"]
 >;
 
-/** The terms of each volume that not every node reaches. */
+/** Returns the terms of each volume that only some nodes reach. */
 export function reachOf({ metadata, spec }: Pod, { claims, volumes }: Storage): readonly Terms[] {
   const names = (spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   return names.flatMap((name) => {

@@ -7,14 +7,14 @@ import { fail } from "./status.ts";
 const AUTHENTICATED = "system:authenticated";
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** A request without credentials is anonymous; one with wrong credentials is refused. */
+/** Authenticates a request. Without credentials it is anonymous; with wrong ones it is refused. */
 export function authenticate(state: ServerState, { authorization }: IncomingHttpHeaders): User {
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1];
   return userOf(state, token ?? "")?.user ?? fail({ reason: "Unauthorized" });
 }
 
-/** Which of the audiences the token is for; without audiences, this server's own. */
+/** Returns the user, and which of the audiences the token is for; without audiences, this server's own. */
 export function userOf(state: ServerState, token: string, named: readonly string[] = []): Authenticated | undefined {
   const audiences = named.length === 0 ? [ISSUER] : named;
   const fixed = state.staticTokens.get(token);

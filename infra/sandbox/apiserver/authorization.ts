@@ -44,7 +44,7 @@ export function decide(state: ServerState, user: User, attributes: Attributes): 
   return { allowed: false, reason };
 }
 
-/** All rules that apply to the user in a namespace, for SelfSubjectRulesReview. */
+/** Lists all rules that apply to the user in a namespace, for SelfSubjectRulesReview. */
 export function rulesFor(state: ServerState, user: User, namespace: string): readonly Rule[] {
   return bindingsOf(state, user, namespace).flatMap((binding) => rulesOf(state, binding, []));
 }
@@ -93,7 +93,7 @@ function rulesOf(state: ServerState, binding: KubeObject, missing: string[]): re
   return [];
 }
 
-/** The role of a binding, if it exists. */
+/** Returns the role of a binding, if it exists. */
 export function roleOf(state: ServerState, binding: KubeObject): KubeObject | undefined {
   const isRole = stringAt(binding, "roleRef.kind") === "Role";
   const roles = state.store.collection(`${RBAC_GROUP}/${isRole ? "roles" : "clusterroles"}`);
@@ -125,7 +125,7 @@ function matchesPath(urls: readonly string[], path: string): boolean {
   return urls.some((url) => (url.endsWith("*") ? path.startsWith(url.slice(0, -1)) : url === path));
 }
 
-/** `reason` is what RBAC could not resolve; the real server appends it. */
+/** Refuses a request. `reason`: the part that RBAC could not resolve, which the real server appends. */
 export function refuse(user: User, attributes: Attributes, reason = ""): never {
   const suffix = reason === "" ? "" : `: ${reason}`;
   if (!attributes.isResource) {

@@ -97,7 +97,7 @@ export function collectionOf(state: ServerState, kind: ResourceKind): Collection
   return state.store.collection(kind.storage, kind.selectableFields);
 }
 
-/** The time as metadata shows it: whole seconds. */
+/** Renders the time as metadata shows it, in whole seconds. */
 export function timestamp(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -30,7 +30,7 @@ export interface CreateOptions extends WriteOptions {
   readonly track?: (object: KubeObject) => void;
 }
 
-/** `object` is in the served version, the result in the stored one. */
+/** Creates an object. `object` is in the served version, the result in the stored one. */
 export async function createObject(
   ctx: ResourceContext,
   object: KubeObject,

@@ -40,7 +40,7 @@ const FORMATS: Readonly<Record<string, typeof parseJson>> = {
   "application/x-www-form-urlencoded": parseJson,
 };
 
-/** `type`: the kind that the request expects in its body. */
+/** Decodes a body. `type`: the kind that the request expects. */
 export function decodeBody(ctx: RequestContext, type = "object"): Tree {
   if (mediaTypeOf(ctx) === "application/vnd.kubernetes.protobuf") return decodeProtobuf(ctx.body);
   const parse = FORMATS[mediaTypeOf(ctx)];
@@ -90,7 +90,7 @@ function namedTwice(value: unknown, path: string): readonly string[] {
   });
 }
 
-/** The object in the body, with apiVersion, kind and namespace from the URL. */
+/** Decodes the object in the body, with apiVersion, kind and namespace from the URL. */
 export function decodeObject(ctx: ResourceContext): KubeObject {
   return checkObject(ctx, decodeBody(ctx, ctx.kind.kind));
 }

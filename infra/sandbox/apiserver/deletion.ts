@@ -99,7 +99,9 @@ interface Removal {
   readonly options: DeleteOptions & { readonly isDryRun?: boolean };
 }
 
-/** Also for the server itself; undefined: the object is no longer at the revision `stored`. */
+/**
+ * Removes an object, also for the server itself. Returns undefined if the object is no longer at the revision `stored`.
+ */
 export function remove(state: ServerState, kind: ResourceKind, { stored, options }: Removal): Deletion | undefined {
   const collection = collectionOf(state, kind);
   const before = parse(stored);

@@ -59,7 +59,7 @@ export function versionsOf(ctx: RequestContext): readonly Version[] {
   });
 }
 
-/** `/api`, or its aggregated form with all resources. */
+/** Answers `/api`, or its aggregated form with all resources. */
 export function coreDiscovery(ctx: RequestContext): Discovery {
   const versions = versionsOf(ctx).filter(({ group }) => group === "");
   const addresses = [{ clientCIDR: "0.0.0.0/0", serverAddress: ctx.headers.host ?? "" }];
@@ -81,7 +81,7 @@ function groupOf(name: string, versions: readonly Version[]) {
   return { name, versions: entries, preferredVersion: entries[0] };
 }
 
-/** `/apis/<group>` */
+/** Answers `/apis/<group>`. */
 export function oneGroup(ctx: RequestContext, name: string): Discovery | undefined {
   const versions = versionsOf(ctx).filter(({ group }) => group === name && name !== "");
   return versions.length === 0
@@ -89,7 +89,7 @@ export function oneGroup(ctx: RequestContext, name: string): Discovery | undefin
     : { body: { kind: "APIGroup", apiVersion: "v1", ...groupOf(name, versions) } };
 }
 
-/** `/api/v1`, `/apis/<group>/<version>` */
+/** Answers `/api/v1` and `/apis/<group>/<version>`. */
 export function resourceDiscovery(ctx: RequestContext, group: string, version: string): Discovery | undefined {
   const found = versionsOf(ctx).find((one) => one.group === group && one.version === version);
   if (found === undefined) return undefined;

@@ -123,7 +123,7 @@ function assemble(parts: Map<string, unknown>, asList: boolean): unknown {
   return Object.fromEntries([...parts].map(([element, part]) => [element.slice(2), part]));
 }
 
-/** The value without these fields; a map that becomes empty is removed too. */
+/** Removes fields. A map that becomes empty is removed, too. */
 export function removeFields(value: unknown, fields: FieldSet, schema: FieldSchema): unknown {
   return fields.size === 0 ? value : remove(value, fields, root(schema));
 }
@@ -146,7 +146,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Whether the set has a field at or below this one. */
+/** Returns whether the set has a field at or below this one. */
 export function hasBelow(fields: FieldSet, key: string): boolean {
   return fields.has(key) || [...fields].some((field) => field.startsWith(`${key}\n`));
 }
@@ -179,7 +179,7 @@ export function decodeFields(fields: Fields): FieldSet {
   return set;
 }
 
-/** `.spec.containers[name="c"].image` */
+/** Renders a field such as `.spec.containers[name="c"].image`. */
 export function showField(field: string): string {
   return field
     .split("\n")

@@ -38,7 +38,7 @@ export interface Write {
   readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
-/** The writer becomes the only owner of changed fields; after an apply, it owns the applied fields. */
+/** Tracks an update: the writer becomes the only owner of changed fields, and after an apply of the applied ones. */
 export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write): void {
   const { previous, writer, applied } = write;
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
@@ -68,7 +68,7 @@ function entriesBefore(
   return [entryOf({ ...writer, manager: "before-first-apply", operation: "Update" }, { fields, own: undefined })];
 }
 
-/** The fields that this writer owns from an earlier apply. */
+/** Returns the fields that this writer owns from an earlier apply. */
 export function ownedBy({ metadata: { managedFields = [] } }: KubeObject, writer: Writer) {
   const own = managedFields.filter((entry) => isSame(entry, writer));
   const others = managedFields.filter((entry) => !own.includes(entry));

@@ -64,7 +64,7 @@ export function isRecord(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value at a dotted path of plain keys, like `spec.nodeName`. */
+/** Returns the value at a dotted path of plain keys, like `spec.nodeName`. */
 export function fieldAt(object: unknown, path: string): unknown {
   let value = object;
   for (const key of path.split(".")) {
@@ -78,7 +78,7 @@ export function stringAt(object: unknown, path: string): string {
   return textOf(fieldAt(object, path));
 }
 
-/** The text of a scalar; other values have none. */
+/** Returns the text of a scalar. Other values have none. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
@@ -99,7 +99,7 @@ export function stringsAt(object: unknown, path: string): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-/** The map at a key; created if it is missing. */
+/** Returns the map at a key, and creates a missing one. */
 export function childOf(parent: Tree, key: string): Tree {
   const value = parent[key];
   if (isRecord(value)) return value;
@@ -122,7 +122,7 @@ export function apiVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** `pods`, `virtualmachineinstances.kubevirt.io`: a resource's name in messages. */
+/** Names a resource in messages: `pods`, `virtualmachineinstances.kubevirt.io`. */
 export function qualified({ group, resource }: GroupResource): string {
   return group === "" ? resource : `${resource}.${group}`;
 }

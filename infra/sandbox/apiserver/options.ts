@@ -67,7 +67,7 @@ export function readDryRun(kind: string, values: readonly string[]): boolean {
   return values.length > 0;
 }
 
-/** The options that an AdmissionReview shows; those of a patch become the options of an update. */
+/** Returns the options that an AdmissionReview shows. A patch's options become an update's. */
 export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean, oldObject?: KubeObject) {
   const given = [...query].filter(
     ([name, value]) => ["fieldManager", "fieldValidation"].includes(name) && value !== "",
@@ -78,7 +78,7 @@ export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean
   return (object: KubeObject): AdmissionSubject => ({ operation, object, oldObject, options, dryRun });
 }
 
-/** The field manager of a request. */
+/** Returns the field manager of a request. */
 export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = "Update"): Writer {
   const { kind, info, state } = ctx;
   return {
@@ -95,7 +95,7 @@ function defaultManager(ctx: RequestContext): string {
   return ctx.headers["user-agent"]?.split("/")[0]?.slice(0, MANAGER_LIMIT) || "unknown";
 }
 
-/** With a body, the query does not count. */
+/** Reads the options of a deletion. With a body, the query does not count. */
 export async function readDeleteOptions(ctx: RequestContext): Promise<DeleteOptions & { readonly isDryRun: boolean }> {
   const options = ctx.body.length > 0 ? await optionsFromBody(ctx) : optionsFromQuery(ctx.info.query);
   const { propagationPolicy: policy, orphanDependents } = options;
@@ -138,7 +138,7 @@ function integerIn(text: string): number {
   return Math.abs(Number(text)) < 2 ** 63 ? Number(text) : refuse("value out of range");
 }
 
-/** As Go parses a query: every value but 0 and false is true. */
+/** Parses a flag of a query as Go does: every value except 0 and false is true. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }

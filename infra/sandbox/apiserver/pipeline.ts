@@ -17,7 +17,7 @@ import { Bell } from "./watch-log.ts";
 
 const BODY_LIMIT = 3 * 1024 * 1024;
 
-/** Never rejects: an error in a request affects its client only. */
+/** Handles a request. Never rejects: an error in a request affects its client only. */
 export async function handleRequest(
   state: ServerState,
   request: IncomingMessage,

@@ -13,7 +13,7 @@ interface Messages {
 const { kinds: KINDS, messages: MESSAGES } = readYaml<Messages>("protobuf-messages.yaml");
 const MAGIC = Buffer.from("k8s\0");
 
-/** An envelope with apiVersion and kind around the bytes of the object. */
+/** Decodes an envelope with apiVersion and kind around the bytes of the object. */
 export function decodeProtobuf(body: Buffer): Record<string, unknown> {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     badRequest("the protobuf body does not start with its magic number");

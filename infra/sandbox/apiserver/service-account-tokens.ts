@@ -73,7 +73,7 @@ const TOKEN_REQUEST = defineKind({
   model: "AuthenticationV1TokenRequest",
 });
 
-/** POST serviceaccounts/{name}/token. */
+/** Answers POST serviceaccounts/{name}/token. */
 export async function requestToken(ctx: ResourceContext): Promise<Answer> {
   const request = await checkSubresource(ctx, TOKEN_REQUEST, decodeBody(ctx));
   requireActiveNamespace(ctx, request);
@@ -142,7 +142,9 @@ export interface Authenticated {
   readonly audiences: readonly string[];
 }
 
-/** undefined: forged, expired, or its account or object no longer exists. */
+/**
+ * Returns the account of a token. Undefined: the token is forged or expired, or its account or object no longer exists.
+ */
 export function accountOfToken(state: ServerState, token: string): Authenticated | undefined {
   const claims = state.tokenIssuer.read(token);
   if (claims === undefined) return accountOfSecret(state, token);

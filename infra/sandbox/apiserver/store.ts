@@ -179,7 +179,7 @@ export function parse(stored: StoredObject): KubeObject {
 
 const trees = new WeakMap<StoredObject, KubeObject>();
 
-/** For objects that every request reads, like roles. Shared: never change it. */
+/** Parses an object once, for objects that every request reads, like roles. Shared: never change it. */
 export function parsedOnce(stored: StoredObject): KubeObject {
   let tree = trees.get(stored);
   if (tree === undefined) {

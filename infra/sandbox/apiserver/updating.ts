@@ -42,7 +42,7 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** PUT namespaces/{name}/finalize: the only way to remove the namespace's own finalizer. */
+/** Answers PUT namespaces/{name}/finalize, the only way to remove the namespace's own finalizer. */
 export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
   const change = await replaceWith(ctx, readWriteOptions(ctx));
   const object = await modifyObject(ctx, {
@@ -63,7 +63,7 @@ async function replaceWith(ctx: ResourceContext, options: WriteOptions): Promise
   };
 }
 
-/** The name stays the one in the URL. */
+/** Checks that the name is the one in the URL. */
 export function checkName({ info: { name } }: ResourceContext, { metadata }: KubeObject): void {
   const missing = `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
   if (!metadata.name) badRequest(missing);
@@ -81,7 +81,7 @@ function checkUid(ctx: ResourceContext, { uid }: ObjectMeta, { uid: actual = "" 
   fail({ reason: "Conflict", resource: resourceOf(kind), name: info.name, message });
 }
 
-/** The changed object, in the stored version. */
+/** Returns the changed object, in the stored version. */
 export async function modifyObject(
   ctx: ResourceContext,
   modification: Modification,
@@ -98,7 +98,9 @@ export async function modifyObject(
   }
 }
 
-/** A change by the server itself, without admission and validation; undefined: the object no longer exists. */
+/**
+ * Changes an object for the server itself, without admission and validation. Undefined: the object no longer exists.
+ */
 export function changeStored(
   collection: Collection,
   key: NamespacedName,
@@ -111,7 +113,7 @@ export function changeStored(
   return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
 }
 
-/** A deleted object is removed with its last finalizer, unless it still has time to terminate. */
+/** Returns whether a deleted object is removed: it has no finalizer and no time left to terminate. */
 export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
   const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;

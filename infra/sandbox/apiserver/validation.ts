@@ -36,7 +36,7 @@ function problemsOf(rule: Rule, value: string): readonly string[] {
   return new RegExp(`^(?:${rule.form})$`).test(value) ? tooLong : [...tooLong, messageOf(rule)];
 }
 
-/** In words; label values and keys have the same rules everywhere. */
+/** Lists problems in words. Label values and keys have the same rules everywhere. */
 export function labelValueProblems(value: string): readonly string[] {
   return problemsOf(labelValue, value);
 }

@@ -21,7 +21,7 @@ export interface ServerOptions {
 
 const FRONT_PROXY = "front-proxy";
 
-/** etcd and kube-apiserver: what there is without controllers. */
+/** Lists etcd and kube-apiserver: the programs without controllers. */
 export async function serverPrograms(options: ServerOptions): Promise<readonly [etcd: Program, server: Program]> {
   const { binaries, folder, authority, host, ports, serviceRange, names = [] } = options;
   const file = (name: string): string => join(folder, name);
@@ -80,7 +80,10 @@ export interface ControllerOptions {
   readonly kubeconfigOf: (user: "controllerManager" | "scheduler") => Promise<string>;
 }
 
-/** All controllers, OpenShift's apart. The machines under the nodes are the sandbox's, and tell their heartbeats. */
+/**
+ * Lists all controllers except OpenShift's. The sandbox simulates the machines under the nodes and sends their
+ * heartbeats.
+ */
 export async function controllerPrograms(options: ControllerOptions): Promise<readonly Program[]> {
   const { binaries, folder, kubeconfigOf } = options;
   const manager = [

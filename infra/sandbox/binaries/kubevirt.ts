@@ -40,7 +40,10 @@ export interface KubeVirtOptions {
   readonly serviceAddress: string;
 }
 
-/** The accounts' permissions, and what virt-api reads first. It takes some seconds until it reads the rest. */
+/**
+ * Installs the accounts' permissions, and the objects that virt-api reads first. virt-api reads the others seconds
+ * later.
+ */
 export async function installRoles({ client, authority, printed }: KubeVirtOptions): Promise<void> {
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: KUBEVIRT_NAMESPACE } };
   const ca = configMap("kubevirt-ca", { "ca-bundle": authority.caPem });
@@ -54,7 +57,7 @@ export async function installKinds({ client, printed }: KubeVirtOptions): Promis
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Once virt-api listens: from now on the API server asks it. */
+/** Registers virt-api, once it listens, so that the API server calls it. */
 export async function registerVirtApi(options: KubeVirtOptions): Promise<void> {
   const { client, authority, printed, serviceAddress } = options;
   const caBundle = Buffer.from(authority.caPem).toString("base64");
@@ -100,7 +103,7 @@ export async function virtApi(options: VirtProgramOptions): Promise<Program> {
   return { name: "virt-api", command: join(binaries, "virt-api"), args, comesBack: true };
 }
 
-/** With virt-api's certificate. */
+/** Returns virt-controller, with virt-api's certificate. */
 export async function virtController(options: VirtProgramOptions, settings: ControllerSettings): Promise<Program> {
   const { binaries, folder, host, kubeconfigOf } = options;
   const serving = join(folder, SERVING);
@@ -120,7 +123,7 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
   return { name, command: join(binaries, name), args, env: { POD_NAMESPACE: KUBEVIRT_NAMESPACE }, comesBack: true };
 }
 
-/** As after an installation without it. */
+/** Restores the state of an installation without it. */
 export async function silenceEvictionWebhook(client: KubeClient): Promise<void> {
   for (const configuration of (await client.list(validatingWebhooks)).items) {
     const webhooks = configuration.webhooks ?? [];

@@ -3,12 +3,12 @@ import { findCondition, type Condition } from "../actors/conditions.ts";
 
 type Conditions = readonly Condition[];
 
-/** KubeVirt writes an unset time as null, and expects to read null there. */
+/** Makes a condition. KubeVirt writes an unset time as null, and expects to read null there. */
 export function conditionOf(said: Condition, at: string | null = null): Condition {
   return { lastProbeTime: at, lastTransitionTime: at, ...said };
 }
 
-/** A changed status or reason replaces a condition; a changed message alone does not. */
+/** Replaces a condition if its status or reason has changed. A changed message alone replaces nothing. */
 export function withCondition(conditions: Conditions | undefined, next: Condition): Condition[] {
   const before = findCondition(conditions, next.type);
   if (before === undefined) return [...(conditions ?? []), next];

@@ -206,18 +206,18 @@ export const FINALIZER = {
   migration: "kubevirt.io/migrationJobFinalize",
 } as const;
 
-/** Between VMIs of two namespaces or clusters: KubeVirt's phase until both ends know of each other. */
+/** Returns KubeVirt's phase of a migration between two namespaces or clusters, until both ends know of each other. */
 export function syncPhase({ spec }: VirtualMachineInstanceMigration): "Synchronizing" | "WaitingForSync" | undefined {
   if ((spec.sendTo === undefined) === (spec.receive === undefined)) return undefined;
   return spec.sendTo === undefined ? "WaitingForSync" : "Synchronizing";
 }
 
-/** Its guest is still to come from another VMI. */
+/** Returns whether its guest has not arrived from another VMI yet. */
 export function isReceiver({ metadata, status }: VirtualMachineInstance): boolean {
   return metadata.annotations?.[ANNOTATION.createMigrationTarget] === "true" && status?.phase !== "Running";
 }
 
-/** Whether the guest is migrating. Then virt-handler leaves it alone, even if its launcher got a signal. */
+/** Returns whether the guest is migrating. virt-handler then leaves it alone, even if its launcher got a signal. */
 export function isMigrating(status: { readonly migrationState?: MigrationState } | undefined): boolean {
   const { startTimestamp, endTimestamp } = status?.migrationState ?? {};
   return startTimestamp !== undefined && endTimestamp === undefined;

@@ -51,7 +51,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
   "virtualmachineinstances/evacuate/cancel": cancelOfVmi,
 };
 
-/** Undefined: not a path of these. */
+/** Answers a subresource. Undefined: the path is none of these. */
 export async function answerSubresource(
   client: KubeClient,
   { method, path, body, user, groups, accept }: SubresourceRequest,

@@ -14,7 +14,7 @@ const FIRST_PERIOD_MS = 200;
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
-/** Until the signal aborts. Without a probe a container is ready at once. */
+/** Probes readiness until the signal aborts. Without a probe a container is ready at once. */
 export async function probeReadiness(container: Container, { portOf, onResult, signal }: ProbeOptions): Promise<void> {
   const { readinessProbe: probe } = container;
   if (probe?.httpGet === undefined) return onResult(true);

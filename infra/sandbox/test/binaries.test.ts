@@ -105,7 +105,7 @@ test("two control planes have addresses of their own", async () => {
   await Promise.all([one.release(), other.release()]);
 });
 
-/** Never called: what only one control plane has is a type error with the other. */
+/** Checks types and is never called: members of one control plane are type errors with the other. */
 export async function types(): Promise<void> {
   const simulated = await startSandbox({ empty: true });
   const real = await startSandbox({ controlPlane: { binaries: folder } });

@@ -18,7 +18,7 @@ export interface World {
   pass(condition: () => Promise<boolean>, limitSeconds?: number): Promise<void>;
 }
 
-/** Only valid inside tests and hooks. Actors may fail with `expected` errors only. */
+/** Provides a sandbox, valid inside tests and hooks. Actors may fail with `expected` errors only. */
 export function useSandbox(options: Omit<SimulatedOptions, "clock" | "controlPlane"> = {}, expected = /^$/): World {
   const clock = createSteppedClock();
   const failures: unknown[] = [];

@@ -7,7 +7,7 @@ export const TEXTS = { type: "string", multiple: true } as const;
 export const FLAG = { type: "boolean", default: false } as const;
 export const HELP = { type: "boolean", default: false, short: "h" } as const;
 
-/** The flags, and the words between them. */
+/** Reads the flags, and the words between them. */
 export function readArguments<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
@@ -16,7 +16,7 @@ export function readArguments<T extends ParseArgsOptionsConfig>(args: readonly s
   }
 }
 
-/** The flags of a tool that takes nothing else. */
+/** Reads the flags of a tool that takes nothing else. */
 export function readFlags<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
   const { values, positionals } = readArguments(args, options);
   if (positionals[0] !== undefined) throw new UsageError(`unexpected argument ${positionals[0]}`);
@@ -33,7 +33,7 @@ export function notEmpty(flag: string, text: string, expected: string): string {
   return text;
 }
 
-/** One of the known names; `what` says what is wrong with any other. */
+/** Returns one of the known names. `what` describes the mistake in any other. */
 export function nameOf<T extends string>(known: readonly T[], name: string, what: string): T {
   const found = known.find((one) => one === name);
   if (found === undefined) throw new UsageError(`${what} ${name}; there are ${known.join(", ")}`);

@@ -1,4 +1,4 @@
-/** The seconds since something began, as the tools print them before what happens. */
+/** Starts a clock: the tools print its seconds before each line. */
 export function startTimeLine() {
   const begin = performance.now();
   const milliseconds = () => performance.now() - begin;

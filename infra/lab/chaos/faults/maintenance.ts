@@ -31,7 +31,7 @@ export const maintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** In the end one is wanted, and may. */
+  /** At the end, one has to succeed. */
   async remind(run) {
     await persist(() => createPinned(run, PINNED, PLACE));
     const [active] = await persist(() => activeOf(run));

@@ -62,7 +62,7 @@ export const rollingMaintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** In the end one is wanted, and may. */
+  /** At the end, one has to succeed. */
   async remind(run) {
     const active = await persist(() => activeOf(run));
     if (active.length === 0) await persist(() => createOne(run, { nextNode: "WhenUncordoned" }));

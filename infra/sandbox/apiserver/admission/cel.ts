@@ -70,7 +70,7 @@ interface Wanted {
   readonly variables?: Variables;
 }
 
-/** undefined: no error. */
+/** Returns the error, or undefined. */
 export function problemWith(expression: string, { types = [], variables = "plain" }: Wanted = {}): string | undefined {
   return LANGUAGES[variables].problem(expression, ...types);
 }

@@ -5,7 +5,9 @@ import { evaluate, valuesOf } from "./cel.ts";
 import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
-/** Any false condition decides. An error only counts if no condition is false; then its text is returned. */
+/**
+ * Judges conditions. Any false one decides. An error counts only if no condition is false; its text is then returned.
+ */
 export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];
   for (const { expression } of conditions) {

@@ -10,7 +10,8 @@ import type { Webhook } from "./webhook-client.ts";
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
 /**
- * The kind in which to show the object: another version of the same resource matches too, unless the policy is Exact.
+ * Returns the kind in which to show the object: another version of the same resource matches too, unless the policy is
+ * Exact.
  */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;

@@ -34,7 +34,7 @@ export interface AdmissionRequest {
 type GroupVersionKind = Readonly<Record<"group" | "version" | "kind", string>>;
 type GroupVersionResource = Readonly<Record<"group" | "version" | "resource", string>>;
 
-/** `kind` is the one that the webhook asks for, possibly in another version than the request's. */
+/** Makes a review. `kind` is the one that the webhook asks for, possibly in another version than the request's. */
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
   const { subresource } = ctx.info;
   const states = [subject.object, subject.oldObject];
@@ -63,7 +63,7 @@ function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined
   return { name, ...(namespace !== "" && { namespace }) };
 }
 
-/** Before creation a generated name does not exist yet. */
+/** Returns the name in a refusal. Before creation a generated name does not exist yet. */
 export function nameInRefusal({ info }: ResourceContext, object: KubeObject | null | undefined): string {
   return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
 }

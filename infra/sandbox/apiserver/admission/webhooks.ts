@@ -18,7 +18,7 @@ export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubj
   return (await mutate(ctx, subject)) ?? badRequest("admission left no object");
 }
 
-/** A deletion goes to both sorts of webhooks. There is nothing to change, but each may deny. */
+/** Sends a deletion to both kinds of webhooks. There is nothing to mutate, but each may deny. */
 export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   await mutate(ctx, subject);
   await admitValidating(ctx, subject);
@@ -47,7 +47,10 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
   return current.object;
 }
 
-/** After the policies, all at the same time, because none can change anything. The denial that comes first decides. */
+/**
+ * Calls the validating webhooks after the policies, all at the same time, because none can change anything. The first
+ * denial decides.
+ */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
   const webhooks = webhooksOf(ctx, "validatingwebhookconfigurations");

@@ -85,7 +85,7 @@ function nodesIn(node: unknown): readonly ASTNode[] {
   return isRecord(node) && "op" in node ? [viewAs<ASTNode>(node), ...nodesIn(node.args)] : [];
 }
 
-/** Without the excerpt of the source that the library adds. */
+/** Returns the library's message without its excerpt of the source. */
 export function wordsOf(error: unknown): string {
   const [line = ""] = error instanceof Error ? error.message.split("\n") : [];
   return line.replace(/^No such key/, "no such key");
@@ -96,7 +96,7 @@ interface Messages {
   readonly messageExpression?: string;
 }
 
-/** The message for a broken rule; empty: there is none. */
+/** Returns the message for a broken rule, or an empty text. */
 export function messageOf({ message = "", messageExpression }: Messages, run: (expression: string) => unknown): string {
   try {
     const words = messageExpression === undefined ? "" : run(messageExpression);

@@ -39,7 +39,7 @@ const RESOURCE = {
   metadata: { type: "object", properties: { name: text, generateName: text } },
 };
 
-/** Undefined: expressions cannot see values of this schema. */
+/** Declares a type. Returns undefined if expressions cannot see values of this schema. */
 export function declareType(environment: Environment, schema: Structural): CelType | undefined {
   if (schema[INT_OR_STRING] === true) return DYN;
   if (schema.type === "array") return declareMany(environment, schema.items, (items) => `list<${items}>`);

@@ -65,7 +65,7 @@ function columnOf(column: Shown | string, cells: Behaviour["cells"] = {}): Colum
   return { ...rest, type, cell: cells[column.name] ?? shown };
 }
 
-/** The length of a list or map. */
+/** Returns the length of a list or map. */
 export function amountOf(value: unknown = 0): number {
   return typeof value === "object" && value !== null ? Object.keys(value).length : Number(value);
 }

@@ -6,7 +6,7 @@ import { NAME, AGE, ageOf } from "./columns.ts";
 import { evaluateJsonPath } from "./json-path.ts";
 import { type Cell, type Column, type ResourceKind, SET, defineKind } from "./kind.ts";
 
-/** One ResourceKind for each served version; all share the stored objects. */
+/** Returns one ResourceKind for each served version; all share the stored objects. */
 export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
   const group = stringAt(definition, "spec.group");
   const names = recordAt(definition, "spec.names");

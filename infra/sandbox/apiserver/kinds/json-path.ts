@@ -5,7 +5,7 @@
 import { JSONPath } from "jsonpath-plus";
 import { viewAs } from "../objects.ts";
 
-/** The real server shows an empty cell for a path that it cannot evaluate. */
+/** Evaluates a path. As the real server, shows an empty cell for a path that it cannot evaluate. */
 export function evaluateJsonPath(path: string, object: object): readonly unknown[] {
   if (!/^[.[]/.test(path)) return [];
   const plain = path

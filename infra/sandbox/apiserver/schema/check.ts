@@ -40,7 +40,7 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   };
 }
 
-/** For a body that is not an object of a kind: unknown fields do not matter in it. */
+/** Checks a body that is not an object of a kind: unknown fields do not matter in it. */
 export async function checkFields(value: Tree, model: string): Promise<void> {
   const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
   checkModel(value, model, { found, path: "", goPath: "" });

@@ -24,7 +24,7 @@ const FOLDER = "@kubernetes/client-node/dist/gen/models";
 
 const loaded = new Map<string, Promise<Model>>();
 
-/** The model and all models that its fields refer to. */
+/** Loads the model and all models that its fields refer to. */
 export async function loadModels(root: string, into = new Map<string, Model>()): Promise<Models> {
   if (into.has(root)) return into;
   const model = loaded.get(root) ?? loadModel(root);
@@ -40,7 +40,7 @@ function modelsIn(type: FieldType): readonly string[] {
   return type.of === "list" || type.of === "map" ? modelsIn(type.items) : [];
 }
 
-/** The model as a structural schema, as a custom kind would have it; recursive fields stay open. */
+/** Returns the model as a structural schema, as a custom kind would have it. Recursive fields stay open. */
 export async function structureOf(root: string): Promise<Structural> {
   const models = await loadModels(root);
   const of = (type: FieldType, format: string, above: readonly string[]): Structural => {
@@ -98,7 +98,7 @@ export interface Documentation {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** The comments of a model's type declaration. */
+/** Loads the comments of a model's type declaration. */
 export async function loadDocumentation(name: string): Promise<Documentation> {
   const text = await readFile(fileURLToPath(import.meta.resolve(`${FOLDER}/${name}.d.ts`)), "utf8");
   const comments = [

@@ -40,7 +40,7 @@ function evaluate({ language, optionalOldSelf }: CompiledRule, expression: strin
   return language.run(expression, { self, oldSelf: optionalOldSelf === true ? optional : oldSelf });
 }
 
-/** A rule without oldSelf is skipped for values that have not changed. */
+/** Checks rules. A rule without oldSelf is skipped for values that have not changed. */
 export function ruleErrors(node: Node, inUnchanged = false): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null) return [];

@@ -15,19 +15,19 @@ export function schemaOf(version: Tree): Structural {
   return recordAt(version, "schema.openAPIV3Schema");
 }
 
-/** The schema of a field, or of a map's values. */
+/** Returns the schema of a field, or of a map's values. */
 export function partOf(schema: Structural, key: string): Structural | undefined {
   const part = recordAt(schema, "properties")[key] ?? schema.additionalProperties;
   return isRecord(part) ? part : part === true ? {} : undefined;
 }
 
-/** The schema at a path like `.spec.node`. */
+/** Returns the schema at a path like `.spec.node`. */
 export function partAt(schema: Structural, path: string): Structural | undefined {
   const keys = path.split(".").slice(1);
   return keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
 }
 
-/** A schema without a type. */
+/** Returns whether a schema has no type. */
 export function isFree(schema: Structural): boolean {
   return schema[INT_OR_STRING] === true || schema[PRESERVE] === true;
 }
@@ -109,7 +109,7 @@ function itemBefore({ old, schema }: Node, item: unknown): unknown {
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));
 }
 
-/** The key of an item in a list with map keys. */
+/** Returns the key of an item in a list with map keys. */
 export function keyOf(schema: Structural, item: unknown): Tree {
   const keys = stringsAt(schema, "x-kubernetes-list-map-keys");
   return Object.fromEntries(keys.flatMap((key) => (isRecord(item) && key in item ? [[key, item[key]]] : [])));

@@ -17,7 +17,7 @@ const UNCHECKED: FieldError = {
     "correct the existing errors to complete validation",
 };
 
-/** Errors of unchanged values are ignored. */
+/** Validates an object. Errors of unchanged values are ignored. */
 export function validateBySchema(object: Tree, schema: Structural, previous?: Tree): readonly FieldError[] {
   const root: Node = { value: object, schema, old: previous, path: "", keyed: "" };
   const twice = duplicates(root);

@@ -22,7 +22,7 @@ export interface Source {
   readonly node: Node | undefined;
 }
 
-/** The pod that a migration moves the VM into; anti-affinity keeps it off the source's node. */
+/** Makes the pod that a migration moves the VM into. Anti-affinity keeps it off the source's node. */
 export function targetPod(vmi: Vmi, migration: Migration, source: Source): Draft<Pod> {
   const { name, uid } = migration.metadata;
   const target = pod(vmi, uid);

@@ -45,7 +45,7 @@ async function policyOf(
   return best === undefined ? {} : { migrationPolicyName: best.name };
 }
 
-/** The VMI tells the other end what is to be sent, and nothing takes that back if the migration is given up. */
+/** Synchronizes: the VMI tells the other end what it sends, and nothing undoes that if the migration is given up. */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};
   const sourceState = { migrationUID: metadata.uid, virtualMachineInstanceUID: vmi.metadata.uid };
@@ -65,7 +65,9 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
   await patchVmi(client, vmi, { ...vmi, status });
 }
 
-/** In a cluster virt-controller asks virt-api for it, and virt-handler reports the end some moments later. */
+/**
+ * Aborts a backup. In a cluster virt-controller asks virt-api for it, and virt-handler reports the end moments later.
+ */
 export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};
   const aborted = { ...backupStatus, endTimestamp: now, completed: true, failed: true, backupMsg: "backup aborted" };

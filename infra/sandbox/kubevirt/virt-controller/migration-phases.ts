@@ -20,7 +20,7 @@ const PENDING_MS = 15 * 60_000;
 
 const phaseOf = ({ migration }: MigrationFacts): string => migration.status?.phase ?? "";
 
-/** The VMI's migration state, if it belongs to this migration. */
+/** Returns the VMI's migration state, if it belongs to this migration. */
 export function stateFor({ migration, vmi }: MigrationFacts): kubevirt.MigrationState | undefined {
   const { migrationState } = vmi.status ?? {};
   return migrationState?.migrationUid === migration.metadata.uid ? migrationState : undefined;
@@ -72,7 +72,7 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
   }
 }
 
-/** The status of a waiting migration names a backup or a quota, but not the queue or its back-off. */
+/** Returns the conditions. A waiting migration's name a backup or a quota, but not the queue or its back-off. */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};
   const reported = (type: string) => conditionOf({ type, status: "True", lastProbeTime: now });
@@ -94,7 +94,7 @@ function runningBackup({ status }: kubevirt.VirtualMachineInstance): string | un
   return completed === true ? undefined : backupName;
 }
 
-/** Other migrations wait until the backup is over. */
+/** Returns whether the migration ends a backup. Other migrations wait for the backup's end. */
 export function endsBackup({ migration, vmi }: MigrationFacts): boolean {
   return runningBackup(vmi) !== undefined && migration.spec.priority === "system-critical";
 }
@@ -103,7 +103,7 @@ export function isReady(target: Pod | undefined): target is Pod {
   return target?.spec?.nodeName !== undefined && isTrue(target.status?.conditions, "Ready");
 }
 
-/** How long a target pod may stay Pending; an unschedulable pod gets less time than one that starts slowly. */
+/** Returns how long a target pod may stay Pending. An unschedulable pod gets less time than a slow one. */
 export function patienceWith({ metadata, status }: Pod, now: Date): number | undefined {
   if (status?.phase !== "Pending" || metadata.deletionTimestamp !== undefined) return undefined;
   const unschedulable = findCondition<Condition>(status.conditions, "PodScheduled")?.reason === "Unschedulable";

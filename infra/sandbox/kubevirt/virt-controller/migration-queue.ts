@@ -45,7 +45,7 @@ export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
   return { turn: vmi.status?.phase === "Running" ? "Now" : "Later" };
 }
 
-/** The pending migrations to look at when another one ends. */
+/** Returns the pending migrations to check when another one ends. */
 export function nextInLine(world: World): readonly Migration[] {
   const pending = world.unfinished().filter(({ status }) => status?.phase === "Pending");
   const byPriority = pending.toSorted((a, b) => priorityOf(b).rank - priorityOf(a).rank);

@@ -13,7 +13,7 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const KEPT = 5;
 
-/** The remaining work, one step at a time: every step changes an object, which leads to another look. */
+/** Cleans up one step at a time: every step changes an object, which leads to another reconcile. */
 export async function clearAway(options: ActorOptions, world: World, migration: Migration, vmi: Vmi): Promise<void> {
   const { client } = options;
   const now = timestamp(options.clock);

@@ -15,7 +15,7 @@ const OBSERVED = {
   "kubevirt.io/storage-observed-api-version": "v1",
 };
 
-/** The VMI with the status that follows from its pods. */
+/** Returns the VMI with the status that follows from its pods. */
 export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
   const { status = {}, metadata } = vmi;
   const conditions = withCondition(status.conditions, readyCondition(vmi, pod, now));

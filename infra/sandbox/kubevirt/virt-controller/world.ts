@@ -91,7 +91,7 @@ export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined
   return newest.find(isActive) ?? newest[0];
 }
 
-/** Timestamps are whole seconds; within a second the higher resourceVersion is newer. */
+/** Compares ages. Timestamps are whole seconds; within a second the higher resourceVersion is newer. */
 export function newestFirst({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
   return (
     b.creationTimestamp.localeCompare(a.creationTimestamp) || Number(b.resourceVersion) - Number(a.resourceVersion)

@@ -67,7 +67,7 @@ function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): 
 
 const LANGUAGE = new Language().declare(undefined, "vmi");
 
-/** Stricter than virt-handler's, which reads an absent field of a VMI as its zero value. */
+/** Evaluates a condition. It is stricter than virt-handler, which reads an absent field of a VMI as its zero value. */
 export function evaluateCondition(condition: string | undefined, vmi: object): boolean {
   if (condition === undefined || condition === "") return true;
   const result = LANGUAGE.run(condition, LANGUAGE.valuesOf({ vmi }));

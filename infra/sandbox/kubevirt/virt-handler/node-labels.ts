@@ -9,7 +9,7 @@ const CPU = {
   "cpu-vendor.node.kubevirt.io/Intel": "true",
 } as const;
 
-/** All nodes are alike, but those that were created with a CPU of their own. */
+/** Returns a node's labels. All nodes are alike, except those that were created with another CPU. */
 export function nodeLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const hasOwn = Object.keys(labels).some((key) => key.startsWith(HOST_CPU) && !(key in CPU));
   return { ...(!hasOwn && CPU), "machine-type.node.kubevirt.io/q35": "true" };

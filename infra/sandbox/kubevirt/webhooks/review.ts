@@ -37,13 +37,13 @@ export type Admit<T extends KubeObject = KubeObject> = (
 
 export const ALLOWED: AdmissionResponse = { allowed: true };
 
-/** An invalid field: 422 with a cause. */
+/** Answers an invalid field: 422 with a cause. */
 export function invalid(cause: Cause): AdmissionResponse {
   const { message } = cause;
   return { allowed: false, status: { code: 422, reason: "Invalid", message, details: { causes: [cause] } } };
 }
 
-/** Any other error: 400 with its text. */
+/** Answers any other error: 400 with its text. */
 export function refused(message: string): AdmissionResponse {
   return { allowed: false, status: { code: 400, message } };
 }

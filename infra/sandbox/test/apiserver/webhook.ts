@@ -8,7 +8,7 @@ export const NAME = "hook.example.com";
 export const REVIEW = "/review";
 export const CONFIG_MAPS = { operations: ["CREATE", "UPDATE"], resources: ["configmaps"], apiGroups: [""] };
 
-/** In place of the one before. `more`: further fields. */
+/** Replaces the configuration. `more`: further fields. */
 export async function configure(
   { admin }: Started,
   hook: Hook,

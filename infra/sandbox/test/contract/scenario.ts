@@ -42,12 +42,12 @@ export function load(file: URL): readonly Step[] {
   return steps;
 }
 
-/** One line for each step. */
+/** Renders one line for each step. */
 export function render(steps: readonly Step[]): string {
   return `[\n${steps.map((step) => JSON.stringify(step)).join(",\n")}\n]\n`;
 }
 
-/** The steps with the answers of this server. */
+/** Plays the steps, and returns them with this server's answers. */
 export async function play(world: World, steps: readonly Step[]): Promise<readonly Step[]> {
   const played: Step[] = [];
   for (const step of steps) {

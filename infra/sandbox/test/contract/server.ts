@@ -26,7 +26,7 @@ interface Endpoint {
   readonly stop: () => Promise<void>;
 }
 
-/** With a controller for budgets, if it is wanted: it would overwrite what a scenario says of them. */
+/** Connects. A controller for budgets runs only on request, because it would overwrite a scenario's budgets. */
 export async function connect({ controllers = false } = {}): Promise<Server> {
   const directory = process.env["LIFEBOAT_CONTROL_PLANE"];
   const endpoint = await (directory ? startPrograms(join(directory, "bin"), controllers) : startSimulated(controllers));

@@ -1,6 +1,9 @@
 /** A value within an object, by a dotted path. */
 
-/** `a.b.c`; in a list a number is an index and another key is read from all items; `[x.io/y]` is a key with dots, `{name=x}` the item with that name. */
+/**
+ * Returns the value at `a.b.c`. In a list a number is an index and another key is read from all items; `[x.io/y]` is a
+ * key with dots, `{name=x}` the item with that name.
+ */
 export function valueAt(value: unknown, path: string): unknown {
   const keys = path.match(/\[[^\]]+\]|\{[^}]+\}|[^.[\]]+/g) ?? [];
   return keys.reduce<unknown>((current, key) => step(current, key.replaceAll(/^\[|\]$/g, "")), value);

@@ -21,7 +21,7 @@ export interface Stage {
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
 }
 
-/** Only valid inside tests and hooks. */
+/** Provides a full node, valid inside tests and hooks. */
 export function useFullNode(): Stage {
   const world = useSandbox({ terminationSeconds: GRACE });
   const gate = useGate(world);
@@ -66,7 +66,7 @@ export function isRunning({ status }: Pod): boolean {
   return status?.phase === "Running";
 }
 
-/** The end of the scheduler's message about the pod. */
+/** Returns the end of the scheduler's message about the pod. */
 export function saying(text: string): (pod: Pod) => boolean {
   return ({ status }) => status?.conditions?.[0]?.message?.endsWith(text) ?? false;
 }

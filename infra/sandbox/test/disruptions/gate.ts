@@ -67,7 +67,10 @@ interface Review {
   readonly options: Asked["options"];
 }
 
-/** Only valid inside tests and hooks. After each test the pods of the namespace `default` go, and what was asked about them. */
+/**
+ * Provides a gate, valid inside tests and hooks. After each test it removes the pods of the namespace `default` and
+ * their requests.
+ */
 export function useGate(world: World): () => Gate {
   let gate: Gate | undefined;
   const started = () => {

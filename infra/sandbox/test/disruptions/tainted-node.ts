@@ -35,7 +35,7 @@ export interface Stage {
 export const markedForDeletion = ({ metadata }: Pod): string => `Marking for deletion Pod default/${metadata.name}`;
 export const cancelled = ({ metadata }: Pod): string => `Cancelling deletion of Pod default/${metadata.name}`;
 
-/** Only valid inside tests and hooks. */
+/** Provides a tainted node, valid inside tests and hooks. */
 export function useTaintedNode(): Stage {
   const world = useSandbox({ terminationSeconds: 1 });
   const gate = useGate(world);

@@ -14,7 +14,10 @@ export const TABLES: Readonly<Record<string, () => string>> = {
 
 const MARKED = /<!-- table: (\w+) -->\n+(?:\|.*\n)*\n*/g;
 
-/** The same text, each table as the code has it now, with an empty line after it. Throws for a marker that names none. */
+/**
+ * Returns the text with each table rendered from the code, and an empty line after it. Throws for a marker that names
+ * none.
+ */
 export function withTables(text: string, tables = TABLES): string {
   const rendered = text.replaceAll(MARKED, (_, name: string) => {
     const table = tables[name];

@@ -20,7 +20,7 @@ import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
 
 type Table = readonly (readonly string[])[];
 
-/** First row: the head. */
+/** Renders a table. The first row is the head. */
 export function renderTable([head = [], ...rows]: Table): string {
   const line = (row: readonly string[]) => `| ${head.map((_, at) => row[at] ?? "").join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
@@ -79,7 +79,7 @@ const LATER_WORDS = {
   unlessMigrating: "in progress while a migration is unfinished; else unmarked, and as first",
 } as const satisfies Record<LaterAnswer, string>;
 
-/** Everything that a strategy decides. Both rows of one for which it is the same whether the VM can migrate are one row. */
+/** Renders everything that a strategy decides. If both rows of a strategy are equal, they are one row. */
 export function strategyTable(): string {
   const rows = EVICTION_STRATEGIES.flatMap((strategy) => {
     const [movable = [], pinned = []] = MOBILITIES.map((mobility) => cellsOf(strategy, mobility));
