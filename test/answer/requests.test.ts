@@ -70,25 +70,25 @@ const MOST: Readonly<Record<keyof typeof WAYS, Readonly<Record<Form, string>>>> 
     "in the cluster":
       "get nodes 1, get validatingadmissionpolicybindings 1, list evacuations 2, list nodeevacuations 1, list rollingmaintenances 1, list virtualmachineinstances 1, patch nodeevacuations/status 1",
   },
-  "NodeEvacuation of 100 VMs: a look while the first VMs move": inBoth(
+  "NodeEvacuation of 100 VMs: a reconcile while the first VMs move": inBoth(
     "get nodes 1, list evacuations 1, list nodeevacuations 1, list virtualmachineinstances 1, patch nodeevacuations/status 1",
   ),
-  "NodeEvacuation of 100 VMs: a look when the first VMs have left": inBoth(
+  "NodeEvacuation of 100 VMs: a reconcile when the first VMs have left": inBoth(
     "create evacuations 4, create pods/eviction 4, get nodes 2, get virtualmachineinstances 4, get virtualmachines 4, list evacuations 10, list nodeevacuations 2, list pods 4, list virtualmachineinstancemigrations 4, list virtualmachineinstances 2, patch evacuations/status 4, patch nodeevacuations/status 1",
   ),
-  "NodeEvacuation of 100 VMs: a look, ten VMs cannot migrate": inBoth(
+  "NodeEvacuation of 100 VMs: a reconcile, ten VMs cannot migrate": inBoth(
     "get nodes 1, get virtualmachines 10, list evacuations 1, list nodeevacuations 1, list virtualmachineinstances 1, patch nodeevacuations/status 1",
   ),
-  "NodeEvacuation of 100 VMs: a look, ten VMs are to be restarted": inBoth(
+  "NodeEvacuation of 100 VMs: a reconcile, ten VMs are to be restarted": inBoth(
     "get nodes 1, get virtualmachines 10, list evacuations 1, list nodeevacuations 1, list poddisruptionbudgets 1, list pods 1, list virtualmachineinstances 1, patch nodeevacuations/status 1",
   ),
-  "scheduled NodeEvacuation of 100 VMs: the first look": inBoth(
+  "scheduled NodeEvacuation of 100 VMs: the first reconcile": inBoth(
     "get nodes 1, get virtualmachines 10, list evacuations 2, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2, patch nodeevacuations/status 1",
   ),
   "scheduled NodeEvacuation of 100 VMs: a later tick": inBoth(
     "get nodes 1, get validatingadmissionpolicybindings 1, get virtualmachines 10, list evacuations 3, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list rollingmaintenances 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2",
   ),
-  "scheduled NodeEvacuation of 100 VMs: the first look, ten VMs are to be restarted": inBoth(
+  "scheduled NodeEvacuation of 100 VMs: the first reconcile, ten VMs are to be restarted": inBoth(
     "get nodes 1, get virtualmachines 10, list evacuations 2, list nodeevacuations 1, list nodes 1, list poddisruptionbudgets 1, list pods 2, list resourcequotas 1, list virtualmachineinstancemigrations 1, list virtualmachineinstances 2, patch nodeevacuations/status 1",
   ),
   "lifeboat explain node, with 100 VMs": inBoth(

@@ -1,4 +1,7 @@
-/** The ways of Lifeboat through a cluster, for the table of their requests: each brings the cluster to where the way begins, and takes it. */
+/**
+ * The ways of Lifeboat through a cluster, for the table of their requests: each prepares the cluster, and performs the
+ * way.
+ */
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import type { ReconcileRequest } from "../../shared/reconcile/carry-out.ts";
@@ -24,7 +27,9 @@ export interface Way {
 }
 type Step = (app: App, fake: FakeCluster) => Promise<unknown>;
 
-/** Counts the requests of a way by verb and resource. Leaves out the requests for settings, which are remembered for half a minute. */
+/**
+ * Counts the requests of a way by verb and resource. Omits requests for settings, which are cached for half a minute.
+ */
 export async function costOf({ fake, before = [], takes }: Way, form: Form): Promise<Readonly<Record<string, number>>> {
   const stores = storesOf(fake, () => undefined);
   const app = openApp(fake, undefined, form === "Worker" ? {} : { stores: () => stores });
@@ -69,7 +74,7 @@ function oneVm(configuration: object = {}): FakeCluster {
   return fake;
 }
 
-/** The same, while KubeVirt moves it. */
+/** The same VM during KubeVirt's migration. */
 function moving(): FakeCluster {
   const fake = oneVm();
   fake.vmis.put(marked({ isMigrating: true }));
@@ -115,7 +120,7 @@ function tainted(taint: object): FakeCluster {
   return fake;
 }
 
-/** By what happens. */
+/** The ways by their occasion. */
 export const WAYS = {
   "a first eviction": () => ({ fake: oneVm(), takes: evict }),
   "the first repeat of an eviction": () => ({ fake: oneVm(), before: [evict, wait], takes: evict }),
@@ -155,33 +160,33 @@ export const WAYS = {
     before: [tick, startsMigrations, tick, wait],
     takes: tick,
   }),
-  "NodeEvacuation of 100 VMs: a look while the first VMs move": () => ({
+  "NodeEvacuation of 100 VMs: a reconcile while the first VMs move": () => ({
     fake: hundred({}, { pinned: false }),
     before: [tick, startsMigrations, tick, wait],
     takes: OF_KERNEL,
   }),
-  "NodeEvacuation of 100 VMs: a look when the first VMs have left": () => ({
+  "NodeEvacuation of 100 VMs: a reconcile when the first VMs have left": () => ({
     fake: hundred({}, { pinned: false }),
     before: [tick, startsMigrations, tick, wait, moves],
     takes: OF_KERNEL,
   }),
-  "NodeEvacuation of 100 VMs: a look, ten VMs cannot migrate": () => ({
+  "NodeEvacuation of 100 VMs: a reconcile, ten VMs cannot migrate": () => ({
     fake: hundred({}),
     before: [tick, startsMigrations, tick, wait],
     takes: OF_KERNEL,
   }),
-  "NodeEvacuation of 100 VMs: a look, ten VMs are to be restarted": () => ({
+  "NodeEvacuation of 100 VMs: a reconcile, ten VMs are to be restarted": () => ({
     fake: hundred(RESTARTED),
     before: [tick, startsMigrations, tick, wait],
     takes: OF_KERNEL,
   }),
-  "scheduled NodeEvacuation of 100 VMs: the first look": () => ({ fake: hundred(LATER), takes: OF_KERNEL }),
+  "scheduled NodeEvacuation of 100 VMs: the first reconcile": () => ({ fake: hundred(LATER), takes: OF_KERNEL }),
   "scheduled NodeEvacuation of 100 VMs: a later tick": () => ({
     fake: hundred(LATER),
     before: [tick, wait],
     takes: tick,
   }),
-  "scheduled NodeEvacuation of 100 VMs: the first look, ten VMs are to be restarted": () => ({
+  "scheduled NodeEvacuation of 100 VMs: the first reconcile, ten VMs are to be restarted": () => ({
     fake: hundred({ ...LATER, ...RESTARTED }),
     takes: OF_KERNEL,
   }),

@@ -1,22 +1,22 @@
-/** Whether a caller is let in: by the specification, worked out anew from the request alone. */
+/** Whether a caller is accepted: by the specification, derived again from the request alone. */
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type EndpointName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";
 import { decoded, type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
 
 const TOLERANCE_SECONDS = 300;
-/** Ours: the specification has no limit. */
+/** Lifeboat's own limit: the specification has none. */
 const MOST_SIGNATURES = 8;
 
 /** The keys to the endpoints of one cluster. */
 export interface Keys {
   readonly webhookToken: string;
-  /** Default: the webhook's. */
+  /** The webhook's token by default. */
   readonly operatorToken?: string;
   readonly relaySecret: readonly string[];
 }
 
-/** By name of the cluster; no API server is asked about any other one. */
+/** By name of the cluster; no API server of another cluster is called. */
 export type KeysByCluster = ReadonlyMap<string, Keys>;
 
 interface Asking {
@@ -26,7 +26,7 @@ interface Asking {
   readonly keys: KeysByCluster;
 }
 
-/** A caller who presents what opens the endpoint is let in; no other one gets further. Who may see which page: test/answer/page. */
+/** Says whether a caller has the key of the endpoint. test/answer/page covers who may see which page. */
 export function authenticationProblems(
   endpoint: EndpointName,
   request: FuzzedRequest,
@@ -49,12 +49,12 @@ function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThe
   return isRight ? read : [...read, `${endpoint}: a stranger got ${code}`];
 }
 
-/** A delivery's length is looked at before its signature. */
+/** A delivery's length is checked before its signature. */
 function isRefused(key: Key, code: number): boolean {
   return code === 401 || (key === "Signature" && code === 413);
 }
 
-/** A review for a cluster whose entry is broken is answered, from itself alone, before a caller could be asked for a token. */
+/** A review for a cluster with an invalid entry is answered before a caller could present a token. */
 function isUnanswered(endpoint: EndpointName, code: number): boolean {
   return code >= 400 || ((endpoint === "evictions" || endpoint === "deletions") && code === 200);
 }
@@ -82,7 +82,7 @@ function presents(
   }
 }
 
-/** One word after the scheme: of two headers, which arrive as one, neither is a bearer. */
+/** One word after the scheme: two headers, which arrive as one, are no bearer. */
 function bearerOf(request: FuzzedRequest): string | undefined {
   return /^bearer +(?<token>\S+)$/i.exec(headersOf(request).get("authorization") ?? "")?.groups?.["token"];
 }

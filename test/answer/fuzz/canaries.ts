@@ -1,4 +1,4 @@
-/** Secrets planted wherever there are some, to be found again where they must not be: in an answer or in a log line. */
+/** Secrets planted in many places, which must not occur in an answer or a log line. */
 export const SECRETS = {
   token: "canary-of-the-service-account",
   webhookToken: "canary-of-the-webhook",
@@ -19,7 +19,9 @@ export const ENTRY = {
   headers: { "x-access": header },
 };
 
-/** In every answer of the other side, where Lifeboat does not read it: in managed fields, in messages of failures, in HTML. */
+/**
+ * In every answer of the other side, at places that Lifeboat does not read: managed fields, messages of failures, HTML.
+ */
 export const UPSTREAM = "canary-of-the-upstream";
 
 const CANARIES: readonly string[] = [...Object.values(SECRETS).map((secret) => secret.replace("whsec_", "")), UPSTREAM];
@@ -31,7 +33,7 @@ export function canaryIn(text: string): string | undefined {
     : undefined;
 }
 
-/** A place in the code: of no use to a caller, except to a curious one. */
+/** A place in the code, which callers do not need. */
 export function isStackTrace(text: string): boolean {
   return /\n\s+at |node_modules|\.ts:\d+:\d+/.test(text.replaceAll("\\n", "\n"));
 }

@@ -1,4 +1,7 @@
-/** Any words at all, to the command: it answers in lines for people, and never with a stack trace. No cluster answers. */
+/**
+ * Any words as arguments of the command: it answers in lines for people, and never with a stack trace. No cluster
+ * answers.
+ */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +51,7 @@ const answers = property("the command answers any words", line, async ([command,
   return [`${command} ${code}`, String(code)];
 });
 
-test("lifeboat with any words ends with a known code, and with lines for people", LONG, async () => {
+test("lifeboat with any words ends with a known code and readable lines", LONG, async () => {
   const reached = await answers.check(400);
   for (const code of ["0", "1", "2"]) expect(reached.get(code) ?? 0).toBeGreaterThan(10);
 });

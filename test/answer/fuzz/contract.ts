@@ -13,7 +13,7 @@ const Review = z.strictObject({
         code: z.literal(429),
         reason: z.literal("TooManyRequests"),
         message: z.string().check(z.minLength(1)),
-        // When a deletion is to be asked for again.
+        // The seconds after which a deletion is retried.
         details: z.optional(z.strictObject({ retryAfterSeconds: z.int().check(z.gte(1), z.lte(15)) })),
       }),
       warnings: z.optional(z.array(z.string())),
@@ -48,7 +48,7 @@ const Descheduled = z.strictObject({
 });
 const Readiness = z.strictObject({ ready: z.boolean(), message: z.string() });
 const OpenMetrics = z.string().check(z.regex(/^# (?:TYPE|HELP|UNIT) .*\n# EOF\n$/s));
-/** To a visitor who reads HTML. */
+/** The answer to a visitor who reads HTML. */
 const NoSuchPage = z.string().check(z.startsWith("<!doctype html>"));
 const Empty = z.literal("");
 
@@ -63,7 +63,7 @@ export interface EndpointContract {
   readonly path: RegExp;
   readonly key: Key;
   readonly answers: Answers;
-  /** Changes a cluster: never, or unless it is a dry run; Events about a configuration do not count. */
+  /** Changes of a cluster: never, or except in a dry run; Events about a configuration do not count. */
   readonly writes: "Never" | "UnlessDryRun";
   /** Bytes. */
   readonly largest: number;
@@ -73,7 +73,7 @@ const KIB = 1024;
 const CALLERS_FAULT = { 400: Failure, 401: Failure, 404: Failure, 413: Failure };
 const NO_CLUSTER = { 401: Failure, 404: Failure, 502: Failure, 503: Failure, 504: Failure };
 const REVIEWED = { 200: Review, ...CALLERS_FAULT, 503: Failure };
-/** A review of a deletion that learns no facts fails, and the policy in the API server decides. */
+/** A review of a deletion without facts fails, and the policy in the API server decides. */
 const REVIEWED_OR_FAILED = { ...REVIEWED, 502: Failure, 504: Failure };
 const C = "\\/clusters\\/[^/]+";
 const F = "\\/fleet\\/[^/]+";
@@ -88,7 +88,7 @@ function endpoint(
   return { method, path: new RegExp(`^${path}$`, "s"), answers, ...defaults, ...more };
 }
 
-/** Its body is looked at by `pageProblems`. */
+/** Its body is checked by `pageProblems`. */
 function page(method: "GET" | "POST", path: string): EndpointContract {
   const codes = [200, 303, 401, 403, 404, 502, 503, 504, ...(method === "POST" ? [400, 409, 413, 415] : [])];
   const answers = Object.fromEntries(codes.map((code) => [code, z.unknown()]));

@@ -4,7 +4,7 @@ import { CONTRACT } from "./contract.ts";
 import { LONG } from "./property.ts";
 import { VISITS } from "./visit.ts";
 
-/** The answers to an authorized caller if all goes well. One of the entries is wrong, so the fleet is never ready. */
+/** The answers to an authorized caller without a failure. One entry is invalid, so the fleet is never ready. */
 const OPENED = [
   "evictions 200",
   "deletions 200",
@@ -26,7 +26,7 @@ const GUARDED = Object.entries(CONTRACT)
   .filter(([, { key }]) => key !== "None" && key !== "Session")
   .map(([endpoint]) => `${endpoint} 401`);
 
-test(`${VISITS.name}, and each endpoint is opened to some and closed to others`, LONG, async () => {
+test(`${VISITS.name}, and each endpoint accepts some callers and refuses others`, LONG, async () => {
   const reached = await VISITS.check(320);
   expect([...OPENED, ...GUARDED, "evictions 400"].filter((outcome) => !reached.has(outcome))).toEqual([]);
 });

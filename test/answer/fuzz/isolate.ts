@@ -1,4 +1,4 @@
-/** The Worker as one isolate of it would be: its endpoints, on a platform of ours. */
+/** The Worker as one isolate: its endpoints, on a simulated platform. */
 import { createHmac } from "node:crypto";
 import type { IsolateState } from "../../../functions/target.ts";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
@@ -17,7 +17,10 @@ await Promise.all([
   import("js-yaml"),
 ]);
 
-/** WebCrypto's HMACs by functions that take no time, as clock.ts has its digests. Other algorithms are the platform's. */
+/**
+ * Replaces WebCrypto's HMACs by functions that take no time, as clock.ts does for digests. Other algorithms are the
+ * platform's.
+ */
 const { subtle } = crypto;
 const its = {
   importKey: subtle.importKey.bind(subtle),
@@ -54,7 +57,7 @@ const CLUSTERS = JSON.stringify({
   unbound: { server: "binding:NOTHING", ...ENTRY },
   bad: { server: "http://example.com", ...ENTRY, more: SECRETS.header },
 });
-/** People have no token of their own there. */
+/** People have no token of their own in this cluster. */
 const { operatorToken: _, ...ENTRY_OF_KV } = ENTRY;
 const REGISTERED = new Map(
   Object.entries({
@@ -72,7 +75,7 @@ export interface Isolate {
   send(request: FuzzedRequest, index: number): Promise<Answer>;
 }
 
-/** Decrypted already: WebCrypto takes a time that is not the virtual clock's. */
+/** Already decrypted: WebCrypto takes a time that is not the virtual clock's. */
 function registry(fails: boolean): IsolateState["registry"] {
   const find = async (name: string) => {
     if (fails) throw new Error("KV GET failed: 500 Internal Server Error");

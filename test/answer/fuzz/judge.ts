@@ -14,7 +14,7 @@ export interface Answer {
 
 export interface Circumstances {
   readonly keys: KeysByCluster;
-  /** The platform's own registry has failed: nothing but 500 can be said, and the webhook's failurePolicy decides. */
+  /** The platform's registry has failed: the answer is 500, and the webhook's failurePolicy decides. */
   readonly registryFailed: boolean;
   /** The requests to the cluster in the course of this request. */
   readonly asked: readonly Asked[];
@@ -69,7 +69,7 @@ function answerProblems(
 
 const ADMISSION: ReadonlySet<EndpointName> = new Set(["evictions", "deletions"]);
 
-/** By any method a path may be a page's. One with escapes in it may lead nowhere, where a reader would see an endpoint. */
+/** A path of any method may be a page's. A path with escapes may be unknown although it resembles an endpoint. */
 function isStray(request: FuzzedRequest, { code, text }: Answer): boolean {
   const { path } = request;
   if (/^\/(?:$|signin|signout|fleet\/|assets\/)/.test(pathOf(request))) return code < 500;
@@ -81,7 +81,7 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
 }
 
 function secretProblems(request: FuzzedRequest, { text, headers }: Answer): readonly string[] {
-  // A stranger is led back to the address that they have named.
+  // A stranger is redirected back to the address that they requested.
   const named = encodeURIComponent(pathOf(request));
   const canary = canaryIn(text) ?? canaryIn([...headers].join("\n").replaceAll(named, ""));
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
@@ -126,7 +126,7 @@ function writeProblems(
 }
 
 function isDryRun(request: FuzzedRequest, endpoint: EndpointName): boolean {
-  // Given twice, the first counts.
+  // If given twice, the first counts.
   if (new URL(`${ORIGIN}${request.path}`).searchParams.get("dryRun") === "true") return true;
   const review = at(bodyOf(request), "request");
   // An eviction is a creation with options of its own, for which an API server sets the review's `dryRun`.

@@ -1,4 +1,7 @@
-/** A property with its name. `npm run fuzz` tries it many times with a seed of its own, the tests a few times with the same seed. */
+/**
+ * A property with its name. `npm run fuzz` tries it many times with a new seed, the tests a few times with the same
+ * seed.
+ */
 import * as fc from "fast-check";
 
 const TIMES = Number(process.env["FUZZ_TIMES"] ?? 1);
@@ -6,7 +9,7 @@ const SEED = Number(process.env["FUZZ_SEED"] ?? (TIMES === 1 ? 20_261_120 : Date
 /** The options of a test that checks one property. */
 export const LONG = { timeout: 60_000 * TIMES };
 
-/** `holds` throws, or says what the example has come to; `check` says how often the examples have come to what. */
+/** `holds` throws, or returns the outcome of an example; `check` gets the number of examples by outcome. */
 export function property<T>(name: string, arbitrary: fc.Arbitrary<T>, holds: (given: T) => Promise<readonly string[]>) {
   const check = async (numRuns: number): Promise<ReadonlyMap<string, number>> => {
     const reached = new Map<string, number>();

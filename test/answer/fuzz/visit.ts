@@ -14,7 +14,7 @@ import { anyRequest } from "./requests/requests.ts";
 
 const REQUESTS_A_VISIT = 4;
 
-/** Printed by what is wrong, and not as what was drawn. */
+/** Printed by its problem, not by the drawn values. */
 export const unprinted = { [fc.toStringMethod]: () => "a visit" };
 
 const request = fc.record({ make: anyRequest, pause: often(0, 1, 31, 600) });
@@ -34,7 +34,7 @@ interface Sent {
   readonly answer: Answer;
 }
 
-/** Returns the answers by endpoint and code. Throws an error that says what was wrong. */
+/** Returns the answers by endpoint and code. Throws an error that names the problem. */
 async function makeVisit({ hostility: drawn, registryFails, requests }: Visit): Promise<readonly string[]> {
   const clock = new VirtualClock(NOW);
   const cluster = new HostileCluster(drawn, clock);
@@ -45,7 +45,7 @@ async function makeVisit({ hostility: drawn, registryFails, requests }: Visit): 
     clock.pass(pause);
   }
   const hasEnded = await clock.settle(isolate.after);
-  // A rejection that is not handled is noticed one turn later.
+  // An unhandled rejection is noticed one turn later.
   await setImmediate();
   const judged = sent.map(({ request: asking, now, answer }, index) => {
     const asked = cluster.asked.filter((one) => one.origin === index);

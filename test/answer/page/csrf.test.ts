@@ -1,4 +1,4 @@
-/** Forms that another page sends, what a form may be, and the headers that keep other pages out. */
+/** Forms that another page sends, valid forms, and the headers that isolate the page. */
 import { beforeAll, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { tokenOf } from "../../support/cluster/tokens.ts";
@@ -21,21 +21,21 @@ const evil = "https://evil.example";
 
 // prettier-ignore
 const STRANGE: readonly (readonly [string, Readonly<Record<string, string>>, code: number])[] = [
-  ["of another site",                       { ...type, origin: evil, "sec-fetch-site": "cross-site" },              403],
-  ["of another host of the same site",      { ...type, origin: "https://a.example", "sec-fetch-site": "same-site" }, 403],
-  ["of another port",                       { ...type, origin: `${ORIGIN}:8443` },                                  403],
-  ["of a sandboxed frame",                  { ...type, origin: "null", "sec-fetch-site": "cross-site" },            403],
-  ["without any origin",                    type,                                                                   403],
-  ["that begins like ours",                 { ...type, origin: `${ORIGIN}.evil.example` },                          403],
+  ["of another site is refused",                          { ...type, origin: evil, "sec-fetch-site": "cross-site" },              403],
+  ["of another host of the same site is refused",         { ...type, origin: "https://a.example", "sec-fetch-site": "same-site" }, 403],
+  ["of another port is refused",                          { ...type, origin: `${ORIGIN}:8443` },                                  403],
+  ["of a sandboxed frame is refused",                     { ...type, origin: "null", "sec-fetch-site": "cross-site" },            403],
+  ["without an origin is refused",                        type,                                                                   403],
+  ["whose origin starts like Lifeboat's is refused",      { ...type, origin: `${ORIGIN}.evil.example` },                          403],
 ];
 
-test.each(STRANGE)("a form %s: %#", async (_, headers, code) => {
+test.each(STRANGE)("a form %s", async (_, headers, code) => {
   const requests = server.requests.length;
   expect((await visitor.post(PATH, { token: tokenOf() }, headers)).code).toBe(code);
   expect(server.requests).toHaveLength(requests);
 });
 
-test("a form larger than a token needs", async () => {
+test("a form larger than a token needs is refused", async () => {
   expect((await visitor.post(PATH, { token: "x".repeat(16 * 1024) })).code).toBe(413);
 });
 
@@ -44,7 +44,7 @@ test.each<Readonly<Record<string, string>>>([
   { ...type, "sec-fetch-site": "same-origin" },
   { ...type, "sec-fetch-site": "same-origin", origin: "null" },
   { "content-type": "application/x-www-form-urlencoded; charset=UTF-8", origin: ORIGIN },
-])("a form of our own, as browsers send it: %o", async (headers) => {
+])("a form of the page itself, as browsers send it, is accepted: %o", async (headers) => {
   const there = arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
   expect((await there.post("/signin", { token: tokenOf() }, headers)).code).toBe(303);
 });
@@ -66,7 +66,7 @@ const HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 test.each(["/signin", "/fleet/prod", "/fleet/nowhere"])(
-  "%s is in no frame, in no cache, and runs nothing but our own script",
+  "%s may not be framed or cached, and runs only Lifeboat's own script",
   async (path) => {
     const { headers, text } = await visitor.get(path);
     for (const [name, value] of HEADERS) expect(headers.get(name), name).toContain(value);

@@ -8,7 +8,7 @@ import { arriveAt, mainOf, words } from "./support/visitor.ts";
 
 const BLOCKED: Scene = { vms: [vmi()], evacuations: [of("web", { phase: "Blocked" })], cordoned: true };
 
-/** With what each look at the page asks for, some seconds after the one before. */
+/** Returns the requests of each visit to the page, some seconds after the previous one. */
 async function counting(scene: Scene, path: string) {
   const asked: string[] = [];
   const there = await arriveAt({ prod: clusterOf(scene) }, { before: (request) => void asked.push(request) });
@@ -20,7 +20,7 @@ async function counting(scene: Scene, path: string) {
   };
 }
 
-test("a cluster: all VMs are counted seldom; those of nodes that are closed are read each time", async () => {
+test("a cluster's page counts all VMs at most every 30 s, and reads VMs of cordoned nodes each time", async () => {
   const ALL_VMS = "list virtualmachineinstances";
   const open = await counting({ vms: [vmi()] }, "/fleet/prod");
   expect(await open(0)).toEqual(expect.arrayContaining(["get lifeboatconfigurations", "list evacuations", ALL_VMS]));
@@ -33,14 +33,14 @@ test("a cluster: all VMs are counted seldom; those of nodes that are closed are 
 
 const NEIGHBOURS = expect.stringMatching(/^list pods .*nodeName!=/);
 
-test("a node: other nodes' pods are read seldom; what happens on it, each time, in few requests", async () => {
+test("a node's page reads other nodes' pods at most every 30 s, and the node's own objects each time", async () => {
   const vms = Array.from({ length: 200 }, (_, i) => vmiOf(`vm-${i}`, { evacuationNodeName: NODE }));
   const after = await counting({ vms, cordoned: true }, `/fleet/prod/nodes/${NODE}`);
   expect(await after(0)).toContainEqual(NEIGHBOURS);
   const asked = await after(2);
   expect(asked).not.toContainEqual(NEIGHBOURS);
   expect(asked).toContain("list pods spec.nodeName=node01");
-  // The API server gives the 200 VMs and their pods in pages.
+  // The API server returns the 200 VMs and their pods in pages.
   expect(asked.length).toBeLessThanOrEqual(10);
   expect(await after(31)).toContainEqual(NEIGHBOURS);
 });
@@ -51,12 +51,12 @@ test.each<readonly [path: string, unread: RegExp, says: string]>([
   ["/",                           /get lifeboatconfigurations/,            "prod Needs a person"],
   [`/fleet/prod/nodes/${NODE}`,   /^list poddisruptionbudgets$/,           "Could not be read, or is not checked: disruption budgets"],
   ["/fleet/prod/vms/apps/web",    /list virtualmachineinstancemigrations/, "Runs on node01"],
-])("%s: what may not be read hides nothing else: %s", async (path, unread, says) => {
+])("%s shows everything else if one read fails: %s", async (path, unread, says) => {
   const there = await arriveAt({ prod: clusterOf(BLOCKED), quiet: clusterOf({}) }, { before: failing(unread) });
   expect(words(mainOf(await there.get(path)))).toContain(says);
 });
 
-test("a fleet: those that need a person come first, and one that cannot be reached hides no other", async () => {
+test("the fleet's page lists clusters that need a person first, and an unreachable cluster hides no other", async () => {
   const gone = clusterOf({});
   gone.api.fetch = () => () => Promise.reject(new TypeError("gone"));
   const clusters = { a: clusterOf({}), b: clusterOf({ evacuations: [of("web")] }), c: clusterOf(BLOCKED), d: gone };
@@ -65,7 +65,7 @@ test("a fleet: those that need a person come first, and one that cannot be reach
   expect(words(text)).toContain("1 cluster cannot be reached, 1 VM waits for a person, 1 VM is leaving.");
 });
 
-test("a fleet: no more than six requests wait at a time, however many clusters there are", async () => {
+test("the fleet's page has at most six requests at the same time, for any number of clusters", async () => {
   let [waiting, most] = [0, 0];
   const before: Before = async () => {
     most = Math.max(most, ++waiting);

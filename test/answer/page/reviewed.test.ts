@@ -1,4 +1,4 @@
-/** Users of the cluster who sign in with their own tokens: the API server says who they are, and what they may. */
+/** Users of the cluster who sign in with their own tokens: the API server knows their names and permissions. */
 import * as z from "zod/mini";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, core, type Resource, serviceAccounts } from "../../../infra/sandbox/index.ts";
@@ -41,14 +41,14 @@ async function tokenOf(namespace: string, name: string, tweak: object = {}): Pro
   return TokenRequest.parse(await installed.sandbox.client.post(serviceAccounts, key, "token", { spec })).status.token;
 }
 
-/** The last character alone may say no more than the one before it. */
+/** The last character alone may not change the signature. */
 function withAnotherSignature(token: string): string {
   return token.replace(/[^.]+$/, (signature) => signature.split("").toReversed().join(""));
 }
 
 let accounts = 0;
 
-/** A service account with these rights in the whole cluster. */
+/** Creates a service account with these rights in the whole cluster. */
 async function account(rights: Rights = []): Promise<string> {
   const { client } = installed.sandbox;
   const name = `visitor-${++accounts}`;
@@ -75,20 +75,20 @@ function visitor(token = lifeboats) {
   return arrive({ env: { CLUSTERS: { local } }, start: new Date() });
 }
 
-describe("a service account's token", () => {
-  test("of one who may list what the pages show", async () => {
+describe("a token of a service account", () => {
+  test("that may list everything on the pages opens the page", async () => {
     const answer = await visitor().post("/signin", { token: await tokenOf(NAMESPACE, await account(MAY_VIEW)) });
     expect(answer.code).toBe(303);
   });
 
-  test.each(MAY_VIEW)("of one who may list all that but %s", async (missing) => {
+  test.each(MAY_VIEW)("that may list everything except %s is refused", async (missing) => {
     const name = await account(MAY_VIEW.filter((right) => right !== missing));
     const answer = await visitor().post("/signin", { token: await tokenOf(NAMESPACE, name) });
     expect(answer.code).toBe(403);
     expect(words(answer.text)).toContain(`system:serviceaccount:default:${name}`);
   });
 
-  test("of an account with the role that is shipped for it", async () => {
+  test("with the shipped role opens the page", async () => {
     const [name, one] = [await account(), visitor()];
     const signIn = async () => (await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code;
     expect(await signIn()).toBe(403);
@@ -99,10 +99,10 @@ describe("a service account's token", () => {
 
   // prettier-ignore
   test.each<readonly [string, () => Promise<string>]>([
-    ["for another audience",                     async () => tokenOf(NAMESPACE, await account(MAY_VIEW), { audiences: ["vault"] })],
-    ["changed",                                  async () => withAnotherSignature(await tokenOf(NAMESPACE, await account(MAY_VIEW)))],
-    ["of no account",                            async () => "a.b.c"],
-  ])("%s does not open", async (_, token) => {
+    ["for another audience",                       async () => tokenOf(NAMESPACE, await account(MAY_VIEW), { audiences: ["vault"] })],
+    ["with another signature",                     async () => withAnotherSignature(await tokenOf(NAMESPACE, await account(MAY_VIEW)))],
+    ["that is not a token",                        async () => "a.b.c"],
+  ])("%s is refused", async (_, token) => {
     expect((await visitor().post("/signin", { token: await token() })).code).toBe(401);
   });
 });

@@ -22,24 +22,24 @@ async function forged(tweak: Partial<Grant>): Promise<string> {
   return `${text}.${mac}`;
 }
 
-test("a grant says who it is, and until when", async () => {
+test("a grant names its visitor and its end", async () => {
   expect(await found(await signGrant(grant, entry()))).toEqual(grant);
 });
 
-describe("opens nothing", () => {
+describe("no page is opened by", () => {
   // prettier-ignore
   test.each<readonly [string, () => Promise<string | undefined>]>([
-    ["no cookie",                            async () => undefined],
-    ["one that is over",                     () => signGrant({ ...grant, until: SECONDS }, entry())],
-    ["one of another cluster",               () => signGrant({ ...grant, cluster: "staging" }, entry())],
-    ["one signed with another token",        () => signGrant(grant, entry("another-operator-token"))],
-    ["one signed with the operator's token", () => signGrant(grant, { ...entry(), webhookToken: TOKEN })],
-    ["one without a signature",              async () => (await signGrant(grant, entry())).split(".")[0]],
-    ["one that names another visitor",       () => forged({ name: "admin" })],
+    ["no cookie",                                 async () => undefined],
+    ["an ended cookie",                           () => signGrant({ ...grant, until: SECONDS }, entry())],
+    ["a cookie of another cluster",               () => signGrant({ ...grant, cluster: "staging" }, entry())],
+    ["a cookie signed with another token",        () => signGrant(grant, entry("another-operator-token"))],
+    ["a cookie signed with the operator's token", () => signGrant(grant, { ...entry(), webhookToken: TOKEN })],
+    ["a cookie without a signature",              async () => (await signGrant(grant, entry())).split(".")[0]],
+    ["a cookie that names another visitor",       () => forged({ name: "admin" })],
   ])("%s", async (_, cookie) => expect(await found(await cookie())).toBeUndefined());
 });
 
-test("while the token is rotated, both sign; each of several clusters has its own", async () => {
+test("during a rotation both tokens sign, and each cluster has its own signature", async () => {
   const next = "the-next-operator-token";
   const cookie = await signGrant(grant, entry());
   expect(await found(cookie, entry([next, TOKEN]))).toEqual(grant);
@@ -50,7 +50,7 @@ test("while the token is rotated, both sign; each of several clusters has its ow
   expect(await found(both, entry(), "staging")).toBeUndefined();
 });
 
-test("name and value of the cookie fit into what browsers keep", () => {
+test("the cookie fits into the size that browsers keep", () => {
   const room = 4096 - "__Host-lifeboat".length;
   expect([isTooLong("x".repeat(room)), isTooLong("x".repeat(room + 1))]).toEqual([false, true]);
 });

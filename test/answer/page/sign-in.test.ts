@@ -1,4 +1,4 @@
-/** Signing in with a token for the page, where that leads, and what it tells a stranger. */
+/** Signing in with a token for the page, the next page, and the answers to strangers. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { tokenOf } from "../../support/cluster/tokens.ts";
@@ -24,11 +24,11 @@ const one = () => arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
 
 // prettier-ignore
 const ATTEMPTS: readonly (readonly [what: string, form: Readonly<Record<string, string>>, code: number, says: string])[] = [
-  ["a token for the page",               { cluster: "prod", token: RIGHT },              303, ""],
-  ["… that the cluster does not know",   { cluster: "prod", token: tokenOf({ signature: "x" }) }, 401, "The token was not accepted"],
-  ["a cluster that there is not",        { cluster: "none", token: RIGHT },              401, "The token was not accepted"],
-  ["a cluster whose entry is not valid", { cluster: "broken", token: RIGHT },            401, "The token was not accepted"],
-  ["no token",                           { cluster: "prod" },                            400, "No token"],
+  ["a token for the page opens it",                          { cluster: "prod", token: RIGHT },              303, ""],
+  ["a token that the cluster does not know is refused",      { cluster: "prod", token: tokenOf({ signature: "x" }) }, 401, "The token was not accepted"],
+  ["a token for an unknown cluster is refused",              { cluster: "none", token: RIGHT },              401, "The token was not accepted"],
+  ["a token for a cluster with an invalid entry is refused", { cluster: "broken", token: RIGHT },            401, "The token was not accepted"],
+  ["a missing token is a bad request",                       { cluster: "prod" },                            400, "No token"],
 ];
 
 test.each(ATTEMPTS)("%s", async (_, form, code, says) => {
@@ -42,10 +42,10 @@ test.each(ATTEMPTS)("%s", async (_, form, code, says) => {
 
 // prettier-ignore
 test.each([
-  ["one that opens the API server",     tokenOf({ aud: ["https://kubernetes.default.svc"] })],
-  ["the operator's",                    TOKENS.operatorToken],
-  ["Lifeboat's own",                    TOKENS.token],
-])("a token that is not for the page is refused, and sent nowhere: %s", async (_, token) => {
+  ["a token for the API server",     tokenOf({ aud: ["https://kubernetes.default.svc"] })],
+  ["the operator's token",           TOKENS.operatorToken],
+  ["Lifeboat's own token",           TOKENS.token],
+])("%s is refused, and is not sent to the cluster", async (_, token) => {
   const [visitor, before] = [fleet(), server.requests.length];
   const { code, text } = await visitor.post("/signin", { cluster: "prod", token });
   expect([code, words(text)]).toEqual([401, expect.stringContaining("That token is not for this page")]);
@@ -53,7 +53,7 @@ test.each([
   expect(server.requests).toHaveLength(before);
 });
 
-test("of sign-ins that come all at once the API server is asked about twenty", async () => {
+test("at most twenty simultaneous sign-ins reach the API server", async () => {
   const visitor = one();
   const tryIn = async () => (await visitor.post("/signin", { token: tokenOf({ signature: "x" }) })).code;
   const codes = await Promise.all(Array.from({ length: 25 }, tryIn));
@@ -62,7 +62,7 @@ test("of sign-ins that come all at once the API server is asked about twenty", a
 });
 
 test.each(["prod", "staging", "none"])(
-  "a stranger who tries at %s again and again keeps nobody out",
+  "repeated failures for the cluster %s do not prevent another visitor's sign-in",
   async (cluster) => {
     const visitor = fleet();
     const codes = new Set<number>();
@@ -78,7 +78,7 @@ test.each(["prod", "staging", "none"])(
 
 const hangs: Behaviour = () => new Promise(() => undefined);
 
-test("a cluster that does not answer keeps nobody out of another one", async () => {
+test("a cluster that does not answer does not prevent a sign-in to another cluster", async () => {
   const silent = clusterWith({ "create tokenreviews": hangs });
   const CLUSTERS = { prod: entry(server.url), silent: entry(silent.url) };
   const visitor = arrive({ env: { CLUSTERS } });
@@ -88,7 +88,7 @@ test("a cluster that does not answer keeps nobody out of another one", async () 
   expect((await visitor.post("/signin", { cluster: "prod", token: RIGHT })).code).toBe(303);
 });
 
-test("to a stranger, no cluster looks different from one that there is not", async () => {
+test("a stranger cannot distinguish a cluster from an unknown one", async () => {
   const strange = async (cluster: string) => {
     const visitor = fleet();
     const page = await visitor.get(`/fleet/${cluster}`);
@@ -100,14 +100,14 @@ test("to a stranger, no cluster looks different from one that there is not", asy
   expect((await fleet().get("/signin")).text).not.toMatch(/prod|staging/);
 });
 
-test("the cookie is sent over TLS to this host only, with no request of another site, and no script reads it", async () => {
+test("the cookie is sent only over TLS, only to this host, not from other sites, and is hidden from scripts", async () => {
   const { headers } = await one().post("/signin", { token: RIGHT });
   const [value, ...attributes] = (headers.get("set-cookie") ?? "").split("; ");
   expect(value).toMatch(/^__Host-lifeboat=[\w.~-]+$/);
   expect(attributes.toSorted()).toEqual(["HttpOnly", "Max-Age=3600", "Path=/", "SameSite=Strict", "Secure"]);
 });
 
-describe("where it leads", () => {
+describe("after a sign-in", () => {
   // prettier-ignore
   test.each([
     ["/fleet/prod/nodes/node01",                  "/fleet/prod/nodes/node01"],
@@ -115,12 +115,12 @@ describe("where it leads", () => {
     ["//evil.example/fleet/x",                    "/fleet/prod"],
     ["/fleet/..//evil.example",                   "/fleet/prod"],
     ["/fleet/x\r\nset-cookie: a=b",               "/fleet/prod"],
-  ])("to %j: %s", async (to, location) => {
+  ])("a visitor with the target %j gets %s", async (to, location) => {
     expect(await one().post("/signin", { token: RIGHT, to })).toMatchObject({ code: 303, location });
   });
 });
 
-test("given a session that has ended, when the visitor signs in again, then they see the page that they wanted", async () => {
+test("a visitor whose session ended gets the requested page after signing in again", async () => {
   const visitor = one();
   const { location: ask } = await visitor.get("/fleet/prod/vms/apps/web");
   const to = new URL(ask ?? "", "https://lifeboat.example").searchParams.get("to") ?? "";
@@ -130,7 +130,7 @@ test("given a session that has ended, when the visitor signs in again, then they
   });
 });
 
-test("a cookie opens the clusters that have signed it, and no other one", async () => {
+test("a cookie opens only the clusters that have signed it", async () => {
   const visitor = fleet();
   await visitor.post("/signin", { cluster: "prod", token: RIGHT });
   visitor.cookie += `~${btoa(JSON.stringify(["staging", "x", 9e9]))}.x`;
@@ -139,17 +139,17 @@ test("a cookie opens the clusters that have signed it, and no other one", async 
   expect((await visitor.get("/fleet/prod/none")).code).toBe(404);
 });
 
-test("what is typed stays text", async () => {
+test("typed text stays text in the page", async () => {
   const { code, text } = await fleet().post("/signin", { cluster: HOSTILE, token: RIGHT, to: HOSTILE });
   expect(code).toBe(401);
   expect(isEscaped(text)).toBe(true);
   expect(isEscaped((await fleet().get(`/signin?to=${encodeURIComponent(HOSTILE)}`)).text)).toBe(true);
 });
 
-/** As a browser would send it: names of 40 clusters, of which none has signed anything. */
+/** A cookie as a browser would send it: names of 40 clusters, without a signature. */
 const unsigned = () => Array.from({ length: 40 }, (_, i) => `${btoa(JSON.stringify([`c${i}`, "x", 9e9]))}.x`).join("~");
 
-describe("clusters of the registry", () => {
+describe("with clusters of the registry", () => {
   const reads: string[] = [];
   const CLUSTER_REGISTRY = {
     get: async (name: string) => {
@@ -168,11 +168,11 @@ describe("clusters of the registry", () => {
 
   // prettier-ignore
   test.each<readonly [string, () => Promise<string | undefined>, opens: boolean]>([
-    ["an unsigned one",                              async () => unsigned(),                                      false],
-    ["a signed one that names more",                 async () => `${unsigned()}~${await signedIn()}`,             false],
-    ["one that is signed with another registry's key", async () => await signedIn(later),                         false],
-    ["a signed one",                                 async () => await signedIn(),                                true],
-  ])("%s costs no read of KV, unless it opens one: %s", async (_, cookieOf, opens) => {
+    ["an unsigned cookie",                              async () => unsigned(),                                      false],
+    ["a signed cookie with more names",                 async () => `${unsigned()}~${await signedIn()}`,             false],
+    ["a cookie signed with another registry's key", async () => await signedIn(later),                         false],
+    ["a signed cookie",                                 async () => await signedIn(),                                true],
+  ])("%s causes reads of KV only if it opens a cluster: %s", async (_, cookieOf, opens) => {
     const cookie = await cookieOf();
     for (const path of ["/", "/fleet/prod", "/fleet/prod/vms/apps/web", ...(opens ? [] : ["/fleet/c7"])]) {
       const visitor = arriveThere();

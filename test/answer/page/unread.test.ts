@@ -24,13 +24,13 @@ test.each([
   [FLEET,   "lifeboatconfigurations",           "The conditions of Lifeboat could not be read"],
   [NODE,    "nodeevacuations",                  "The node's maintenance could not be read"],
   [VM,      "virtualmachineinstancemigrations", "Its migrations could not be read"],
-])("%s without a readable list of %s: %s. If the cluster does not have the kind, there are none", async (...row) => {
+])("%s without a readable list of %s says: %s", async (...row) => {
   const [path, resource, says] = row;
   expect(await shown(path, resource, 500)).toContain(says);
   expect(await shown(path, resource, 404)).not.toContain("could not be read");
 });
 
-test("a node whose maintenance could not be read is not offered to be drained", async () => {
+test("a node whose maintenance could not be read has no command to drain it", async () => {
   expect(await shown(NODE, "nothing", 500)).toContain("Drain");
   expect(await shown(NODE, "nodeevacuations", 500)).not.toContain("lifeboat drain");
 });

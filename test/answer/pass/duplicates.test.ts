@@ -1,4 +1,4 @@
-/** A person's Duplicate keeps the Evacuation that continues. Each kind of pass that finds that Evacuation knows of the Duplicate. */
+/** A person's Duplicate keeps the active Evacuation alive. Every kind of reconcile knows the Duplicate. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileAll, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
@@ -8,18 +8,21 @@ import { at, evacuation, node, pod, vmi } from "../../support/fixtures.ts";
 
 test.each([
   ["a tick", reconcileActive],
-  ["a tick that stays", reconcileUnderWay],
-  ["the full scan", reconcileAll],
-])("given a person's Duplicate, %s does not withdraw the one for a taint that is gone", async (_, reconcile) => {
-  const fake = new FakeCluster();
-  fake.nodes.put(node());
-  fake.pods.put(pod());
-  fake.vmis.put(vmi());
-  const first = { name: "first", uid: "first", createdAt: at(-60).getTime() };
-  fake.evacuations.put(
-    evacuation({ ...first, spec: { cause: "DrainTaint" }, status: { phase: "Pending", conditions: [] } }),
-    evacuation({ name: "later", uid: "later", spec: { cause: "Operator" }, status: { phase: "Duplicate" } }),
-  );
-  await reconcileWithin(openApp(fake).target, 20, reconcile);
-  expect(fake.evacuations.get({ namespace: "apps", name: "first" })?.status.phase).toBe("Pending");
-});
+  ["a further reconcile of a tick", reconcileUnderWay],
+  ["a full scan", reconcileAll],
+])(
+  "%s keeps a taint's Evacuation after the taint was removed if a person has a Duplicate of it",
+  async (_, reconcile) => {
+    const fake = new FakeCluster();
+    fake.nodes.put(node());
+    fake.pods.put(pod());
+    fake.vmis.put(vmi());
+    const first = { name: "first", uid: "first", createdAt: at(-60).getTime() };
+    fake.evacuations.put(
+      evacuation({ ...first, spec: { cause: "DrainTaint" }, status: { phase: "Pending", conditions: [] } }),
+      evacuation({ name: "later", uid: "later", spec: { cause: "Operator" }, status: { phase: "Duplicate" } }),
+    );
+    await reconcileWithin(openApp(fake).target, 20, reconcile);
+    expect(fake.evacuations.get({ namespace: "apps", name: "first" })?.status.phase).toBe("Pending");
+  },
+);

@@ -1,4 +1,7 @@
-/** An Evacuation says why a migration has not started, or was refused: in the API server's words, and by Events that are read when they matter. */
+/**
+ * An Evacuation explains why a migration has not started, or was refused: by the API server's message, and by Events
+ * that are read only then.
+ */
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
@@ -6,7 +9,7 @@ import { at, evacuation, marked, migration, NODE, node, pod, POD_UID, time } fro
 
 const RULING = 'admission webhook "policy.example.com" denied the request: no migration on a Sunday';
 
-/** A marked VM whose Evacuation waits since a minute; `migrations`: of the VM. */
+/** A marked VM whose Evacuation has waited for a minute; `migrations`: of the VM. */
 function cluster(migrations: readonly Parameters<typeof migration>[0][] = []): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node());
@@ -24,7 +27,7 @@ function cluster(migrations: readonly Parameters<typeof migration>[0][] = []): F
 
 const messageOf = (fake: FakeCluster) => fake.evacuations.list()[0]?.status.message;
 
-test("given a policy that refuses a migration, the Evacuation and its Event say so in the policy's words", async () => {
+test("if a policy refuses a migration, the Evacuation and its Event contain the policy's message", async () => {
   const fake = cluster();
   const app = openApp(fake, (_, asked) =>
     asked?.verb === "create" && asked.resource === "virtualmachineinstancemigrations"
@@ -39,13 +42,13 @@ test("given a policy that refuses a migration, the Evacuation and its Event say 
 
 // prettier-ignore
 test.each<[string, Parameters<typeof migration>[0], asked: readonly string[]]>([
-  ["that starts since 19 s",             { phase: "Scheduling", createdAt: at(-19).getTime() },  []],
-  ["that starts since 20 s",             { phase: "Scheduling", createdAt: at(-20).getTime() },  ["50"]],
-  ["that waits since 10 s",              { phase: "Pending", createdAt: at(-10).getTime() },                                         []],
-  ["that waits for too long",            { phase: "Pending", createdAt: at(-900).getTime() },                                        ["50"]],
-  ["that runs for long",                 { phase: "Running", createdAt: at(-900).getTime() },                                        []],
-  ["that has failed",                    { phase: "Failed", failedAt: at(-5).getTime(), createdAt: at(-900).getTime() },             []],
-])("of a migration %s Events are read when they matter, fifty at most", async (...[, one, asked]) => {
+  ["that has been starting for 19 s",            { phase: "Scheduling", createdAt: at(-19).getTime() },  []],
+  ["that has been starting for 20 s",            { phase: "Scheduling", createdAt: at(-20).getTime() },  ["50"]],
+  ["that has waited for 10 s",                   { phase: "Pending", createdAt: at(-10).getTime() },                                         []],
+  ["that has waited for too long",               { phase: "Pending", createdAt: at(-900).getTime() },                                        ["50"]],
+  ["that has been running for long",             { phase: "Running", createdAt: at(-900).getTime() },                                        []],
+  ["that has failed",                            { phase: "Failed", failedAt: at(-5).getTime(), createdAt: at(-900).getTime() },             []],
+])("Events of a migration %s are read: $2", async (...[, one, asked]) => {
   const fake = cluster([one]);
   const limits: (string | null)[] = [];
   const app = openApp(fake, (_, request) => {

@@ -1,4 +1,4 @@
-/** A pass reads enough for its rules, and no more than they need. */
+/** A reconcile reads the facts that its rules need, and no others. */
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ClusterError } from "../../../shared/kube/failures.ts";
@@ -20,7 +20,7 @@ function observer(fake: FakeCluster) {
   return { cluster: connectTo(fake), settings: settings({ featureGates }), now: NOW };
 }
 
-/** The requests of a reconcile of the VM. */
+/** Returns the requests of a reconcile of the VM. */
 async function reconcile(fake: FakeCluster): Promise<readonly string[]> {
   fake.configure({ disruptionBudgets: "Never" });
   await reconcileWithin(openApp(fake).target, 20, (deps) => reconcileVmi(WEB, deps));
@@ -32,7 +32,7 @@ test.each<[Phase, migrations: number]>([
   ["Duplicate", 0],
   ["Moved", 0],
   ["Abandoned", 0],
-])("of a VM whose only Evacuation is %s, migrations are read %d times", async (phase, count) => {
+])("the migrations of a VM whose only Evacuation is %s are read %d times", async (phase, count) => {
   const fake = new FakeCluster();
   fake.vmis.put(phase === "Pending" ? marked() : vmi());
   fake.evacuations.put(evacuation({ status: { phase } }));
@@ -43,18 +43,18 @@ test.each<[Phase, migrations: number]>([
 
 test.each([
   [
-    "as many leave the node as may: it is queued",
+    "with the limit of its node reached, a migration is queued",
     NODE,
     "migration migration waits in KubeVirt's queue: its limits are reached",
     undefined,
   ],
   [
-    "one more may leave it: it is stalled",
+    "with room for one more from its node, a migration is stalled",
     "node02",
     "KubeVirt has not created the target pod of migration migration yet",
     "True",
   ],
-])("KubeVirt's queue is read for a migration that may be stuck; %s", async (_, second, message, stalled) => {
+])("KubeVirt's queue is read for an old migration: %s", async (_, second, message, stalled) => {
   const fake = new FakeCluster();
   const others = [
     { name: "same-node", nodeName: NODE, isMigrating: true },
@@ -71,12 +71,12 @@ test.each([
   expect(status?.conditions.find(({ type }) => type === "Stalled")?.status).toBe(stalled);
 });
 
-test("a mark that comes at the same time as a review, which has not read it, was not removed", async () => {
+test("a mark that a concurrent review has not read does not count as removed", async () => {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never" });
   fake.nodes.put(node());
   fake.pods.put(pod());
-  // The mark is new: the one that the Evacuation has seen is gone since.
+  // The mark is new: the one that the Evacuation has recorded was removed.
   fake.vmis.put(vmi());
   fake.evacuations.put(evacuation());
   const app = openApp(fake);
@@ -86,19 +86,19 @@ test("a mark that comes at the same time as a review, which has not read it, was
   expect(fake.evacuations.list().map(({ status }) => status.phase)).toEqual(["Pending"]);
 });
 
-/** With so much memory. */
+/** A node with this much memory. */
 function sized(memory: number) {
   return { ...node({ name: `node-${memory}` }), allocatable: { memory } };
 }
 
-/** A node under pressure, with one VM. */
+/** Adds a node under pressure, with one VM. */
 function putPressed(fake: FakeCluster): void {
   fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"] }));
   fake.vmis.put(vmi({ nodeName: "full" }));
   fake.pods.put(pod({ nodeName: "full" }));
 }
 
-test("their pods are read one node after another, and a node that takes too long is passed over", async () => {
+test("pods of candidate nodes are read one node after another, and a node that answers too late is skipped", async () => {
   const fake = new FakeCluster();
   for (const size of [9, 5, 7]) fake.nodes.put(sized(size));
   putPressed(fake);
@@ -120,10 +120,10 @@ test("their pods are read one node after another, and a node that takes too long
 });
 
 test.each([
-  ["runs", {}, 1],
+  ["still runs", {}, 1],
   ["is being deleted", { deleting: true }, 0],
   ["has ended", { phase: "Succeeded" }, 0],
-])("a pod that its kubelet ends and that %s: its node is read", async (_, tweak, count) => {
+])("the node of a pod that its kubelet ends and that %s is read", async (_, tweak, count) => {
   const fake = new FakeCluster();
   const ending = pod(tweak);
   fake.vmis.put(vmi());

@@ -1,4 +1,6 @@
-/** The shield through whole looks: on with the pressure, off after it, over when a shutdown was refused long enough. */
+/**
+ * The shield over whole reconciles: set under pressure, removed after it, ended after enough refusals of a shutdown.
+ */
 import { expect, test } from "vitest";
 import { reconcileActive, reconcileAll, reconcileRequested } from "../../../shared/reconcile/reconcile.ts";
 import type { Deps } from "../../../shared/reconcile/carry-out.ts";
@@ -16,7 +18,7 @@ const OFF = { shield: { ...SHIELD, maxPodGracePeriodSeconds: 0 } };
 const HOLD = 150;
 const until = (seconds: number) => String(at(seconds).getTime() / 1000);
 
-/** A VM on a node; nothing but the shield acts. */
+/** A VM on a node; only the shield acts. */
 function given(shield?: string, of = PRESSURED): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(of);
@@ -37,18 +39,18 @@ const reported = (deps: Deps) => reconcileRequested([{ kind: "Node", name: NODE 
 
 // prettier-ignore
 test.each<[string, FakeCluster, (deps: Deps) => Promise<unknown>, Parameters<typeof settings>[0], string | undefined]>([
-  ["comes under pressure, an event tells: covered",     given(),                     reported,            {},  until(HOLD)],
-  ["comes under pressure, the full scan: covered",      given(),                     reconcileAll,    {},  until(HOLD)],
-  ["is under pressure no more, the next tick: let go",  given(until(HOLD), node()),  reconcileActive, {},  undefined],
-  ["is not shielded any more, the full scan: let go",   given(until(HOLD)),          reconcileAll,    OFF, undefined],
+  ["comes under pressure is covered after the event",            given(),                     reported,            {},  until(HOLD)],
+  ["comes under pressure is covered by the full scan",           given(),                     reconcileAll,    {},  until(HOLD)],
+  ["is no longer under pressure is uncovered by the next tick",  given(until(HOLD), node()),  reconcileActive, {},  undefined],
+  ["is no longer shielded is uncovered by the full scan",        given(until(HOLD)),          reconcileAll,    OFF, undefined],
 ])("a VM of a node that %s", async (...[, fake, reconcile, more, expected]) => {
   await reconcile(depsOf(fake, more));
   expect(shieldOf(fake)).toBe(expected);
 });
 
-test("a shutdown was refused long enough: its VM is let go, and its migration is deleted", async () => {
+test("after enough refusals of a shutdown, the shield ends and the migration is deleted", async () => {
   const fake = given(until(0));
-  // KubeVirt's Event of a shutdown that the Plugin refuses, for as long as it may.
+  // KubeVirt's Event of a shutdown that the Plugin has refused for the longest time.
   fake.api.put("events", {
     metadata: { namespace: "apps", name: "refused" },
     involvedObject: { uid: VMI_UID },
@@ -62,7 +64,7 @@ test("a shutdown was refused long enough: its VM is let go, and its migration is
   expect([shieldOf(fake), fake.migrations.list()]).toEqual([OVER, []]);
 });
 
-test("what was refused cannot be read: likewise", async () => {
+test("if refusals cannot be read, the shield ends", async () => {
   const fake = given(until(0));
   await reconcileActive(depsOf(fake, {}, failing(/^list events/)));
   expect(shieldOf(fake)).toBe(OVER);

@@ -1,4 +1,4 @@
-/** Tests how a tick handles pods that a NoExecute taint drives away, and which requests it makes. */
+/** How a tick handles pods that a NoExecute taint evicts, and its requests. */
 import { describe, expect, test } from "vitest";
 import { scanActive } from "../../../functions/reconcile.ts";
 import type { Stores } from "../../../shared/kube/cache.ts";
@@ -27,7 +27,7 @@ function given(isOn: boolean, { isHeld = true, tainted = true } = {}): FakeClust
   return fake;
 }
 
-/** The requests of a tick that are about taints. */
+/** Returns the requests of a tick that are about taints. */
 async function tick(fake: FakeCluster, stores?: Stores, refuse: (label: string) => boolean = () => false) {
   const requests: string[] = [];
   const before = (label: string) => {
@@ -41,19 +41,19 @@ async function tick(fake: FakeCluster, stores?: Stores, refuse: (label: string) 
 
 const started = (fake: FakeCluster) => fake.evacuations.list().map(({ spec }) => spec.cause);
 
-describe("the gate is off", () => {
+describe("with the feature gate off", () => {
   // prettier-ignore
   test.each<[string, FakeCluster, refused: RegExp, left: number]>([
-    ["the policy is there: what it holds is deleted", given(false),                       /^$/,                    0],
-    ["it is not: nothing is held",                    given(false, { isHeld: false }),    /^$/,                    1],
-    ["it may not be read: it is not known to be there", given(false),                     /^get validatingadmission/, 1],
-    ["no node has a taint",                           given(false, { tainted: false }),   /^$/,                    1],
+    ["a pod that the policy holds is deleted", given(false),                       /^$/,                    0],
+    ["without the policy no pod is deleted",                    given(false, { isHeld: false }),    /^$/,                    1],
+    ["with an unreadable policy no pod is deleted", given(false),                     /^get validatingadmission/, 1],
+    ["without a taint no pod is deleted",                           given(false, { tainted: false }),   /^$/,                    1],
   ])("%s", async (_, fake, refused, left) => {
     await tick(fake, undefined, (label) => refused.test(label));
     expect([fake.pods.list().length, started(fake)]).toEqual([left, []]);
   });
 
-  test("as the tick finds it, though another look has just read it as on", async () => {
+  test("a tick uses its own configuration, not that of a concurrent reconcile", async () => {
     const fake = given(true);
     const clock = new VirtualClock(NOW);
     const { target } = openApp(fake, undefined, { clock });
@@ -67,8 +67,8 @@ describe("the gate is off", () => {
 
 const now = (fake: FakeCluster) => storesOf(fake, () => undefined);
 
-describe("in the cluster, where nodes and pods are watched", () => {
-  test("a tick finds what no event has shown, and decides on what it reads", async () => {
+describe("in the cluster, where nodes and pods are watched,", () => {
+  test("a tick finds a taint that no event has reported, and decides on live facts", async () => {
     const fake = given(true);
     expect((await tick(fake, now(fake))).slice(0, 2)).toEqual([
       "list nodes",
@@ -77,14 +77,14 @@ describe("in the cluster, where nodes and pods are watched", () => {
     expect(started(fake)).toEqual(["NoExecuteTaint"]);
   });
 
-  test("nothing is read as long as the watches show nothing to do", async () => {
+  test("no object is read while the watches show no taint", async () => {
     expect(await tick(given(true, { tainted: false }), now(given(true, { tainted: false })))).toEqual([]);
     const fake = given(true);
     await tick(fake, now(fake));
     expect(await tick(fake, now(fake))).toEqual([]);
   });
 
-  test("watches that are not connected are not asked", async () => {
+  test("watches that are not connected are not used", async () => {
     const [fake, shown] = [given(true), given(true, { tainted: false })];
     await tick(
       fake,
@@ -93,7 +93,7 @@ describe("in the cluster, where nodes and pods are watched", () => {
     expect(started(fake)).toEqual(["NoExecuteTaint"]);
   });
 
-  test("what an old watch shows begins nothing", async () => {
+  test("an old watch starts no evacuation", async () => {
     const [fake, shown] = [given(true, { tainted: false }), given(true)];
     await tick(
       fake,

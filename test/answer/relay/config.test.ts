@@ -14,14 +14,14 @@ const VALID = {
 
 const SITE = new URL("../../../infra/relay/kubernetes/site.yaml", import.meta.url);
 
-test("the site's values, as shipped, are the relay's environment, and the placeholder of the secret is refused", () => {
+test("the shipped site's values are the relay's environment, and its placeholder secret is refused", () => {
   const [map, secret] = loadAll(readFileSync(SITE, "utf8")).map((one) => Object(one));
   const parsed = parseRelayEnvironment({ KUBERNETES_SERVICE_HOST: "10.96.0.1", ...map.data, ...secret.stringData });
   expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual(["LIFEBOAT_RELAY_SECRET"]);
 });
 
 describe("the environment", () => {
-  test("of a pod", () => {
+  test("of a pod is accepted", () => {
     const value = {
       endpoint: new URL("https://lifeboat.example.com/clusters/prod/events"),
       secret: SECRET,

@@ -42,7 +42,7 @@ afterEach(async () => {
   expect(worker.problems).toEqual([]);
 });
 
-/** All happens that needs no time. */
+/** Runs everything that needs no time. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 }
@@ -52,7 +52,7 @@ async function pass(ms: number): Promise<void> {
   await settle();
 }
 
-/** The wait that the relay has announced passes. Says how long it was. */
+/** Passes the wait that the relay has announced. Returns its length. */
 async function wait(): Promise<number> {
   const ms = lines.at(-1)?.inMs ?? 0;
   await pass(ms);
@@ -77,13 +77,13 @@ test.each<[number, DeliveryResult]>([
   expect(resultOf(status)).toBe(result);
 });
 
-test("a delivery has at most 100 events, and there is one at a time", async () => {
+test("a delivery has at most 100 events, and one delivery runs at a time", async () => {
   await putMany(250);
   expect(worker.attempts.map(({ events }) => events.length)).toEqual([100, 100, 50]);
   expect(takenIds()).toEqual(ids(250));
 });
 
-test("what may wait for more is sent once, as it is when the time is over", async () => {
+test("an event that may wait is sent once, with its state at the end of the wait", async () => {
   await delivery.stop();
   delivery = startDelivering(1000);
   await putMany(1);
@@ -97,7 +97,7 @@ test("what may wait for more is sent once, as it is when the time is over", asyn
 test.each([
   [503, "warn"],
   [401, "error"],
-])("given the answer %i, all of it is sent again, until it is taken", async (code, level) => {
+])("after the answer %i all events are sent again until they are accepted", async (code, level) => {
   worker.answer = () => answered(code, { location: "https://elsewhere.example.com/" });
   await putMany(3);
   expect(lines[0]).toMatchObject({ level });
@@ -108,21 +108,21 @@ test.each([
   expect(lines.at(-1)?.message).toBe("Lifeboat takes deliveries again");
 });
 
-test("Retry-After is obeyed, for a minute at most", async () => {
+test("Retry-After is obeyed, for at most a minute", async () => {
   worker.answer = () => answered(503, { "retry-after": "42" });
   await putMany(1);
   worker.answer = () => answered(429, { "retry-after": "86400" });
   expect([await wait(), await wait()]).toEqual([42_000, 60_000]);
 });
 
-test("an answer that does not come is not waited for for ever", async () => {
+test("a missing answer times out after a minute", async () => {
   worker.answer = () => new Promise(() => undefined);
   await putMany(1);
   await pass(60_000);
   expect(lines).toMatchObject([{ reason: "no answer within 60000 ms" }]);
 });
 
-test("a refused batch costs only the event that the Worker does not take", async () => {
+test("a refused batch loses only the event that the Worker refuses", async () => {
   worker.answer = (events) => answered(events.some(({ id }) => id === "vm-70.1") ? 400 : 204);
   await putMany(200);
   expect(takenIds()).toEqual(ids(200).filter((id) => id !== "vm-70.1"));
@@ -131,7 +131,7 @@ test("a refused batch costs only the event that the Worker does not take", async
   expect(Math.max(...sizes.slice(sizes.lastIndexOf(1)))).toBeGreaterThan(50);
 });
 
-test("while the Worker fails on one object, it is sent the others, also what is new", async () => {
+test("while the Worker fails on one object, it gets the others, new ones included", async () => {
   worker.answer = (events) => answered(events.some(({ id }) => id === "vm-3.1") ? 503 : 204);
   await putMany(150);
   for (let n = 0; n < 100 && outbox.length > 1; n++) await pass(500);
@@ -140,14 +140,14 @@ test("while the Worker fails on one object, it is sent the others, also what is 
       .filter((id) => id !== "vm-3.1")
       .toSorted(),
   );
-  // By now it waits five seconds each time.
+  // The relay now waits five seconds each time.
   for (let seconds = 0; seconds < 30; seconds++) await pass(1000);
   delivery.put(vmiEvent("new"));
   await pass(500);
   expect(takenIds()).toContain("new.1");
 });
 
-test("what has failed once is sent again within six seconds, though others keep coming", async () => {
+test("a failed event is sent again within six seconds, although new events arrive", async () => {
   worker.answer = () => answered(503);
   await putMany(2);
   worker.answer = () => answered(204);
@@ -159,7 +159,7 @@ test("what has failed once is sent again within six seconds, though others keep 
   expect(takenIds()).toEqual(expect.arrayContaining(ids(2)));
 });
 
-test("a Worker that is away for an hour costs the newest event of each object, and gets everything once it is back", async () => {
+test("after an hour without the Worker, the relay delivers the newest event of each object", async () => {
   worker.answer = () => answered(503);
   const back = clock.now().getTime() + 3_600_000;
   let version = 0;

@@ -1,4 +1,4 @@
-/** The Worker's endpoint for events as the relay meets it: behind `fetch`, verifying all that the contract asks for. */
+/** The Worker's endpoint for events as the relay meets it: behind `fetch`, verifying the contract. */
 import { Webhook } from "standardwebhooks";
 import type { FetchUrl } from "../../../infra/relay/send.ts";
 import {

@@ -1,4 +1,7 @@
-/** Objects that are larger than any real one, or not as expected: the watches name them, keep nothing of them, and have them read live. */
+/**
+ * Objects that are larger than real ones, or malformed: watches name them, store nothing of them, and readers read them
+ * live.
+ */
 import { KubeConfig } from "@kubernetes/client-node";
 import type { ServerResponse } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
@@ -90,8 +93,8 @@ async function watching(pods: readonly object[]) {
 test.each([
   ["labels of 17 KB",               podOf("web", { labels: many(17_000) }),  "16 KiB of labels and annotations"],
   ["labels of a megabyte",          podOf("web", { labels: many(1_000_000) }), "16 KiB of labels and annotations"],
-  ["a field that is not as expected", podOf("web", { spec: { nodeName: 7 } }), "nodeName"],
-])("a pod with %s is named and counts as odd, not as absent; the other pod is there", async (_, pod, why) => {
+  ["a malformed field", podOf("web", { spec: { nodeName: 7 } }), "nodeName"],
+])("a pod with %s is logged and counts as unreadable, and the other pod is stored", async (_, pod, why) => {
   const { store, log, cluster } = await watching([pod, podOf("other")]);
   expect([store.get(KEY), store.isOdd(KEY), store.hasOddIn("apps"), store.hasOddIn("shop")]).toEqual([undefined, true, true, false]);
   expect(store.get({ ...KEY, name: "other" })).toMatchObject({ name: "other" });
@@ -102,12 +105,12 @@ test.each([
   await expect(cluster.list("pods", launchers)).rejects.toThrow(`pods: apps/web: `);
 });
 
-test("only the labels that a rule reads are kept", async () => {
+test("only labels that a rule reads are stored", async () => {
   const { store } = await watching([podOf("web", { labels: many(10_000) })]);
   expect(Object.keys(store.get(KEY)?.labels ?? {})).toEqual(["kubevirt.io", "kubevirt.io/created-by"]);
 });
 
-test("a pod that a watch shows in a line above 256 KB is read live, until the watch shows it again", async () => {
+test("a pod shown in a line above 256 KB is read live until the watch shows it again", async () => {
   const { store, log, cluster, change } = await watching([podOf("web")]);
   change("MODIFIED", podOf("web", { version: 2, spec: { containers: [], note: "x".repeat(300_000) } }));
   await soon(() => expect(store.isOdd(KEY)).toBe(true));
@@ -119,7 +122,7 @@ test("a pod that a watch shows in a line above 256 KB is read live, until the wa
   expect(store.isOdd(KEY)).toBe(false);
 });
 
-test("a pod whose end is told in a line above 256 KB is gone", async () => {
+test("a pod whose deletion is shown in a line above 256 KB is removed", async () => {
   const { store, change } = await watching([podOf("web"), podOf("other")]);
   change("DELETED", podOf("web", { version: 2, spec: { containers: [], note: "x".repeat(300_000) } }));
   await soon(() => expect([...store.all()].map(({ name }) => name)).toEqual(["other"]));

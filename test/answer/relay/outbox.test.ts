@@ -13,7 +13,7 @@ describe("the outbox", () => {
     outbox = createOutbox();
   });
 
-  test("gives out no more than a delivery may have", () => {
+  test("limits the size of a delivery", () => {
     const long = "x".repeat(250);
     for (let i = 0; i < 100; i++)
       outbox.put({ ...vmiEvent(`vm-${i}`), id: `${i}${long}`, source: long.repeat(4) }, at(0));
@@ -23,7 +23,7 @@ describe("the outbox", () => {
     expect(JSON.stringify([...batch, batch[0]]).length).toBeGreaterThan(LARGEST_BATCH_BYTES);
   });
 
-  test("keeps one event of an object, the newest, in the place of the oldest", () => {
+  test("keeps the newest event of an object, in the place of the oldest", () => {
     outbox.put(vmiEvent("a", 1), at(1));
     outbox.put(vmiEvent("b", 1), at(2));
     outbox.put(vmiEvent("a", 2), at(3));
@@ -31,7 +31,7 @@ describe("the outbox", () => {
     expect(outbox.waitingSince()).toEqual(at(1));
   });
 
-  test("keeps what changed while it was told, behind the others", () => {
+  test("keeps a change during a delivery, behind the others", () => {
     outbox.put(vmiEvent("a", 1), at(1));
     const batch = outbox.first(1, at(0));
     outbox.put(vmiEvent("b", 1), at(2));
@@ -43,7 +43,7 @@ describe("the outbox", () => {
     expect(outbox.waitingSince()).toEqual(at(3));
   });
 
-  test("given events that have failed, when they are postponed, then they stand behind the others", () => {
+  test("puts failed events behind the others", () => {
     for (const name of ["a", "b", "c", "d"]) outbox.put(vmiEvent(name), at(0));
     const batch = outbox.first(3, at(0));
     outbox.settle(batch.slice(1, 2));
@@ -56,7 +56,7 @@ describe("the outbox", () => {
     expect([outbox.length, outbox.waitingSince()]).toEqual([1, at(0)]);
   });
 
-  test("given one that has failed, when another is left, then only the other is given out, also if the first changes", () => {
+  test("holds a failed event back while another is left, even if its object changes", () => {
     outbox.put(vmiEvent("a"), at(0));
     outbox.postpone(outbox.first(1, at(0)), at(5));
     expect([outbox.put(vmiEvent("a", 2), at(1)), outbox.put(vmiEvent("b"), at(2))]).toEqual([false, true]);
@@ -65,7 +65,7 @@ describe("the outbox", () => {
     expect(ids(outbox)).toEqual(["a.2"]);
   });
 
-  test("given two that have failed together, when their time has come, then each has its turn among the others, alone", () => {
+  test("retries each of two failed events alone, among the others", () => {
     for (const name of ["a", "b"]) outbox.put(vmiEvent(name), at(0));
     outbox.postpone(outbox.first(2, at(0)), at(5));
     for (const name of ["c", "d"]) outbox.put(vmiEvent(name), at(1));

@@ -1,4 +1,4 @@
-/** Least privilege of the relay, shown: each permission taken away, and the watch that then fails. */
+/** Least privilege of the relay: without any one permission, a watch fails. */
 import { afterAll, afterEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { applyManifests } from "../../../infra/sandbox/index.ts";
@@ -12,7 +12,7 @@ afterAll(() => stage.stop());
 
 const Line = z.object({ watch: z.optional(z.string()), reason: z.optional(z.string()) });
 
-/** A relay, and which of its watches are refused. */
+/** Starts a relay, and records which of its watches are refused. */
 async function startWithout(permission?: string) {
   const manifests = readManifests(RBAC).map((one) => (permission === undefined ? one : without(one, permission)));
   await applyManifests(stage.client, manifests);
@@ -33,7 +33,7 @@ test.each(RELAYS_NEEDS)("without $permission: $without", async (need) => {
   expect(refused().filter((watch) => !watch.startsWith(need.refused.replace("evicted", "")))).toEqual([]);
 });
 
-test("with all of them the relay becomes ready, and nothing is refused", async () => {
+test("with all permissions, the relay is ready and no watch is refused", async () => {
   const { relay, refused } = await startWithout();
   await soon(() => expect(relay.isReady()).toBe(true));
   expect(refused()).toEqual([]);

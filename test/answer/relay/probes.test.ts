@@ -12,7 +12,7 @@ async function started(metrics: () => Promise<string>) {
   return { clock, port: probes.port, ask: (path: string) => fetch(`http://127.0.0.1:${probes.port}${path}`) };
 }
 
-test("of connections that never finish a request the oldest end, and a probe is answered", async () => {
+test("with many unfinished requests, the oldest connections are closed, and a probe is answered", async () => {
   const { port, ask } = await started(() => Promise.resolve(""));
   const oldest = connect(port, "127.0.0.1");
   const sockets: Socket[] = [oldest];
@@ -27,7 +27,7 @@ test("of connections that never finish a request the oldest end, and a probe is 
   expect((await ask("/healthz")).status).toBe(200);
 });
 
-test("requests for metrics within 30 seconds get the same answer, and then a new one", async () => {
+test("metrics are cached for 30 seconds", async () => {
   let reads = 0;
   const { clock, ask } = await started(() => Promise.resolve(`read_total ${++reads}\n`));
   const texts = async () => (await ask("/metrics")).text();
@@ -38,7 +38,7 @@ test("requests for metrics within 30 seconds get the same answer, and then a new
   expect(await texts()).toBe("read_total 2\n");
 });
 
-test("metrics that cannot be read are a 503, and are read again", async () => {
+test("metrics that cannot be read are answered 503, and are read again", async () => {
   let isRefused = true;
   const { clock, ask } = await started(() => (isRefused ? Promise.reject(new Error("refused")) : Promise.resolve("")));
   expect((await ask("/metrics")).status).toBe(503);

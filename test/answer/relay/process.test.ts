@@ -1,4 +1,4 @@
-/** The relay's image and manifests, as far as they can be tried without a container runtime: process and permissions. */
+/** The relay's image and manifests, tested without a container runtime: process and permissions. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 afterAll(() => image.remove());
 
-test("the image starts by itself, and names what is missing in the environment", async () => {
+test("the image starts, and names missing variables of its environment", async () => {
   relay = runRelay(image, {});
   expect(await relay.exited).toBe(2);
   expect(relay.lines).toMatchObject([
@@ -29,7 +29,7 @@ test("the image starts by itself, and names what is missing in the environment",
   ]);
 });
 
-test("the image does its work with the permissions of its manifests, and ends on SIGTERM", async () => {
+test("the image works with the permissions of its manifests, and ends on SIGTERM", async () => {
   const stage = await startStage();
   onTestFinished(() => stage.stop());
   const server = await startHttpServer(async ({ path, method, headers, body: sent }, response) => {

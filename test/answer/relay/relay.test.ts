@@ -1,4 +1,4 @@
-/** The relay between a cluster and the Worker: what happens in the one is reported to the other. */
+/** The relay between a cluster and the Worker: it reports the cluster's events to the Worker. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { kubevirt, nodes, pods } from "../../../infra/sandbox/index.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
@@ -22,7 +22,7 @@ const untilTold = (...expected: readonly string[]) =>
     expect(stage.reported().toSorted()).toEqual(expected.toSorted());
   });
 
-test("given launcher pods, when they are preempted or end on their node, each is reported, but none that was deleted", async () => {
+test("the relay reports launcher pods that are preempted or ended by their kubelet, and no deleted ones", async () => {
   const [a, b] = [await launcher("a"), await launcher("b")];
   await stage.startReady();
   await stage.preempt(a);
@@ -36,14 +36,14 @@ test("given launcher pods, when they are preempted or end on their node, each is
   expect(first?.id).toMatch(new RegExp(`^${uid}\\.\\d+\\.dev\\.lifeboat\\.pod\\.disrupted\\.v1$`));
   expect(second?.id).not.toBe(first?.id);
 
-  // The relay has seen that `a` is deleted.
+  // The relay has seen the deletion of `a`.
   await stage.report(a, "Killing");
   await stage.report(b, "Evicted");
   await untilTold(disrupted("a"), disrupted("a"), "pod.killing vms/virt-launcher-b");
   expect(stage.worker.taken.at(-1)?.data).toMatchObject({ uid: b.metadata.uid, reason: "Evicted" });
 });
 
-test("a launcher pod that its kubelet has ended is reported without any Event, once", async () => {
+test("a launcher pod that its kubelet has ended is reported once without any Event", async () => {
   const [a, b] = [await launcher("a"), await launcher("b")];
   await stage.startReady();
   const condition = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" };
@@ -56,7 +56,7 @@ test("a launcher pod that its kubelet has ended is reported without any Event, o
   await untilTold("pod.killing vms/virt-launcher-a", disrupted("b"));
 });
 
-test("VMIs and tainted nodes are reported, and Evacuations of people, but nothing that Lifeboat writes", async () => {
+test("the relay reports VMIs, tainted nodes and people's Evacuations, and nothing that Lifeboat writes", async () => {
   await createBareNode(stage.client, "node01");
   await stage.startReady();
   await stage.createVmi("web-1");
@@ -85,7 +85,7 @@ test("VMIs and tainted nodes are reported, and Evacuations of people, but nothin
   await untilTold(...reported, "evacuation.changed vms/web-1", "vmi.changed vms/web-2");
 });
 
-test("when the relay starts, what is already so is reported", async () => {
+test("when the relay starts, it reports existing disruptions", async () => {
   const [a, b, c] = [await launcher("a"), await launcher("b"), await launcher("c"), await launcher("d")];
   await stage.preempt(a);
   await stage.preempt(b);
@@ -98,8 +98,8 @@ test("when the relay starts, what is already so is reported", async () => {
 
 test.each([
   ["is away", false],
-  ["is away, and forgets where watches were", true],
-])("while the API server %s, nothing is missed", async (_, forgets) => {
+  ["is away, and forgets its history", true],
+])("while the API server %s, the relay misses no change", async (_, forgets) => {
   const [a, b, c] = [await launcher("a"), await launcher("b"), await launcher("c")];
   const vmi = await stage.createVmi("web-1");
   const relay = await stage.startReady();

@@ -1,4 +1,4 @@
-/** A watch that the API server does not answer, as behind a proxy that keeps what streams. */
+/** A watch that the API server does not answer, as behind a proxy that buffers streams. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { apiServerOf } from "../../../infra/relay/api-server.ts";
@@ -7,7 +7,7 @@ import { startWatch } from "../../../infra/relay/watch.ts";
 import { createSteppedClock } from "../../../infra/sandbox/index.ts";
 import { startHttpServer } from "../../support/stub-server.ts";
 
-test("a watch that is never answered is not current, and a failure is counted", async () => {
+test("a watch that is never answered is not current, and counts as a failure", async () => {
   const asked = Promise.withResolvers<void>();
   const list = { kind: "NodeList", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [] };
   const api = await startHttpServer((request, response) => {
@@ -16,7 +16,7 @@ test("a watch that is never answered is not current, and a failure is counted", 
   });
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser({ name: "c", server: api.url, skipTLSVerify: true }, { name: "u" });
-  // client-node gives up after 30 s, by a timer of its own.
+  // client-node times out after 30 s, by a timer of its own.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const failed = Promise.withResolvers<void>();
   const watched = startWatch(NODES, {

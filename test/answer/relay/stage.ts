@@ -1,4 +1,4 @@
-/** A cluster with the kinds of KubeVirt, a Worker that takes events, and as many relays as a test wants between them. */
+/** A cluster with the kinds of KubeVirt, a Worker that receives events, and any number of relays between them. */
 import { expect, vi } from "vitest";
 import * as z from "zod/mini";
 import { createLog } from "../../../infra/relay/log.ts";
@@ -95,7 +95,7 @@ export async function startStage() {
         metadata: { namespace: NAMESPACE, name },
         spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" },
       }),
-    /** As the kubelet reports it. */
+    /** Adds the condition that the kubelet reports. */
     report: ({ metadata: { namespace = "", name, uid } }: Pod, reason: string): Promise<Event> =>
       client.create(events, {
         metadata: { namespace, name: `${name}.${reason.toLowerCase()}` },
@@ -105,19 +105,19 @@ export async function startStage() {
         lastTimestamp: now(),
         count: 1,
       }),
-    /** As the scheduler, before it deletes. */
+    /** Adds the condition that the scheduler sets before a deletion. */
     preempt({ metadata }: Pod): Promise<Pod> {
       const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
       const body = { status: { conditions: [{ ...condition, lastTransitionTime: now() }] } };
       return client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
     },
-    /** `pod.disrupted vms/virt-launcher-a`: of all that the Worker has taken. */
+    /** Returns all events that the Worker has accepted, as `pod.disrupted vms/virt-launcher-a`. */
     reported: (): readonly string[] =>
       worker.taken.map(({ type, subject }) => `${type.replace(/^dev\.lifeboat\.|\.v1$/g, "")} ${subject}`),
     async stopRelays(): Promise<void> {
       for (const relay of relays.splice(0)) await relay.stop();
     },
-    /** For the next test: no relay, and nothing that it could report. */
+    /** Prepares the next test: no relay, and no object that it could report. */
     async reset(): Promise<void> {
       await this.stopRelays();
       for (const resource of [pods, kubevirt.virtualMachineInstances, evacuations, events])

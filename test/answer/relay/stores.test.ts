@@ -1,4 +1,4 @@
-/** The app reads the watches of the relay in the same process, and the relay triggers its passes. */
+/** The app reads the relay's watches in the same process, and the relay requests its reconciles. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { storeOf } from "../../../infra/relay/stores.ts";
 import { kubevirt } from "../../../infra/sandbox/index.ts";
@@ -16,7 +16,7 @@ const WEB = { namespace: NAMESPACE, name: "web" };
 const storesOf = async (isLeader: boolean) =>
   (await stage.startReady({ isLeader: () => isLeader })).stores ?? expect.fail();
 
-test("the stores show what is there, its changes and its end; one whose watch has broken is not current", async () => {
+test("a store follows the objects of its watch, and is not current when the watch has broken", async () => {
   await createBareNode(stage.client, "node01");
   const { nodes, virtualmachineinstances: vmis } = await storesOf(true);
   expect(nodes.get({ namespace: "", name: "node01" })).toMatchObject({ name: "node01", unschedulable: false });
@@ -51,7 +51,7 @@ test("a replica that is not the leader acts ten seconds later, but at once on a 
 
 const seen = (version: number) => ({ namespace: NAMESPACE, name: "web", resourceVersion: String(version) });
 
-test("what this process has written is shown until the watch shows it, or what came after", () => {
+test("a write of this process is visible until the watch shows it or a later version", () => {
   let view = seen(9);
   const metadata = { ...view, uid: "1" };
   const all = () => [{ metadata, facts: undefined, view }];

@@ -21,38 +21,38 @@ const LONG = "x".repeat(LONGEST_LINE_BYTES);
 
 const event = (name: string) => ({ type: "ADDED", object: { metadata: { name: `${name}ä` } } });
 
-test("lines of any length are read in their order, however they are cut", async () => {
+test("lines of any length are read in order, in pieces of any size", async () => {
   const text = `${JSON.stringify(event("a"))}\n\n${JSON.stringify(event("b"))}\n`;
   for (const piece of [1, 2, 50, 1000]) expect(await eventsOf(text, piece)).toEqual([event("a"), event("b")]);
 });
 
 describe("a line that is too long", () => {
-  // As Go writes a core object, and as it writes a custom resource: with its keys in the order of the alphabet.
+  // As Go writes a core object, and as it writes a custom resource, with keys in alphabetical order.
   // prettier-ignore
   test.each<[string, object]>([
-    ["labels after the name",       { metadata: { ...IDENTITY, labels: { a: LONG } } }],
-    ["annotations before the name", { metadata: { annotations: { a: LONG }, ...IDENTITY } }],
-    ["a spec that imitates it",     { spec: { object: { metadata: { name: "other" } }, metadata: { name: "other" }, a: LONG }, metadata: IDENTITY }],
-    ["a text that imitates it",     { metadata: { annotations: { a: `${LONG}","name":"other"},"metadata":{"name":"other` }, ...IDENTITY } }],
-    ["keys that are quoted",        { [`metadata":{"name":"other`]: LONG, metadata: IDENTITY }],
-    ["a list around it",            { list: [{ metadata: { name: "other" } }, LONG], metadata: IDENTITY }],
-  ])("tells which object it is about: %s", async (_, object) => {
+    ["labels after the name",         { metadata: { ...IDENTITY, labels: { a: LONG } } }],
+    ["annotations before the name",   { metadata: { annotations: { a: LONG }, ...IDENTITY } }],
+    ["a spec that imitates metadata", { spec: { object: { metadata: { name: "other" } }, metadata: { name: "other" }, a: LONG }, metadata: IDENTITY }],
+    ["a text that imitates metadata", { metadata: { annotations: { a: `${LONG}","name":"other"},"metadata":{"name":"other` }, ...IDENTITY } }],
+    ["quoted keys",                   { [`metadata":{"name":"other`]: LONG, metadata: IDENTITY }],
+    ["a list before the metadata",    { list: [{ metadata: { name: "other" } }, LONG], metadata: IDENTITY }],
+  ])("is an event about its object: %s", async (_, object) => {
     const next = { type: "DELETED", object: {} };
     const text = `${JSON.stringify({ type: "MODIFIED", object })}\n${JSON.stringify(next)}\n`;
     expect(await eventsOf(text, 65_536)).toEqual([{ type: "MODIFIED", identity: IDENTITY }, next]);
   });
 
-  test("is an error if it names no object, because what has changed is not known", async () => {
+  test("without an object's name is an error, because the changed object is unknown", async () => {
     await expect(eventsOf(`{"type":"ADDED","object":{"a":"${LONG}"}}\n`, 65_536)).rejects.toThrow(UnreadLine);
   });
 });
 
-test("a line that is no event is an error, because what has changed is not known", async () => {
+test("a malformed line is an error, because the changed object is unknown", async () => {
   for (const line of ["nonsense", '"text"', '{"object":{}}'])
     await expect(eventsOf(`${line}\n`)).rejects.toThrow(UnreadLine);
 });
 
-test("of any JSON exactly the texts at the paths are picked", () => {
+test("exactly the texts at the given paths of any JSON are picked", () => {
   const inner = fc.dictionary(fc.constantFrom("name", "uid", "other", 'quo"ted'), fc.jsonValue());
   const anyObject = fc.record({ type: fc.string(), object: fc.record({ metadata: inner, spec: fc.jsonValue() }) });
   fc.assert(

@@ -1,4 +1,4 @@
-/** The relay reports changes to the Worker, one by one. */
+/** The relay reports changes to the Worker, change by change. */
 import { describe, expect, test } from "vitest";
 import { noticeOf } from "../../../infra/relay/event.ts";
 import {
@@ -20,7 +20,7 @@ const { NODE, NOW, POD_NAME, POD_UID, time, VMI_UID } = facts;
 const NONE = undefined;
 const REPORTED = true;
 
-/** [what happens, before, now, whether the Worker has to know] */
+/** [change, before, now, whether it is reported] */
 type Row = readonly [string, object | undefined, object | undefined, boolean];
 
 function noticed<Facts>(kind: WatchedKind<Facts>, before: object | undefined, now: object | undefined) {
@@ -28,7 +28,7 @@ function noticed<Facts>(kind: WatchedKind<Facts>, before: object | undefined, no
   return noticeOf(kind, read(now), read(before))?.notice;
 }
 
-/** One test a row. */
+/** Tests one change per row. */
 function changes<Facts>(kind: WatchedKind<Facts>, rows: readonly Row[]): void {
   test.each(rows)("%s", (_, before, now, expected) => {
     expect(noticed(kind, before, now) !== undefined).toBe(expected);
@@ -54,22 +54,22 @@ describe("a launcher pod", () => {
 
   // prettier-ignore
   changes(PODS, [
-    ["appears",                               NONE,                pod(),                                       false],
-    ["appears, preempted",                    NONE,                preempted,                                   REPORTED],
-    ["is preempted",                          pod(),               preempted,                                   REPORTED],
-    ["stays preempted",                       preempted,           pod({ ...target(0), annotations: {} }),      false],
-    ["is no longer preempted",                preempted,           rescued,                                     false],
-    ["is preempted again",                    rescued,             preempted,                                   REPORTED],
-    ["is preempted again, unseen in between", preempted,           pod(target(120)),                            REPORTED],
-    ["is deleted",                            pod(),               pod({ deleting: true }),                     false],
-    ["is deleted when it is preempted",       preempted,           pod({ ...target(0), deleting: true }),       REPORTED],
-    ["is deleted when it has ended",          pod(completed),      pod({ ...completed, deleting: true }),       false],
-    ["fails as the kubelet wants",            pod(),               evicted("Failed"),                           REPORTED],
-    ["succeeds as the kubelet wants",         pod(),               evicted("Succeeded"),                        REPORTED],
-    ["still runs, as the kubelet ends it",    NONE,                evicted("Running"),                          REPORTED],
-    ["appears, ended by the kubelet",         NONE,                evicted("Failed"),                           false],
-    ["has been ended by the kubelet before",  evicted("Failed"),   evicted("Failed"),                           false],
-    ["fails by itself",                       pod(),               pod({ phase: "Failed" }),                    false],
+    ["appears",                                  NONE,                pod(),                                       false],
+    ["appears, preempted",                       NONE,                preempted,                                   REPORTED],
+    ["is preempted",                             pod(),               preempted,                                   REPORTED],
+    ["stays preempted",                          preempted,           pod({ ...target(0), annotations: {} }),      false],
+    ["is no longer preempted",                   preempted,           rescued,                                     false],
+    ["is preempted again",                       rescued,             preempted,                                   REPORTED],
+    ["is preempted again, unnoticed in between", preempted,           pod(target(120)),                            REPORTED],
+    ["is deleted",                               pod(),               pod({ deleting: true }),                     false],
+    ["is deleted when it is preempted",          preempted,           pod({ ...target(0), deleting: true }),       REPORTED],
+    ["is deleted when it has ended",             pod(completed),      pod({ ...completed, deleting: true }),       false],
+    ["fails as the kubelet wants",               pod(),               evicted("Failed"),                           REPORTED],
+    ["succeeds as the kubelet wants",            pod(),               evicted("Succeeded"),                        REPORTED],
+    ["still runs while the kubelet ends it",     NONE,                evicted("Running"),                          REPORTED],
+    ["appears, ended by the kubelet",            NONE,                evicted("Failed"),                           false],
+    ["was ended by the kubelet before",          evicted("Failed"),   evicted("Failed"),                           false],
+    ["fails by itself",                          pod(),               pod({ phase: "Failed" }),                    false],
   ]);
 
   test("that its kubelet has ended is reported like the kubelet's Event", () => {
@@ -96,14 +96,14 @@ describe("a VMI", () => {
 describe("a migration", () => {
   // prettier-ignore
   changes(MIGRATIONS, [
-    ["appears",                          NONE,                    migration("Pending"),    REPORTED],
-    ["leaves KubeVirt's queue",          migration("Pending"),    migration("Scheduling"), REPORTED],
-    ["goes a step further",              migration("Scheduling"), migration("Running"),    false],
-    ["succeeds",                         migration("Running"),    migration("Succeeded"),  REPORTED],
-    ["fails",                            migration("Running"),    migration("Failed"),     REPORTED],
-    ["goes before it is over",           migration("Running"),    NONE,                    REPORTED],
-    ["was over before the relay came",   NONE,                    migration("Succeeded"),  false],
-    ["is tidied away",                   migration("Failed"),     NONE,                    false],
+    ["appears",                              NONE,                    migration("Pending"),    REPORTED],
+    ["leaves KubeVirt's queue",              migration("Pending"),    migration("Scheduling"), REPORTED],
+    ["enters another phase",                 migration("Scheduling"), migration("Running"),    false],
+    ["succeeds",                             migration("Running"),    migration("Succeeded"),  REPORTED],
+    ["fails",                                migration("Running"),    migration("Failed"),     REPORTED],
+    ["is deleted before its end",            migration("Running"),    NONE,                    REPORTED],
+    ["had ended before the relay started",   NONE,                    migration("Succeeded"),  false],
+    ["is deleted after its end",             migration("Failed"),     NONE,                    false],
   ]);
 });
 
@@ -117,18 +117,18 @@ describe("an Evacuation", () => {
 
   // prettier-ignore
   changes(EVACUATIONS, [
-    ["appears",                                    NONE,         evacuation(),                              REPORTED],
-    ["of a review appears",                        NONE,         evacuation({ cause: "ApiEviction" }),      false],
-    ["appears, cancelled",                         NONE,         evacuation({ intent: "Withdrawn" }),       REPORTED],
-    ["was under way before the relay came",        NONE,         pending,                                   false],
-    ["was cancelled before the relay came",        NONE,         cancelled,                                 REPORTED],
-    ["is looked at by Lifeboat",                   evacuation(), pending,                                   false],
-    ["goes a step further",                        pending,      evacuation({}, { phase: "Migrating" }),    false],
-    ["is cancelled",                               pending,      cancelled,                                 REPORTED],
-    ["has ended, cancelled",                       NONE,         evacuation({ intent: "Withdrawn" }, { phase: "Withdrawn" }), false],
-    ["is tried again",                             evacuation({}, backingOff), retried,                     REPORTED],
-    ["is tried again, and an attempt follows",     retried,      followed,                                  false],
-    ["was tried again long ago",                   NONE,         followed,                                  false],
+    ["appears",                                      NONE,         evacuation(),                              REPORTED],
+    ["of a review appears",                          NONE,         evacuation({ cause: "ApiEviction" }),      false],
+    ["appears withdrawn",                            NONE,         evacuation({ intent: "Withdrawn" }),       REPORTED],
+    ["was in progress before the relay started",     NONE,         pending,                                   false],
+    ["was withdrawn before the relay started",       NONE,         cancelled,                                 REPORTED],
+    ["is reconciled by Lifeboat",                    evacuation(), pending,                                   false],
+    ["enters another phase",                         pending,      evacuation({}, { phase: "Migrating" }),    false],
+    ["is withdrawn",                                 pending,      cancelled,                                 REPORTED],
+    ["has ended as withdrawn",                       NONE,         evacuation({ intent: "Withdrawn" }, { phase: "Withdrawn" }), false],
+    ["is retried",                                   evacuation({}, backingOff), retried,                     REPORTED],
+    ["is retried, and an attempt follows",           retried,      followed,                                  false],
+    ["was retried long ago",                         NONE,         followed,                                  false],
   ]);
 });
 
@@ -164,15 +164,15 @@ describe("a node", () => {
 
   // prettier-ignore
   changes(NODES, [
-    ["appears, well",             NONE,    node(),                                 false],
-    ["appears, tainted",          NONE,    tainted,                                REPORTED],
-    ["appears, under pressure",   NONE,    pressured,                                REPORTED],
-    ["is tainted",                node(),  tainted,                                REPORTED],
-    ["has its taints reordered",  tainted, node({ taints: taints.toReversed() }),  false],
-    ["gets short of memory",      node(),  pressured,                                REPORTED],
-    ["is not ready",              node(),  node({ ready: false }),                 REPORTED],
-    ["goes",                      node(),  NONE,                                   REPORTED],
-    ["is cordoned",               node(),  node({ unschedulable: true }),          false],
+    ["appears without a problem",    NONE,    node(),                                 false],
+    ["appears, tainted",             NONE,    tainted,                                REPORTED],
+    ["appears, under pressure",      NONE,    pressured,                                REPORTED],
+    ["is tainted",                   node(),  tainted,                                REPORTED],
+    ["has its taints reordered",     tainted, node({ taints: taints.toReversed() }),  false],
+    ["comes under memory pressure",  node(),  pressured,                                REPORTED],
+    ["is not ready",                 node(),  node({ ready: false }),                 REPORTED],
+    ["goes",                         node(),  NONE,                                   REPORTED],
+    ["is cordoned",                  node(),  node({ unschedulable: true }),          false],
   ]);
 });
 
@@ -180,11 +180,11 @@ const POD = { name: POD_NAME, uid: POD_UID };
 
 // prettier-ignore
 test.each<[string, ReturnType<typeof noticed>, string, object]>([
-  ["pods, with their node",    noticed(PODS, NONE, pod({ disruptionTarget: { active: true, since: time(0) } })), "pod.disrupted", { ...POD, node: NODE }],
+  ["pods with their node",     noticed(PODS, NONE, pod({ disruptionTarget: { active: true, since: time(0) } })), "pod.disrupted", { ...POD, node: NODE }],
   ["VMIs",                     noticed(VIRTUAL_MACHINE_INSTANCES, NONE, vmi()),   "vmi.changed",        { name: "web", uid: VMI_UID }],
-  ["migrations, by their VMI", noticed(MIGRATIONS, NONE, migration("Running")),   "migration.changed",  { name: "web", migration: "migration" }],
-  ["Evacuations, by theirs",   noticed(EVACUATIONS, NONE, evacuation()),          "evacuation.changed", { name: "web", evacuation: facts.evacuation().name }],
-])("what is reported of %s", (_, notice, type, data) => {
+  ["migrations by their VMI",  noticed(MIGRATIONS, NONE, migration("Running")),   "migration.changed",  { name: "web", migration: "migration" }],
+  ["Evacuations by their VMI", noticed(EVACUATIONS, NONE, evacuation()),          "evacuation.changed", { name: "web", evacuation: facts.evacuation().name }],
+])("%s are reported with their data", (_, notice, type, data) => {
   expect(notice).toEqual({ type: `dev.lifeboat.${type}.v1`, data: { namespace: "apps", ...data } });
 });
 
@@ -198,14 +198,14 @@ const event = (tweak: object = {}) => ({
   ...tweak,
 });
 
-describe("the kubelet", () => {
+describe("an Event of the kubelet", () => {
   const [kind] = kubeletEvents(
     () => PODS.read(pod()),
     () => NOW,
   );
   if (kind === undefined) throw new Error("no Events are watched");
 
-  test("ends a launcher pod", () => {
+  test("that ends a launcher pod is reported", () => {
     const data = { namespace: "apps", ...POD, reason: "Evicted" };
     const type = "dev.lifeboat.pod.killing.v1";
     expect(noticed(kind, NONE, event())).toEqual({ type, data });
@@ -215,23 +215,23 @@ describe("the kubelet", () => {
   });
 
   test.each([
-    ["another component", { source: { component: "descheduler" } }],
-    ["no component", { source: null, reportingComponent: "" }],
-    ["the kubelet, about another pod", { involvedObject: { name: "web-6d4b", uid: "uid" } }],
+    ["of another component", { source: { component: "descheduler" } }],
+    ["of no component", { source: null, reportingComponent: "" }],
+    ["about another pod", { involvedObject: { name: "web-6d4b", uid: "uid" } }],
     ["about a name that no pod has", { involvedObject: { name: `${POD_NAME}${"x".repeat(300)}`, uid: "uid" } }],
     ["about a UID that no pod has", { involvedObject: { name: POD_NAME, uid: "x".repeat(300) } }],
-  ])("is not %s", (_, tweak) => {
+  ])("%s is ignored", (_, tweak) => {
     expect(kind.read(event(tweak))).toBeUndefined();
   });
 
   // prettier-ignore
   test.each([
-    ["runs",                        pod(),                       0,     REPORTED],
-    ["runs, two hours later",       pod(),                       -7200, false],
-    ["is deleted",                  pod({ deleting: true }),     0,     false],
-    ["is another of that name",     pod({ uid: "another" }),     0,     false],
-    ["is gone",                     NONE,                        0,     false],
-  ] as const)("counts while the pod %s", (_, about, seconds, expected) => {
+    ["runs",                      pod(),                       0,     REPORTED],
+    ["runs, two hours later",     pod(),                       -7200, false],
+    ["is being deleted",          pod({ deleting: true }),     0,     false],
+    ["was recreated",             pod({ uid: "another" }),     0,     false],
+    ["is gone",                   NONE,                        0,     false],
+  ] as const)("counts or not while its pod %s: $3", (_, about, seconds, expected) => {
     const killing = { pod: POD_NAME, podUid: POD_UID, reason: "Killing", count: 1, at: time(seconds) };
     expect(killingOf(killing, about && PODS.read(about), NOW) !== undefined).toBe(expected);
   });

@@ -1,4 +1,6 @@
-/** Tests each sentence of the table in SECURITY.md: acts as the holder of the credential, with the shipped manifests. */
+/**
+ * Tests each sentence of the table in SECURITY.md: acts as the holder of the credential, with the shipped manifests.
+ */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -93,10 +95,13 @@ test("a VMI with an owner that does not exist is deleted by garbage collection",
   await sandbox.stop();
 });
 
-/** Holders that no API server knows: what opens Lifeboat's endpoints, and who may write its objects. Their own tests try them. */
+/**
+ * Holders that no API server knows: keys to Lifeboat's endpoints, and writers of its objects. Tests elsewhere cover
+ * them.
+ */
 const ELSEWHERE = /^(`webhookToken`|`operatorToken`|`relaySecret`|write access to|read access to)/;
 
-test("SECURITY.md says exactly these sentences", () => {
+test("SECURITY.md has exactly the tested sentences", () => {
   const text = readFileSync(new URL("../../../SECURITY.md", import.meta.url), "utf8");
   const [, table = ""] = text.split("| holder of | can |\n| --- | --- |\n");
   const [rows = ""] = table.split("\n\n");

@@ -10,14 +10,14 @@ let made = 0;
 export const pathOf = (plural: string, name = "", namespace = APPS) =>
   `${plural.startsWith("/") ? plural : "/api/v1"}/namespaces/${namespace}/${plural.split("/").at(-1)}${name && `/${name}`}`;
 
-/** Builds the request of a holder. The given functions create the objects that the request needs. */
+/** Builds a holder's request. The given functions create the objects that the request needs. */
 export type Deed = (given: Given) => RawRequest | Promise<RawRequest>;
 
 export interface Given {
   readonly sandbox: Sandbox;
-  /** The path of a new pod of that component, and its UID. */
+  /** Creates a pod of that component. Returns its path and UID. */
   readonly pod: (component?: string) => Promise<{ readonly path: string; readonly uid: string }>;
-  /** The path of a new VMI, as only its API server knows it. */
+  /** Creates a VMI. Returns its path. */
   readonly vmi: () => Promise<string>;
 }
 
@@ -89,7 +89,7 @@ export const migration: Deed = async ({ vmi }) => ({
     spec: { vmiName: (await vmi()).split("/").at(-1) },
   },
 });
-/** virt-api answers 500, because nothing is marked: it has let the account through. */
+/** virt-api answers 500, because no VM is marked: it has permitted the account. */
 export const cancelsEvacuation: Deed = async ({ vmi }) => {
   const path = (await vmi()).replace("/apis/kubevirt.io", "/apis/subresources.kubevirt.io");
   return { method: "PUT", path: `${path}/evacuate/cancel`, body: {} };

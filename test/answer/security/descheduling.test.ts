@@ -1,6 +1,7 @@
 /**
- * Descheduling, and what tenants write on their pods: whose pods are asked to go is the policy's and the nodes' business. Shared are how full
- * nodes are, and the limits, which those in progress (or who say so) take up.
+ * Descheduling, and the fields that tenants write on their pods: only the policy and the nodes decide which pods of
+ * others are evicted. Tenants share the fullness of nodes and the limits, which pods in progress, or claimed to be in
+ * progress, use up.
  */
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
@@ -38,7 +39,8 @@ const VICTIMS: readonly ScheduledPod[] = [
   vmPod("vm-1", { nodeName: "n1", requests: { cpu: 600, memory: 900 }, createdAt: 0 }),
   pod("web-0", { ...web, nodeName: "n0", requests: { cpu: 500, memory: 100 } }),
   pod("web-1", { ...web, nodeName: "n1", requests: { cpu: 500, memory: 100 }, ...inZoneB }),
-  // These stay, but for the young one on a full node: it tolerates the taint. One has no second replica, one is a DaemonSet's.
+  // These pods stay, except the young one on a full node: it tolerates the taint. One has no second replica, one is a
+  // DaemonSet's.
   pod("alone", { ...web, nodeName: "n0", ...owned("alone"), ...inZoneB }),
   pod("young", { ...web, nodeName: "n0", createdAt: NOW.getTime(), tolerations: [toleration("maintenance")] }),
   pod("agent", { ...web, nodeName: "n1", owners: [owner({ kind: "DaemonSet", uid: "agents" })] }),
@@ -63,7 +65,7 @@ const written = fc.record({
 });
 
 const onNode = fc.constantFrom(...NODES.map(({ name }) => name));
-/** The tenant's. */
+/** The pods of the tenant. */
 const anyPods = fc.array(fc.tuple(raw.anyPod, written, onNode), { maxLength: 5 }).map((pods) => {
   const objects = pods.map(([drawn, forgery, nodeName], i) => {
     const own = { namespace: TENANT, name: `mine-${i}`, uid: `mine-${i}`, creationTimestamp: time(-1e9) };
@@ -77,7 +79,8 @@ const [VM_0, VM_1] = ["virt-launcher-vm-0-x7k2p", "virt-launcher-vm-1-x7k2p"];
 const ALL = [VM_0, VM_1, "web-0", "web-1"];
 // prettier-ignore
 const PLUGINS = [
-  // plugin                           its arguments                                                              may have go
+  // plugin                           its arguments                                                             
+  // evictable
   ["RemovePodsViolatingNodeTaints",   {},                                                                        [VM_0, "web-0"]],
   ["RemovePodsViolatingNodeAffinity", { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] },  [VM_0, "web-1"]],
   ["RemovePodsViolatingInterPodAntiAffinity", {},                                                                []],
@@ -115,7 +118,7 @@ function touchedBy(action: Action): readonly NamespacedName[] {
   return [{ namespace, name: spec.pod?.name ?? "" }];
 }
 
-/** The pods of others that were written to or asked to go. */
+/** Returns the pods of others that were written or evicted. */
 async function touchedIn(world: World): Promise<readonly string[]> {
   const touched: NamespacedName[] = [];
   await runCycle(worldOf(world), {
@@ -135,7 +138,7 @@ async function touchedIn(world: World): Promise<readonly string[]> {
 }
 
 test.each(PLUGINS)(
-  "given %s, whatever a tenant forges and whatever the limits, no other tenant's pod is touched that the policy would not have go",
+  "with %s, no forgery of a tenant and no limits evict another tenant's pod beyond the policy",
   async (plugin, args, eligible) => {
     const anyPolicy = fc.constantFrom(await policyOf(plugin, args, false), await policyOf(plugin, args, true));
     const seen = new Set<string>();

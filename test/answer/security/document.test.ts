@@ -1,4 +1,4 @@
-/** SECURITY.md and what `lifeboat doctor` knows of permissions, against what they rely on. */
+/** SECURITY.md and `lifeboat doctor`'s list of permissions, compared with their sources. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ const read = (path: string) => readFileSync(`${root}${path}`, "utf8");
 
 const ALL_NEEDS = [...NEEDS, ...RELAYS_NEEDS, ...SERVERS_NEEDS];
 
-/** For `lifeboat doctor`, which asks for each. */
+/** For `lifeboat doctor`, which checks each permission. */
 function permissionsOfAccounts() {
   return [...new Set(ALL_NEEDS.map(({ file }) => file))].flatMap((file) =>
     granted(readManifests(`../${file}`)).flatMap((role) =>
@@ -25,7 +25,7 @@ function permissionsOfAccounts() {
   );
 }
 
-test("infra/cli/doctor/permissions.json is what the shipped roles grant", async () => {
+test("infra/cli/doctor/permissions.json lists exactly the permissions of the shipped roles", async () => {
   const text = `[\n${permissionsOfAccounts()
     .map((row) => `  ${JSON.stringify(row)}`)
     .join(",\n")}\n]\n`;
@@ -34,6 +34,6 @@ test("infra/cli/doctor/permissions.json is what the shipped roles grant", async 
   await expect(text, how).toMatchFileSnapshot("../../../infra/cli/doctor/permissions.json");
 });
 
-test("invocation logs are off: they would hold paths, and paths may hold a token", () => {
+test("invocation logs are off, because they would contain paths, which may contain a token", () => {
   expect(read("wrangler.toml")).toMatch(/\[observability\.logs\]\nenabled = true\ninvocation_logs = false\n/);
 });

@@ -34,7 +34,7 @@ async function list(): Promise<number> {
   return (await connect().list("virtualmachineinstances")).length;
 }
 
-/** As the server in the cluster does. */
+/** Works as the server in the cluster does. */
 async function watch(): Promise<number> {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser({ name: "c", server, skipTLSVerify: true }, { name: "u" });

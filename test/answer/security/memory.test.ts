@@ -65,33 +65,29 @@ async function inIsolate(behaviour: (path: string) => Behaviour, order: object):
   return answer;
 }
 
-test("given VMIs that are larger together than its memory, an isolate lists them all", async () => {
+test("an isolate lists VMIs that together exceed its memory", async () => {
   expect(await inIsolate(() => pages(LARGE_VMI), { doing: "list" })).toBe(LARGE);
 });
 
-test(
-  "given reviews that are larger together than its memory, an isolate answers each, some with 429",
-  { timeout: 60_000 },
-  async () => {
-    const [pod, vmi] = [nearlyAll(LARGE_POD), nearlyAll(LARGE_VMI)];
-    const behaviour = (path: string) => {
-      if (path.includes("/pods/")) return pod;
-      if (path.includes("/virtualmachineinstances/")) return vmi;
-      return path.includes("/lifeboatconfigurations/") ? configured({}) : list();
-    };
-    const answered = await inIsolate(behaviour, { doing: "review", reviews: REVIEWS });
-    expect(answered).toEqual({ busy: expect.any(Number), reviewed: expect.any(Number) });
-    const { busy, reviewed } = Object(answered);
-    expect(Math.min(busy, reviewed)).toBeGreaterThan(0);
-    expect(busy + reviewed).toBe(REVIEWS);
-  },
-);
+test("an isolate answers reviews that together exceed its memory, some with 429", { timeout: 60_000 }, async () => {
+  const [pod, vmi] = [nearlyAll(LARGE_POD), nearlyAll(LARGE_VMI)];
+  const behaviour = (path: string) => {
+    if (path.includes("/pods/")) return pod;
+    if (path.includes("/virtualmachineinstances/")) return vmi;
+    return path.includes("/lifeboatconfigurations/") ? configured({}) : list();
+  };
+  const answered = await inIsolate(behaviour, { doing: "review", reviews: REVIEWS });
+  expect(answered).toEqual({ busy: expect.any(Number), reviewed: expect.any(Number) });
+  const { busy, reviewed } = Object(answered);
+  expect(Math.min(busy, reviewed)).toBeGreaterThan(0);
+  expect(busy + reviewed).toBe(REVIEWS);
+});
 
-test("given a tenant's pods that are larger together than its memory, the watch of a server counts them all", async () => {
+test("the watch of a server counts a tenant's pods that together exceed its memory", async () => {
   expect(await inIsolate(() => pages(LARGE_POD), { doing: "watch" })).toBe(LARGE);
 });
 
-test("given a tenant's pods that are larger together than its memory, a forecast says how many it could not judge", async () => {
+test("a forecast reports how many of a tenant's pods it could not judge within its memory", async () => {
   const node = { metadata: { name: "node-1", uid: "1", resourceVersion: "1" }, spec: {}, status: {} };
   const behaviour = (path: string) => {
     if (path.endsWith("/pods")) return pages(LARGE_POD);

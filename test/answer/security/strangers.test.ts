@@ -1,4 +1,4 @@
-/** A stranger's answer from each route, and the cost of a request that is not authenticated. */
+/** The answers to a stranger from each route, and the cost of an unauthenticated request. */
 import { afterEach, expect, test, vi } from "vitest";
 import { createApp } from "../../../functions/app.ts";
 import { createPages } from "../../../functions/page/routes.ts";
@@ -8,7 +8,7 @@ import { entry, newPlatform, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
-/** Lists the routes of the app itself, so that none is forgotten. Routes for all methods lead to the pages. */
+/** Lists the routes of the app itself, so that none is omitted. Routes for all methods lead to the pages. */
 const listed = ({ routes }: Pick<ReturnType<typeof createApp>, "routes">) =>
   routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => [method, path] as const);
 const { platform } = newPlatform();
@@ -27,7 +27,7 @@ const unbound = entry("binding:OF_NOTHING", { relaySecret });
 const app = openApp({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
 afterEach(() => {
   vi.restoreAllMocks();
-  // No API server is asked.
+  // No request reaches an API server.
   expect(server.requests).toEqual([]);
 });
 
@@ -40,7 +40,7 @@ async function ask(method: string, path: string, cluster: string) {
 }
 
 test.each(ROUTES)(
-  "%s %s: a stranger is refused, and does not learn whether its API server is found",
+  "%s %s refuses a stranger, and does not show whether the cluster's API server is known",
   async (method, path) => {
     for (const cluster of ["prod", "unbound"]) {
       const { code, text } = await ask(method, path, cluster);
@@ -50,7 +50,7 @@ test.each(ROUTES)(
   },
 );
 
-test.each(PAGES)("%s %s: of the pages a stranger gets no more than the form to sign in", async (method, path) => {
+test.each(PAGES)("%s %s shows a stranger only the form to sign in", async (method, path) => {
   for (const cluster of ["prod", "unbound", "none"]) {
     const { code, text } = await ask(method, path, cluster);
     const isOpen = path.startsWith("/assets/") || (method === "GET" && path === "/signin");
@@ -60,7 +60,7 @@ test.each(PAGES)("%s %s: of the pages a stranger gets no more than the form to s
   }
 });
 
-test("a stranger has a signature of each secret computed, however many are claimed", async () => {
+test("a stranger's request computes one signature per secret, for any number of claimed signatures", async () => {
   const digest = vi.spyOn(crypto.subtle, "digest");
   const headers = {
     "content-type": "application/cloudevents-batch+json",
@@ -74,7 +74,7 @@ test("a stranger has a signature of each secret computed, however many are claim
   expect(digest.mock.calls.length).toBeLessThanOrEqual(32);
 });
 
-test("a stranger costs the registry a look-up of each name in 30 s, and of a hundred names at most", async () => {
+test("a stranger's requests look up each name once in 30 s, and at most a hundred names", async () => {
   const get = vi.fn(async () => null);
   const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
   const there = openApp({ CLUSTER_REGISTRY: { get, list } });
@@ -83,7 +83,7 @@ test("a stranger costs the registry a look-up of each name in 30 s, and of a hun
   expect([get.mock.calls, list.mock.calls]).toEqual([[["other"]], []]);
   for (let i = 0; i < 300; i++) expect(await ask(`c${i}`)).toBe(404);
   expect([get.mock.calls.length, list.mock.calls.length]).toEqual([100, 1]);
-  // One that is in the list is looked up.
+  // A listed name is looked up.
   expect(await ask("prod")).toBe(404);
   expect(get.mock.lastCall).toEqual(["prod"]);
   there.pass(31);
@@ -91,7 +91,7 @@ test("a stranger costs the registry a look-up of each name in 30 s, and of a hun
   expect([get.mock.calls.length, list.mock.calls.length]).toEqual([102, 1]);
 });
 
-test("a stranger who opens the form to sign in costs the registry a list in 30 s", async () => {
+test("a stranger's visits to the form cost the registry one list in 30 s", async () => {
   const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
   const there = openApp({ CLUSTER_REGISTRY: { get: async () => null, list } });
   for (let i = 0; i < 5; i++) expect(await there.request("/signin")).toMatchObject({ code: 200 });

@@ -1,4 +1,4 @@
-/** A tenant's objects in their own namespace change nothing for the VMs of others, and move none of the tenant's own. */
+/** A tenant's objects in their own namespace affect no VM of others, and move none of the tenant's own. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { keyOfObject } from "../../support/cluster/api.ts";
@@ -14,12 +14,12 @@ import { at, type JsonObject } from "../../support/json.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import { allowance, evictionOf } from "../../support/reviews.ts";
 
-/** Listed before the others. */
+/** The tenant's namespace is listed before the others'. */
 const TENANT = "a-tenant";
 /** Objects that a tenant can write or cause. */
 const WRITABLE = [PATH.pods, PATH.vmis, PATH.migrations, PATH.budgets];
 
-/** Their VMs run on the node of the others. Marks and disruptions are the control plane's. */
+/** The tenant's VMs run on the node of the others. Marks and disruptions are the control plane's. */
 const theirVm = vms.vm.map((vm): vms.Vm => {
   const running = { phase: "Running", node: NODE, isThere: true, deleting: false, launcherIs: "Listed" } as const;
   const unreported = { mark: undefined, state: undefined, evacuations: [] };
@@ -67,7 +67,7 @@ function worldOf(fake: FakeCluster, namespace: string) {
     .toSorted();
 }
 
-/** After an eviction of one of the others' VMs, and a full scan. */
+/** Returns the state after an eviction of one of the others' VMs, and a full scan. */
 async function stateOf(fake: FakeCluster) {
   const app = openApp(fake);
   const { body } = await app.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));
@@ -77,7 +77,7 @@ async function stateOf(fake: FakeCluster) {
   return { body, world: worldOf(fake, NAMESPACE) };
 }
 
-/** Under pressure all VMs of a node compete to leave it. */
+/** Under pressure, all VMs of a node compete to leave it. */
 const anySpec = configuration.map((spec) => ({
   ...Object(spec),
   featureGates: { ...Object(at(spec, "featureGates")), NodePressureEvictionLiveMigration: false },
@@ -85,7 +85,7 @@ const anySpec = configuration.map((spec) => ({
 
 const RUNS = { seed: 20_260_301, numRuns: 60 };
 
-test("given anything that a tenant writes, it changes nothing for the VMs of others", async () => {
+test("no object of a tenant affects the VMs of others", async () => {
   let changed = 0;
   const holds = fc.asyncProperty(clusterOf(vms.vm, anySpec), anyForgery, async ({ collections }, forgery) => {
     const alone = clusterWith(collections);
@@ -98,7 +98,7 @@ test("given anything that a tenant writes, it changes nothing for the VMs of oth
   expect(changed).toBeGreaterThan(40);
 });
 
-test("given anything that a tenant writes, none of their VMs is moved or ended", async () => {
+test("no object of a tenant moves or ends the tenant's VMs", async () => {
   const holds = fc.asyncProperty(anyForgery, async (forgery) => {
     const fake = clusterWith(forgery);
     fake.configure({ featureGates: Object.fromEntries(GATES.map((gate) => [gate, true])) });
@@ -115,7 +115,7 @@ test("given anything that a tenant writes, none of their VMs is moved or ended",
   await fc.assert(holds, RUNS);
 });
 
-test("pods elsewhere that look like launchers take no place of a node under pressure", async () => {
+test("pods elsewhere that imitate launcher pods do not count on a node under pressure", async () => {
   const fake = new FakeCluster();
   fake.configure({ featureGates: { NodePressureEvictionLiveMigration: true } });
   fake.pods.put(pod());
@@ -129,10 +129,10 @@ test("pods elsewhere that look like launchers take no place of a node under pres
 
 // prettier-ignore
 test.each([
-  ["has no name that an object can have",    "a,status.phase!=Moved"],
-  ["is in another namespace",                "web"],
-  ["is nowhere",                             "nobody"],
-])("a pod that says it is the launcher of a VM that %s is evicted like any other", async (_, domain) => {
+  ["has an invalid name",        "a,status.phase!=Moved"],
+  ["is in another namespace",    "web"],
+  ["does not exist",             "nobody"],
+])("a pod that claims to be the launcher pod of a VM that %s is evicted like any other", async (_, domain) => {
   const fake = new FakeCluster();
   fake.vmis.put(vmi());
   const forgery = pod({ namespace: TENANT, uid: "forged", annotations: { "kubevirt.io/domain": domain }, owners: [] });
@@ -140,7 +140,7 @@ test.each([
   expect((await openApp(fake).evict(evictionOf(forgery))).body).toEqual(allowance());
 });
 
-test("a pod that cannot be understood hides no other one: the verdict on its node says so", async () => {
+test("a pod that cannot be parsed hides no other, and makes the verdict of its node Unknown", async () => {
   const fake = new FakeCluster();
   fake.vmis.put(vmi());
   fake.pods.put(pod());

@@ -1,4 +1,4 @@
-/** The pod's own account, as the kubelet's files say it is now. */
+/** The pod's own account, as the kubelet's files currently define it. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { getCACertificates } from "node:tls";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Whether a caBundle trusts a certificate, as the API server does: by the certificate itself, or by what has issued it. */
+/** Whether a caBundle trusts a certificate, as for the API server: by the certificate itself, or by its issuer. */
 import { beforeAll, expect, test } from "vitest";
 import { makeCertificate, validityFrom } from "../../../infra/cli/install/make-certificate.ts";
 import { createAuthority } from "../../../infra/sandbox/index.ts";
@@ -42,12 +42,12 @@ test.each([
   ["issued authority",   "authority",           true,    2],
   ["issued authority",   "other",               false,   1],
   ["garbage",            "own",                 false,   0],
-])("%s against %s", (served, caBundle, trusted, length) => {
+])("the certificate %s with the caBundle %j is trusted: %s", (served, caBundle, trusted, length) => {
   const { chain, ...verdict } = trustIn(Buffer.from(joined(caBundle)).toString("base64"), joined(served));
   expect({ ...verdict, length: chain.length }).toEqual({ trusted, length });
 });
 
-test("a key that is not the certificate's, or another name than the Service's, makes no pair", async () => {
+test("a certificate needs its own key and the Service's name", async () => {
   const [one, other] = [await createAuthority("a"), await createAuthority("b")];
   const [{ certPem, keyPem }, { keyPem: another }] = [await one.issue([HOST]), await other.issue([HOST])];
   const misnamed = await one.issue(["lifeboat.example.com"]);

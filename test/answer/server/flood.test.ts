@@ -96,7 +96,7 @@ test.each<[string, number, () => Promise<void>]>([
   expect(peak).toBeLessThan(most);
 });
 
-test("of new connections as a drain of many VMs brings them, none is ended", LONG, async () => {
+test("no connection is closed while a drain of many VMs opens new ones", LONG, async () => {
   const [body = ""] = reviews;
   const answers: ReturnType<typeof review>[] = [];
   for (let count = 0; count < 400; count++) {
@@ -107,7 +107,7 @@ test("of new connections as a drain of many VMs brings them, none is ended", LON
   expect(new Set((await Promise.all(answers)).map(({ code }) => code))).toEqual(new Set([200]));
 });
 
-test("connections that send nothing are ended", LONG, async () => {
+test("connections that send nothing are closed", LONG, async () => {
   for (let count = 0; count < 20; count++) await begin();
   await Promise.all(sockets.filter(({ closed }) => !closed).map((socket) => once(socket, "close")));
 });

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { parseEnvironment } from "../../../infra/server/environment.ts";
 import { layOutImage, run } from "../../support/relay/image.ts";
 
-test("outside of a pod the server says what is missing, and ends", async () => {
+test("outside of a pod, the server names missing variables and ends", async () => {
   const image = await layOutImage();
   onTestFinished(() => image.remove());
   const server = run(image, {});
@@ -22,7 +22,7 @@ test.each([
   ["LIFEBOAT_CLUSTER", ""],
   ["HTTPS_PORT",       "https"],
   ["PORT",             "65536"],
-])("%s=%s is refused by name", (variable, value) => {
+])("the error of %s=%s names the variable", (variable, value) => {
   const parsed = parseEnvironment({ ...POD, [variable]: value });
   expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([variable]);
 });

@@ -1,4 +1,7 @@
-/** The server and its Secret, in a real API server, with the permissions that the manifests grant: it reads, and can write neither it nor a webhook. */
+/**
+ * The server and its Secret, in a real API server, with the permissions of the manifests: it reads the Secret, and can
+ * write neither the Secret nor a webhook.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -25,7 +28,7 @@ const OPTIONAL = ["optional/guard/guard.yaml"];
 
 let sandbox: Sandbox;
 let connect: () => Client;
-/** Asks as the server does. */
+/** Sends requests as the server does. */
 let server: KubeClient;
 beforeAll(async () => {
   ({ sandbox, connect, server } = await startInstalled(OPTIONAL));
@@ -37,7 +40,7 @@ const write = (data: Readonly<Record<string, string | null>>) =>
   sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data } });
 const base64 = (of: string) => Buffer.from(of).toString("base64");
 
-/** A replica: what it serves, and what it says. */
+/** A replica: its settings and its messages. */
 function startKeeping() {
   const clock = createSteppedClock();
   const ending = new AbortController();
@@ -59,13 +62,13 @@ function startKeeping() {
 
 // prettier-ignore
 const LACKS = [
-  ["nothing in it",        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key, no webhookToken of at least 16 characters, no operatorToken of at least 16 characters: lifeboat install makes it"],
-  ["an empty token",       { webhookToken: base64(" \n") },                                              "has no webhookToken of at least 16 characters: lifeboat install makes it"],
-  ["the key of another",   { "tls.key": "OTHER" },                                                       "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: lifeboat install makes it"],
+  ["no values",                        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key, no webhookToken of at least 16 characters, no operatorToken of at least 16 characters: lifeboat install makes it"],
+  ["an empty token",                   { webhookToken: base64(" \n") },                                              "has no webhookToken of at least 16 characters: lifeboat install makes it"],
+  ["the key of another certificate",   { "tls.key": "OTHER" },                                                       "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: lifeboat install makes it"],
 ] as const;
 
 test.each(LACKS)(
-  "given a Secret with %s, a replica names it, and goes on with what it has read",
+  "given a Secret with %s, a replica reports it, and keeps its last settings",
   async (_, data, message) => {
     const replica = startKeeping();
     await expect.poll(() => replica.used).toHaveLength(1);
@@ -83,7 +86,7 @@ test.each(LACKS)(
 
 const LONG = "-0123456789abcdef";
 
-test("several tokens are accepted while one replaces another", async () => {
+test("several tokens are accepted during a rotation", async () => {
   await write({ webhookToken: base64(`new${LONG}, old${LONG}\n`) });
   const replica = startKeeping();
   await expect.poll(() => replica.used).toMatchObject([{ webhookToken: [`new${LONG}`, `old${LONG}`] }]);
@@ -120,7 +123,7 @@ test.each(OBJECTS)("the server's token cannot write %s", async (path) => {
   expect((await sandbox.client.raw({ method: "GET", path })).body).toEqual(found.body);
 });
 
-test("of all Secrets, the server's token can read its own", async () => {
+test("the server's token can read only its own Secret", async () => {
   const paths = [
     `${SECRET}/lifeboat-server`,
     `${SECRET}/another`,
@@ -134,7 +137,7 @@ test("of all Secrets, the server's token can read its own", async () => {
 
 const Review = z.object({ request: z.object({ uid: z.string(), resource: z.object({ resource: z.string() }) }) });
 
-test("the holder of the server's token cannot have the cluster's writes sent elsewhere", async () => {
+test("the holder of the server's token cannot redirect the cluster's writes", async () => {
   const { certPem: cert, keyPem: key } = await makeCertificate("localhost", validityFrom(new Date()));
   const received: string[] = [];
   const veto = async (request: IncomingMessage, response: ServerResponse) => {

@@ -30,7 +30,7 @@ function replica(identity: string): Leadership {
 const leaders = () => [a?.isLeader(), b?.isLeader()];
 const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.holderIdentity;
 
-test("the first takes it, renews it, and the other waits", async () => {
+test("the first replica takes the Lease and renews it, and the other waits", async () => {
   for (let times = 0; times < 5; times += 1) {
     await a?.look();
     await b?.look();
@@ -39,12 +39,12 @@ test("the first takes it, renews it, and the other waits", async () => {
   }
 });
 
-test("both at the same time: one of them", async () => {
+test("of two simultaneous replicas, one takes the Lease", async () => {
   await Promise.all([a?.look(), b?.look()]);
   expect(leaders().filter(Boolean)).toHaveLength(1);
 });
 
-test("the holder is gone: the other takes over once the Lease has not changed for its duration", async () => {
+test("when the holder is gone, the other replica takes over after the duration of the Lease", async () => {
   await a?.look();
   await b?.look();
   clock.advance(14_900);
@@ -58,7 +58,7 @@ test("the holder is gone: the other takes over once the Lease has not changed fo
   expect((await sandbox.client.get(leases, SERVER))?.spec).toMatchObject({ holderIdentity: "b" });
 });
 
-test("told to end, it gives the Lease back: the other need not wait", async () => {
+test("a replica that ends gives the Lease back, so the other need not wait", async () => {
   const stopping = new AbortController();
   const kept = a?.keep(stopping.signal);
   await expect.poll(holder).toBe("a");

@@ -1,4 +1,4 @@
-/** The server's listener: how long connections live, and how it ends. */
+/** The server's listener: the lifetime of connections, and its end. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
@@ -36,20 +36,20 @@ async function open(answer: AnswerRequest) {
 
 const ok: AnswerRequest = () => new Response("ok");
 
-test("an idle connection outlives kube-apiserver's 90 s, so that no review meets one that is being closed", async () => {
+test("an idle connection outlives kube-apiserver's 90 s, so no review meets a closing connection", async () => {
   const { ask } = await open(ok);
   const [, seconds] = /timeout=(\d+)/.exec(String((await ask())["keep-alive"])) ?? [];
   expect(Number(seconds)).toBeGreaterThan(90);
 });
 
-test("a caller that has shown no token keeps no connection", async () => {
+test("a connection is closed after a request without a valid token", async () => {
   const { ask } = await open(ok);
   expect((await ask(undefined, "/healthz")).connection).toBe("close");
   const refusing = await open(() => new Response("who?", { status: 401 }));
   expect((await refusing.ask()).connection).toBe("close");
 });
 
-test("it ends when what was begun is answered, and what goes on after an answer has ended", async () => {
+test("the listener ends after all answers and the work that follows them", async () => {
   const [held, after] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const started = Promise.withResolvers<void>();
   const { listener, ask } = await open(async (_, context) => {
@@ -69,7 +69,7 @@ test("it ends when what was begun is answered, and what goes on after an answer 
   await closed;
 });
 
-test("a connection has two requests at a time, however many it sends at once", async () => {
+test("a connection has at most two requests at the same time", async () => {
   let asked = 0;
   const never = new Promise<Response>(() => undefined);
   const { listener } = await open((): Promise<Response> => {
@@ -85,11 +85,11 @@ test("a connection has two requests at a time, however many it sends at once", a
 
 // prettier-ignore
 test.each([
-  // a client                     has sent
-  ["sends nothing",               ""],
-  ["is in the midst of its head", "POST /clusters/local HTTP/1.1\r\nHost: local"],
-  ["is in the midst of its body", "POST /clusters/local HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"],
-])("it ends beside a client that %s", async (_, sent) => {
+  // a client                    has sent
+  ["sends nothing",              ""],
+  ["is in the middle of a head", "POST /clusters/local HTTP/1.1\r\nHost: local"],
+  ["is in the middle of a body", "POST /clusters/local HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"],
+])("the listener ends although a client %s", async (_, sent) => {
   const arrived = Promise.withResolvers<void>();
   const { listener, ask } = await open(async (request) => {
     if (request.method === "POST") arrived.resolve();
@@ -107,7 +107,7 @@ test.each([
   await closed;
 });
 
-test("new connections get the new certificate", async () => {
+test("new connections get a renewed certificate", async () => {
   const { listener, ask } = await open(ok);
   const renewed = await makeCertificate("lifeboat.test", {
     ...WHEN,

@@ -1,4 +1,7 @@
-/** The manifests that an administrator applies to run Lifeboat in the cluster. test/live/in-cluster.test.ts tests that they suffice. */
+/**
+ * The manifests that an administrator applies to run Lifeboat in the cluster. test/live/in-cluster.test.ts proves that
+ * they suffice.
+ */
 import { BlockList, isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -17,17 +17,17 @@ async function sourcesOf(paths: Iterable<string>): Promise<readonly string[]> {
 
 // prettier-ignore
 test.each([
-  ["what runs in Node or in tests",      /(?:^|\/)(?:infra|test)\//],
-  ["zod's classic interface",            /\/zod\/v4\/classic\//],
-  ["zod's languages",                    /\/zod\/v4\/locales\//],
-  ["zod's JSON schemas",                 /\/zod\/v4\/core\/.*json-schema/],
-  ["routers that are not used",          /\/hono\/.*\/(?:reg-exp|smart|linear|pattern)-router\//],
-])("not in it: %s", (_, unwanted) => {
+  ["code for Node or tests",         /(?:^|\/)(?:infra|test)\//],
+  ["zod's classic interface",        /\/zod\/v4\/classic\//],
+  ["zod's languages",                /\/zod\/v4\/locales\//],
+  ["zod's JSON schemas",             /\/zod\/v4\/core\/.*json-schema/],
+  ["routers that are not used",      /\/hono\/.*\/(?:reg-exp|smart|linear|pattern)-router\//],
+])("the bundle omits %s", (_, unwanted) => {
   expect(sources).toContainEqual(expect.stringMatching(/functions\/index\.ts$/));
   expect(sources.filter((source) => unwanted.test(source))).toEqual([]);
 });
 
-test("three packages are in it", () => {
+test("the bundle contains three packages", () => {
   const names = sources.flatMap((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []);
   expect(new Set(names)).toEqual(new Set(["hono", "js-yaml", "zod"]));
 });
@@ -35,9 +35,9 @@ test("three packages are in it", () => {
 // prettier-ignore
 test.each([
   ["the pages",                           /\/functions\/page\//],
-  ["what only the pages use",             /\/hono\/.*\/(?:html|cookie|secure-headers)\//],
+  ["modules that only the pages use",     /\/hono\/.*\/(?:html|cookie|secure-headers)\//],
   ["the parser of descheduling policies", /\/js-yaml\//],
-])("in it, but not loaded before it is needed: %s", (_, later) => {
+])("the bundle contains %s, and loads it only when it is needed", (_, later) => {
   expect(sources.filter((source) => later.test(source))).not.toEqual([]);
   expect(sourcesAtStart.filter((source) => later.test(source))).toEqual([]);
 });

@@ -17,7 +17,7 @@ export const BOUND_SERVER = "https://kubernetes.default.svc";
 /** The request to Lifeboat that causes the current work, including the work after its answer. */
 export const origin = new AsyncLocalStorage<number>();
 
-/** Events, and reviews of tokens and of access, which are asked by POST. */
+/** Events, and reviews of tokens and permissions, which are sent by POST. */
 const NO_CHANGE = /^\/apis\/(?:authorization|authentication)\.k8s\.io\/|\/events$/;
 
 export interface Asked {
@@ -32,18 +32,18 @@ export const hostility = fc.record({
   behaviour,
   /** The delay of every answer. The clock ends work that follows an answer, so a slow cluster makes the run quick. */
   seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
-  /** Markup follows one in so many texts of its objects. */
+  /** One in this many texts of its objects ends with markup. */
   markupIn: often(Infinity, 1, 5),
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
 
-/** `never`: what becomes of a request that is never answered; absent: its deadline ends it. */
+/** `never`: the result of a request that is never answered; absent: its deadline ends it. */
 export interface HostileClock extends Pick<VirtualClock, "sleep"> {
   readonly never?: () => Promise<never>;
 }
 
 const JANE = { authenticated: true, audiences: ["lifeboat"], user: { username: "jane" } };
-/** Evictions are refused, and everybody may do everything. */
+/** Evictions are refused, and everybody has every permission. */
 const PARTIES: Parties = {
   review: ({ resource, subresource }) => {
     if (resource === "version") return { code: 200, body: { major: "1", minor: "35" } };
@@ -126,11 +126,11 @@ export class HostileCluster {
 }
 
 // prettier-ignore
-/** Fields that route a request or identify an object; an answer with other values there would be no answer at all. */
+/** Fields that route a request or identify an object; an answer with other values is invalid. */
 const KEPT = new Set(["kind", "apiVersion", "continue", "resourceVersion", "namespace", "creationTimestamp", "manager"]);
 const MARKUP = "<img src=x onerror=alert(1)>";
 
-/** Objects as they are written: with fields that Lifeboat has no reason to read, and with markup. */
+/** Objects as written: with fields that Lifeboat does not read, and with markup. */
 function hostile(markupIn: number) {
   let count = 0;
   return (key: string, value: Json): Json => {

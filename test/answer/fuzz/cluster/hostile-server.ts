@@ -1,9 +1,9 @@
-/** A hostile cluster over HTTP on loopback, for the Worker in workerd: another one as often as one likes. */
+/** A hostile cluster over HTTP on loopback, for the Worker in workerd; it can be replaced by another at any time. */
 import { setTimeout } from "node:timers/promises";
 import { startHttpServer, type StubServer } from "../../../support/stub-server.ts";
 import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";
 
-/** By the real clock nothing takes long: what is slow is so for a moment, and what never answers hangs up. */
+/** By the real clock every answer is quick: a slow one takes a moment, and a missing one hangs up. */
 const SLOW_MS = 20;
 export const quickly: HostileClock = {
   sleep: (ms) => (ms < 1000 ? Promise.resolve() : setTimeout(SLOW_MS)),

@@ -1,4 +1,4 @@
-/** Ways in which what answers is not the API server one would like. */
+/** Ways in which a server is not a correct API server. */
 import * as fc from "fast-check";
 import { bending, mutatedText } from "../../../support/generators/json.ts";
 import { type Json } from "../../../support/json.ts";
@@ -65,7 +65,7 @@ export const misbehave: fc.Arbitrary<Misbehave> = fc.oneof(
   garbled,
 );
 
-/** One answer after another, over and over: of so many one is bad. */
+/** A sequence of answers that repeats, with one bad answer. */
 export const behaviour: fc.Arbitrary<readonly (Misbehave | undefined)[]> = fc.oneof(
   fc.constant([]),
   fc.constant([]),

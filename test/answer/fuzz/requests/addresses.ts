@@ -1,17 +1,17 @@
-/** Addresses of requests: the endpoints, and near misses. */
+/** Addresses of requests: the endpoints, and similar paths. */
 import * as fc from "fast-check";
 import { oddString } from "../../../support/generators/json.ts";
 import { usually } from "../../../support/generators/often.ts";
 import { SECRETS } from "../canaries.ts";
 
-/** `prod` is there; `vpc` behind a binding, `kv` in the registry; with the others something is wrong. */
+/** `prod` exists; `vpc` is behind a binding, `kv` in the registry; the others have invalid entries. */
 const CLUSTERS = ["prod", "prod", "prod", "prod", "vpc", "kv"];
 const BAD_CLUSTERS = ["bad", "unbound", "badkv", "nowhere", "constructor", "__proto__"];
 
 // prettier-ignore
 const TIMEOUTS = ["10s", "10s", "5s", "30s", "1m0s", "0s", "-1s", "9999999h", "1µs", "10", "", "NaN", "%", "10s&timeout=1s"];
 
-/** Percent-encoding has no words for half a character. */
+/** Percent-encoding cannot express half a character. */
 const oddSegment = oddString.map((text) => encodeURIComponent(text.toWellFormed()));
 
 export const clusterName = usually(
@@ -55,6 +55,6 @@ export const pathMutation = fc
   .map((mutation) => (path: string) => {
     const [before = "", ...query] = path.split("?");
     const changed = mutation(before);
-    // A request line without a slash is no HTTP.
+    // A request line without a slash is not HTTP.
     return [changed.startsWith("/") ? changed : `/${changed}`, ...query].join("?");
   });

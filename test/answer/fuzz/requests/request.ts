@@ -1,4 +1,4 @@
-/** A request as it is about to be sent: as raw as the platform lets it be. */
+/** A request before it is sent: as raw as the platform allows. */
 import { type Json, parsedJson } from "../../../support/json.ts";
 
 export type Header = readonly [name: string, value: string];
@@ -17,7 +17,7 @@ export function hasBody({ method }: FuzzedRequest): boolean {
   return method !== "GET" && method !== "HEAD";
 }
 
-/** Headers that no HTTP server would let through are left out. */
+/** Omits headers that no HTTP server would accept. */
 export function headersOf({ headers }: FuzzedRequest): Headers {
   const sent = new Headers();
   for (const [name, value] of headers) {
@@ -30,12 +30,12 @@ export function headersOf({ headers }: FuzzedRequest): Headers {
   return sent;
 }
 
-/** As a URL has it: dots are resolved, escapes are not. */
+/** The path as a URL has it: dots are resolved, escapes are not. */
 export function pathOf({ path }: FuzzedRequest): string {
   return new URL(`${ORIGIN}${path}`).pathname;
 }
 
-/** As the router sees it: an encoded slash stays one, and so do escapes that are no text; those beside them do not. */
+/** The path as the router sees it: an encoded slash and escapes that are not text stay; the others are decoded. */
 export function decoded(path: string): string {
   return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => {
     try {
@@ -54,14 +54,14 @@ export function platformRequest(request: FuzzedRequest): Request {
 
 const LONGEST_SHOWN = 4000;
 
-/** To be read, and sent again. */
+/** A copy of the body, to be sent again. */
 export function shown({ method, path, headers, body }: FuzzedRequest): string {
   const text = typeof body === "string" ? body : body && `base64:${Buffer.from(body).toString("base64")}`;
   const lines = [`${method} ${path}`, ...headers.map((header) => header.join(": ")), "", text ?? ""];
   return lines.map((line) => line.slice(0, LONGEST_SHOWN)).join("\n");
 }
 
-/** As it arrives: half a character cannot, and a byte order mark is no text's first letter. */
+/** The text as it arrives: without half characters and byte order marks. */
 export function textOf(request: FuzzedRequest): string {
   const { body } = request;
   if (!hasBody(request) || body === undefined) return "";

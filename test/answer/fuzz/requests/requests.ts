@@ -1,4 +1,4 @@
-/** Requests to every endpoint: such as real parties send, mutated in every part. */
+/** Requests to every endpoint, as real parties send them, with mutations in every part. */
 import * as fc from "fast-check";
 import { BATCH_CONTENT_TYPE } from "../../../../shared/events/cloud-event.ts";
 import { NODE, NOW, time } from "../../../support/fixtures.ts";
@@ -16,11 +16,11 @@ import { authorization, type Caller, contentType, signing } from "./credentials.
 import { pageRequest } from "./pages.ts";
 import type { FuzzedRequest, Header } from "./request.ts";
 
-/** By the clock that it is sent by. */
+/** By the sender's clock. */
 export type Make = (now: Date) => FuzzedRequest;
 type Body = FuzzedRequest["body"] & {};
 
-/** As text that may be broken; now and then as bytes, some of which are no UTF-8. */
+/** A body as text that may be broken; sometimes as bytes, some of which are not UTF-8. */
 function bodyOf(value: fc.Arbitrary<Json>): fc.Arbitrary<string> {
   const text = mutated(value, [0, 0, 1, 1, 2, 4, 12]).map((json) => JSON.stringify(json));
   return usually(text, mutatedText(text));
@@ -79,7 +79,7 @@ const batch = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** Lengths that are announced and not kept. */
+/** Lengths that are announced and wrong. */
 const oddLength = usually(
   fc.constant<readonly Header[]>([]),
   fc.constantFrom("0", "99999999999", "-1", "NaN").map((length): readonly Header[] => [["content-length", length]]),
@@ -113,7 +113,7 @@ const delivery: fc.Arbitrary<Make> = fc
     cluster: addresses.clusterName,
     text: bodyOf(batch),
     signing,
-    /** Sent instead of what was signed. */
+    /** A body that differs from the signed one. */
     instead: usually(fc.constant(undefined), mutatedText(fc.constant("[]")), 12),
     bytes,
     type: contentType(BATCH_CONTENT_TYPE),

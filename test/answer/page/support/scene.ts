@@ -1,4 +1,4 @@
-/** A cluster in the middle of something, for pages to show. */
+/** A cluster with evacuations and maintenance, for pages to show. */
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../../support/cluster.ts";
@@ -12,14 +12,14 @@ export interface Scene {
   readonly evacuations?: readonly EvacuationFacts[];
   readonly migrations?: readonly MigrationFacts[];
   readonly cordoned?: boolean;
-  /** Changes to the node; by default it and another node are ready. */
+  /** Changes of the node; by default the node and another one are ready. */
   readonly its?: Partial<NodeFacts>;
   /** `kernel`, with the defaults of its definition. */
   readonly nodeEvacuation?: Maintained;
   /** `weekend`, with the defaults of its definition. */
   readonly rolling?: Pick<Maintained, "spec" | "status">;
   readonly pods?: readonly ReturnType<typeof plainPod>[];
-  /** Conditions of the LifeboatConfiguration that are not as they should be. */
+  /** Conditions of the LifeboatConfiguration that differ from the good ones. */
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
 }
 
@@ -78,7 +78,7 @@ function rollingMaintenance({ spec, status = {} }: Maintained): JsonObject {
   return object({ metadata, spec: { nodes: { names: [NODE, "node02"] }, ...spec }, status });
 }
 
-/** The nodes of a fake cluster have room for pods, and nothing else. */
+/** The nodes of a fake cluster have room for pods, and no other details. */
 export const ASKS_NOTHING = { requests: {} };
 
 export function clusterOf(scene: Scene): FakeCluster {
@@ -111,7 +111,7 @@ function runningMigration({ name }: VmiFacts): MigrationFacts {
 
 const about = (vmiName: string) => ({ virtualMachineInstanceUID: `vmi-${vmiName}`, podUID: `pod-${vmiName}` });
 
-/** Active, of the VM of that name. */
+/** An active Evacuation of the VM of that name. */
 export function of(vmiName: string, status: Partial<EvacuationFacts["status"]> = {}, more: object = {}) {
   const spec = { vmiName, pod: { uid: `pod-${vmiName}` } };
   const its = { ...about(vmiName), ...status };

@@ -7,7 +7,7 @@ import { NOW } from "../../../support/fixtures.ts";
 
 export const ORIGIN = "https://lifeboat.example";
 
-/** As browsers send with a form of the page's own. */
+/** Headers that browsers send with a form of the page itself. */
 export const OWN_FORM = {
   "content-type": "application/x-www-form-urlencoded",
   origin: ORIGIN,
@@ -86,7 +86,7 @@ export function mainOf({ text }: PageAnswer): string {
   return /<main.*<\/main>/s.exec(text)?.[0] ?? "";
 }
 
-/** Without markup, and spaces joined: as it is read. */
+/** Returns the text without markup, with single spaces. */
 export function words(main: string): string {
   return main
     .replaceAll(/<[^>]*>/g, " ")
@@ -102,7 +102,7 @@ export function words(main: string): string {
 /** Text that a tenant may put into a name or a message. */
 export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
 
-/** Whether nothing of `HOSTILE` is markup, and nothing turns the text around it. */
+/** Says whether no part of `HOSTILE` is markup or changes the direction of the text around it. */
 export function isEscaped(main: string): boolean {
   const isMarkup = ["<script>alert", "<img src=x", `"'>`].some((markup) => main.includes(markup));
   return !isMarkup && !["\u202e", "\u0007", "\u0000"].some((unseen) => main.includes(unseen));
