@@ -114,30 +114,20 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
 /** Lists the changes of a RollingMaintenance that has not ended. */
 export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly Act[] {
   if (spec.intent === "Withdrawn") return [];
-  const patch = (change: object) =>
-    shellLine(
-      "kubectl",
-      "patch",
-      "rollingmaintenance",
-      name,
-      "--type",
-      "merge",
-      "-p",
-      JSON.stringify({ spec: change }),
-    );
+  const whole = `rollm/${name}`;
   const isPaused = spec.progress === "Paused";
   const change: Act = {
     name: isPaused ? "Resume" : "Pause",
     effect: isPaused
       ? "The remaining nodes are drained."
       : "No further node starts, and nothing new starts on started nodes.",
-    command: patch({ progress: isPaused ? "Running" : "Paused" }),
+    command: shellLine("lifeboat", isPaused ? "resume" : "pause", whole),
   };
   const cancel: Act = {
     name: "Cancel the maintenance",
     effect:
       "No further node starts. Running migrations continue, other VMs stay, and nodes that Lifeboat cordoned take pods again.",
-    command: patch({ intent: "Withdrawn" }),
+    command: shellLine("lifeboat", "cancel", whole),
   };
   return [change, cancel];
 }

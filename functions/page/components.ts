@@ -20,13 +20,13 @@ export function visible(text: string): string {
 }
 
 /**
- * Makes a sentence: starts with a capital letter, unless the first word is a field such as `spec.progress`, and ends
- * with a full stop.
+ * Makes a sentence: starts with a capital letter, unless the first word is a field such as `spec.progress` or
+ * a name such as `node-1`, and ends with a full stop.
  */
 export function sentence(words: string): string {
   if (words === "") return "";
   const [first = "", ...rest] = words.split(/(?<=^.)/su);
-  const text = /^\w+\.\w/.test(words) ? words : first.toUpperCase() + rest.join("");
+  const text = /^\w[\w-]*(?:\.\w|\d)/.test(words) ? words : first.toUpperCase() + rest.join("");
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 

@@ -133,7 +133,7 @@ export async function rollingPage({ target }: Visit, name: string): Promise<Show
       ${timeLine(found, target.name, now)}
     </section>
     ${hasRollingEnded(found) ? "" : actsPart(actsOnRolling(found))}
-    ${fromTerminal(shellLine("lifeboat", "status", name), shellLine("kubectl", "describe", "rollingmaintenance", name))}`;
+    ${fromTerminal(shellLine("lifeboat", hasRollingEnded(found) ? "report" : "status", `rollm/${name}`), shellLine("kubectl", "describe", "rollingmaintenance", name))}`;
   return { title: name, every: EVERY_SECONDS, main };
 }
 

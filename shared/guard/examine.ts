@@ -23,12 +23,16 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
 /**
  * Checks the API server's policies that act while Lifeboat is unavailable, and whether VMs can leave a tainted node.
  */
-async function holdsOf({ holdPolicies, settings }: Examined): Promise<readonly Finding[]> {
+async function holdsOf({ holdPolicies, kubevirt, settings }: Examined): Promise<readonly Finding[]> {
   const verdict = holdVerdict(await holdPolicies(), settings);
   if (verdict === undefined) return [];
   const { reason, message, fix = "" } = verdict;
   if (reason === "Holds") return [ok(message)];
-  if (reason === "HandlerEndsWithTaint") return [warning("virt-handler ends with a NoExecute taint", message, fix)];
+  if (reason === "HandlerEndsWithTaint") {
+    const { name = "NAME", facts: { namespace = "KUBEVIRT_NAMESPACE" } = {} } = (await kubevirt()) ?? {};
+    const named = fix.replace("KUBEVIRT_NAMESPACE", namespace).replace("kubevirt NAME", `kubevirt ${name}`);
+    return [warning("virt-handler ends with a NoExecute taint", message, named)];
+  }
   return [
     failed(reason === "PolicyMissing" ? "the guard's policies are missing" : "a policy has no gate", message, fix),
   ];

@@ -54,6 +54,9 @@ export interface Examined {
   readonly permissions: () => Promise<Finding>;
   readonly nodeEvacuations: () => Promise<readonly NodeEvacuationFacts[]>;
   readonly guardWebhook: () => Promise<object | undefined>;
+  readonly kubevirt: () => Promise<
+    { readonly name: string; readonly facts: { readonly namespace: string } } | undefined
+  >;
   readonly holdPolicies: () => Promise<ReadonlySet<HoldPolicy>>;
   readonly policy: () => Promise<{
     readonly ok: boolean;

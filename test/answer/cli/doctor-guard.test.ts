@@ -1,0 +1,17 @@
+/** The commands by which `lifeboat doctor` helps name the objects of the cluster. */
+import { expect, test } from "vitest";
+import { examine } from "../../../infra/cli/doctor/doctor.ts";
+import { configuration, kubevirt, reads } from "./doctor-facts.ts";
+
+test("the command that lets virt-handler outlive a taint names the KubeVirt of this cluster", async () => {
+  const found = await examine(
+    reads({
+      configuration: configuration({ featureGates: { NoExecuteTaintEvictionLiveMigration: true } }),
+      holdPolicies: { value: new Set(["lifeboat-hold-taints", "lifeboat-launchers"] as const) },
+      kubevirt: kubevirt({ name: "cnv", facts: { namespace: "openshift-cnv", featureGates: [], minor: 8 } }),
+    }),
+  );
+  expect(found.find(({ message }) => message.startsWith("virt-handler ends"))?.fix).toMatch(
+    /^kubectl -n openshift-cnv patch kubevirt cnv --type merge/,
+  );
+});

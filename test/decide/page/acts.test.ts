@@ -1,0 +1,25 @@
+/** Commands that the page offers to copy name a RollingMaintenance as the command takes it; a sentence leaves names as they are. */
+import { expect, test } from "vitest";
+import { actsOnRolling } from "../../../functions/page/acts.ts";
+import { sentence } from "../../../functions/page/components.ts";
+import { rolling } from "../../support/maintenance/rolling.ts";
+
+// prettier-ignore
+test.each([
+  ["is under way", {},                         ["lifeboat pause rollm/weekend", "lifeboat cancel rollm/weekend"]],
+  ["is paused",    { progress: "Paused" },     ["lifeboat resume rollm/weekend", "lifeboat cancel rollm/weekend"]],
+  ["is withdrawn", { intent: "Withdrawn" },    []],
+] as const)("of one that %s", (_, spec, commands) => {
+  expect(actsOnRolling(rolling({ name: "weekend", spec })).map(({ command }) => command)).toEqual(commands);
+});
+
+// prettier-ignore
+test.each([
+  ["it waits",                "It waits."],
+  ["node-1 is being emptied", "node-1 is being emptied."],
+  ["node02 is being emptied", "node02 is being emptied."],
+  ["spec.progress is Paused", "spec.progress is Paused."],
+  ["Done!",                   "Done!"],
+])("%s", (words, said) => {
+  expect(sentence(words)).toBe(said);
+});
