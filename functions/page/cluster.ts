@@ -45,14 +45,16 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
   ]);
   const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne));
   const unfinished = (rolling ?? []).filter((one) => !hasRollingEnded(one));
+  const odd = vmCounts?.odd ?? 0;
   const problems = [
     ...known,
+    ...(odd > 0 ? [unread(counted(odd, "VM"))] : []),
     ...(maintenance === undefined ? [unread("NodeEvacuations")] : []),
     ...(rolling === undefined ? [unread("RollingMaintenances")] : []),
   ];
   const closed = nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name);
-  const vmis = closed.length === 0 ? [] : await vmisOnAny(closed, client);
-  const lines = nodeLines(nodes, { evacuations, vmis, settings, vmCounts });
+  const seen = closed.length === 0 ? { vmis: [], isPartlySeen: false } : await vmisOnAny(closed, client);
+  const lines = nodeLines(nodes, { evacuations, ...seen, settings, vmCounts });
   const now = target.platform.now();
   const { historySeconds } = settings.evacuation;
   const sorted = sortEvacuations(evacuations, now, historySeconds);

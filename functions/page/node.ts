@@ -133,11 +133,12 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
   ]);
   const maintenance = currentOf(all ?? [], name);
   const [cluster, now] = [target.name, target.platform.now()];
-  const { state, here, gone, pods } = view.progress;
+  const { state, here, gone, pods, isPartlySeen } = view.progress;
   const stuck = pods.filter(({ verdict }) => isInTheWay(verdict));
   const main = html`${crumbs([cluster, clusterPath(cluster)], [name])}
     <h1>${visible(name)} ${badge(...STATES[state])}</h1>
     <p class="lead">${leadOf(view.progress)}</p>
+    ${isPartlySeen ? notice("bad", html`<p>${PARTLY_SEEN}</p>`) : ""}
     ${all === undefined ? notice("warn", html`<p>The node's maintenance could not be read.</p>`) : ""}
     ${maintenance === undefined ? "" : maintenancePart(maintenance, { cluster, now, node: view.node })}
     ${state === "Draining" ? drainingPart(view.progress, now) : ""}
@@ -158,9 +159,13 @@ function actsOf({ preflight: { pods }, node }: NodeView, maintenance: NodeEvacua
   return actsOnNode(node.name, pinned);
 }
 
+const PARTLY_SEEN =
+  "Lifeboat cannot read every pod and VMI of this node: a VM may run here that this page does not show. The log of Lifeboat names the object.";
+
 /** Says in one line what happens on the node. */
-function leadOf({ state, here, gone, pods }: NodeProgress): string {
+function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string {
   const vms = here.length;
+  if (isPartlySeen && vms === 0) return "No VM that Lifeboat can read is on this node.";
   switch (state) {
     case "Draining": {
       const numberOf = (mood: string) => here.filter(({ row }) => row.mood === mood).length;

@@ -21,7 +21,11 @@ const MOST_NODES = 300;
  * How many VMs run on each node, and how many of them would block a drain, for the clusters that were read recently.
  */
 export type RecentVms = Map<string, { readonly at: number; readonly byNode: VmsByNode }>;
-type VmsByNode = ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
+interface VmsByNode {
+  readonly of: ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
+  /** How many VMIs of the cluster cannot be parsed. */
+  readonly odd: number;
+}
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;
 /** The time limit for counting: a cluster may have thousands of VMs. After the limit the page shows no numbers. */
@@ -38,18 +42,21 @@ export async function countVms(target: Target, { client, settings, recent }: Cou
   const now = target.platform.now().getTime();
   const known = recent.get(target.name);
   if (known !== undefined && now - known.at <= MAX_AGE_MS) return known.byNode;
-  const vmis = await client.list("virtualmachineinstances", { withinMs: COUNT_MS }).catch(unlessUnreadable);
+  let odd = 0;
+  const onOdd = () => void (odd += 1);
+  const vmis = await client.list("virtualmachineinstances", { withinMs: COUNT_MS, onOdd }).catch(unlessUnreadable);
   if (vmis === undefined) return undefined;
   const running = Map.groupBy(
     vmis.filter((vmi) => !isFinal(vmi)),
     ({ nodeName = "" }) => nodeName,
   );
-  const byNode = new Map(
+  const of = new Map(
     [...running].map(([node, here]) => [
       node,
       { vms: here.length, held: here.filter((vmi) => isHeldFast(vmi, settings)).length },
     ]),
   );
+  const byNode = { of, odd };
   recent.delete(target.name);
   recent.set(target.name, { at: now, byNode });
   for (const oldest of recent.keys()) if (recent.size > MOST_KEPT) recent.delete(oldest);
@@ -60,10 +67,12 @@ export function isClosed(node: NodeFacts, settings: Settings): boolean {
   return node.unschedulable || carriesDrainTaint(node, settings);
 }
 
-/** Reads the VMs that a drain of these nodes still has to move. */
-export async function vmisOnAny(nodes: readonly string[], client: Client): Promise<readonly VmiFacts[]> {
-  const found = await client.list("virtualmachineinstances", { labels: { [NODE_NAME_LABEL]: nodes } });
-  return found.filter((vmi) => !isFinal(vmi));
+/** Reads the VMs that a drain of these nodes still has to move, and whether one of the nodes has a VMI that cannot be parsed. */
+export async function vmisOnAny(nodes: readonly string[], client: Client) {
+  let isPartlySeen = false;
+  const onOdd = () => void (isPartlySeen = true);
+  const found = await client.list("virtualmachineinstances", { labels: { [NODE_NAME_LABEL]: nodes }, onOdd });
+  return { vmis: found.filter((vmi) => !isFinal(vmi)), isPartlySeen };
 }
 
 export interface NodeLine {
@@ -82,6 +91,7 @@ export interface NodeLine {
 interface Around {
   readonly evacuations: readonly EvacuationFacts[];
   readonly vmis: readonly VmiFacts[];
+  readonly isPartlySeen: boolean;
   readonly settings: Settings;
   readonly vmCounts: VmsByNode | undefined;
 }
@@ -91,7 +101,7 @@ const STATES: readonly NodeState[] = ["Draining", "Cordoned", "Drained", "InUse"
 /** Returns a line for each node. Draining nodes come first; within a state, nodes with the most blocked VMs come first. */
 export function nodeLines(
   nodes: readonly NodeFacts[],
-  { evacuations, vmis, settings, vmCounts }: Around,
+  { evacuations, vmis, isPartlySeen, settings, vmCounts }: Around,
 ): readonly NodeLine[] {
   const from = Map.groupBy(evacuations, ({ status }) => status.sourceNode ?? "");
   const on = Map.groupBy(vmis, ({ nodeName }) => nodeName ?? "");
@@ -103,12 +113,12 @@ export function nodeLines(
     const held = there.filter((vmi) => isHeldFast(vmi, settings)).length;
     return {
       name: node.name,
-      state: nodeState({ node, settings }, seen.length, departures),
+      state: nodeState({ node, settings }, seen.length, { ...departures, isPartlySeen }),
       conditions: conditionsOf(node, settings),
       departures,
       left: seen.length,
       blocked: departures.active.filter(isBlocked).length + held,
-      onIt: vmCounts && (vmCounts.get(node.name) ?? { vms: 0, held: 0 }),
+      onIt: vmCounts && (vmCounts.of.get(node.name) ?? { vms: 0, held: 0 }),
     };
   });
   const rank = ({ state }: NodeLine) => STATES.indexOf(state);

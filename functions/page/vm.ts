@@ -48,8 +48,8 @@ interface VmView {
   readonly evacuations: readonly EvacuationFacts[];
   /** The migration that has not ended. */
   readonly migration?: MigrationFacts | undefined;
-  /** Its migrations could not be read. */
-  readonly isUnread: boolean;
+  /** The part of it that could not be read. */
+  readonly unread?: "migrations" | "pod" | undefined;
   /** The answer that an eviction of the pod would get now. */
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
@@ -69,16 +69,18 @@ async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
     evacuations,
     settings,
     migration: migrations?.find((one) => !isFinal(one)),
-    isUnread: migrations === undefined,
+    ...(migrations === undefined && { unread: "migrations" as const }),
   };
   if (vmi === undefined) {
     if (evacuations.length === 0 && migrations?.length === 0) throw new RejectionError("VmNotFound");
     return past;
   }
   const uid = guestPodUID(vmi);
-  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid } };
+  let { unread }: Pick<VmView, "unread"> = past;
+  const onOdd = () => void (unread ??= "pod");
+  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid }, onOdd };
   const pod = (await cluster.list("pods", own)).find((one) => one.uid === uid);
-  if (pod === undefined || migrations === undefined) return { ...past, vmi, ...(pod && { pod }) };
+  if (pod === undefined || migrations === undefined) return { ...past, vmi, unread, ...(pod && { pod }) };
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
   return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations }) };
 }
@@ -113,7 +115,7 @@ function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date
   if (vmi === undefined) return "The VM does not run. This page shows its history.";
   if (isFinal(vmi)) return "The VM has ended. This page shows its history.";
   if (current === undefined && migration !== undefined) return isolated(sentence(movesText(migration)));
-  if (current === undefined && view.isUnread) return onEviction(view).outcome;
+  if (current === undefined && view.unread !== undefined) return onEviction(view).outcome;
   if (current === undefined) return `The VM stays where it is. ${onEviction(view).outcome}`;
   const { spec, status } = current;
   const refused = secondsUntil(spec.deadline, now);
@@ -130,11 +132,12 @@ interface OnEviction {
 }
 
 /** Says what happens to the guest if its pod is evicted now. */
-function onEviction({ decision, isUnread }: VmView): OnEviction {
+function onEviction({ decision, unread }: VmView): OnEviction {
   if (decision === undefined) {
-    const outcome = isUnread
-      ? "Its migrations could not be read, so Lifeboat cannot say what an eviction would do."
-      : "There is no pod of it that could be evicted.";
+    const outcome =
+      unread === undefined
+        ? "There is no pod of it that could be evicted."
+        : `Its ${unread} could not be read, so Lifeboat cannot say what an eviction would do.`;
     return { mood: "warn", answer: "Unknown", outcome };
   }
   const { verdict, reason } = decision;

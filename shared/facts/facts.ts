@@ -33,8 +33,6 @@ export interface Readable<T> {
 export interface Facts {
   /** Undefined: the object does not exist. */
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
-  /** Asks for all keys at once. The result lacks the keys of objects that do not exist. */
-  getAll<K extends Kind>(kind: K, keys: readonly NamespacedName[]): ReadonlyMap<string, Fact<K>>;
   /** Asks for the whole list. An object that cannot be parsed makes the read fail. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
   /** Asks for a list that may lack objects, for a rule that takes no missing object for absent. */
@@ -158,10 +156,6 @@ export function factsFrom(ask: (question: Question) => Answer): Facts {
 
   return {
     get,
-    getAll: (kind, keys) => {
-      const found = each(keys, (key) => [keyOf(key), get(kind, key)] as const);
-      return new Map(found.flatMap(([key, fact]) => (fact === undefined ? [] : [[key, fact] as const])));
-    },
     list: (kind, selection = {}) => {
       const answer = ask({ kind, selection });
       const [issue] = answer.odd ?? [];

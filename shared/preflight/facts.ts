@@ -109,6 +109,8 @@ export interface PreflightFacts extends Moment {
   readonly unread: readonly string[];
   /** All pods on their nodes, counted already. Absent: they are counted from the lists. */
   readonly present?: PresentPods;
+  /** Whether a pod or a VMI of the node cannot be parsed: a guest may run that is in none of these lists. */
+  readonly isPartlySeen?: boolean;
   /** How kube-scheduler scores nodes, if differently from its default profile. */
   readonly scoring?: "MostAllocated" | undefined;
   /** Seed of the lots that kube-scheduler draws between nodes of the same score. Absent: none are drawn. */

@@ -6,11 +6,12 @@
  * before its VMI.
  */
 import { budgetOf } from "../budget/refusal.ts";
-import { type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
+import { each, type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
 import * as ask from "../facts/questions.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
+import { isOddObject } from "../kube/failures.ts";
 import { isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import * as select from "../kube/selections.ts";
 import type { Deciding } from "../settings/time.ts";
@@ -64,23 +65,26 @@ export function podsOfNode(name: string, flags: DrainFlags, { facts, settings, n
     () => evacuationsSeen(name, facts),
     () => unlessUnread("disruption budgets", () => facts.readable("poddisruptionbudgets")),
   );
-  const [vmis, quotas] = together(
-    () => vmisOf(here.items, pods.items, facts),
+  const [vmsSeen, quotas] = together(
+    () => vmsOf(here.items, pods.items, facts),
     () => (pods.items.some(isOfLiveVm) ? unlessUnread("resource quotas", () => facts.readable(QUOTAS)) : NOTHING),
   );
+  const { vmis } = vmsSeen;
   const migrations = unlessUnread("migrations", () => wholly(ask.migrationsUnderWay(vmis, facts)));
-  const unread = [pods, here, budgets, quotas, migrations].flatMap((one) => one.unread);
+  const unread = [pods, here, vmsSeen, budgets, quotas, migrations].flatMap((one) => one.unread);
+  const isPartlySeen = [pods, here, vmsSeen].some((one) => one.unread.length > 0);
   return {
     settings,
     now,
     flags,
-    pods: pods.items,
+    pods: vmsSeen.pods,
     vmis,
     evacuations,
     budgets: budgets.items,
     quotas: quotas.items,
     migrations: migrations.items,
     unread,
+    ...(isPartlySeen && { isPartlySeen }),
   };
 }
 
@@ -134,10 +138,28 @@ function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[]
   return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
 }
 
-/** Returns VMIs on the node, and VMIs that are missing there although their launcher pods are on it. */
-function vmisOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts): readonly VmiFacts[] {
+/**
+ * Returns VMIs on the node, and VMIs that are missing there although their launcher pods are on it. A launcher pod whose
+ * VMI cannot be parsed is left out: nothing is known of its guest.
+ */
+function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts) {
   const known = new Set(here.map(keyOf));
-  const named = pods.filter(isOfLiveVm).map((pod) => ({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
-  const missing = named.filter((key) => key.name !== "" && !known.has(keyOf(key)));
-  return [...here, ...facts.getAll("virtualmachineinstances", missing).values()];
+  const seen = each(pods, (pod) => {
+    const key = { namespace: pod.namespace, name: vmiNameOf(pod) ?? "" };
+    if (!isOfLiveVm(pod) || key.name === "" || known.has(keyOf(key))) return { pod, vmi: undefined };
+    return unlessFailed(
+      () => ({ pod, vmi: facts.get("virtualmachineinstances", key) }),
+      (failed) => {
+        if (!isOddObject(failed.failure)) throw failed;
+        return `the VMI of pod ${keyOf(pod)}`;
+      },
+    );
+  });
+  const found = seen.filter((one) => typeof one !== "string");
+  const more = new Map(found.flatMap(({ vmi }) => (vmi === undefined ? [] : [[vmi.uid, vmi] as const])));
+  return {
+    vmis: [...here, ...more.values()],
+    pods: found.map(({ pod }) => pod),
+    unread: seen.filter((one) => typeof one === "string"),
+  };
 }

@@ -91,9 +91,7 @@ export function rowOf(subject: Subject): ProgressRow {
   return { key: subject.key, isVm: subject.verdict.vmi !== undefined, ...placeOf(subject) };
 }
 
-function at(mood: Mood, words: string): Pick<ProgressRow, "mood" | "words"> {
-  return { mood, words };
-}
+const at = (mood: Mood, words: string): Pick<ProgressRow, "mood" | "words"> => ({ mood, words });
 
 function placeOf(subject: Subject): Pick<ProgressRow, "mood" | "words"> {
   const { pod, verdict, vmi } = subject;
@@ -163,11 +161,13 @@ export interface NodeProgress extends Departures {
   readonly here: readonly VmProgress[];
   /** Ordinary pods that a drain evicts. */
   readonly pods: readonly Subject[];
+  /** A guest may run here that is in none of these lists. */
+  readonly isPartlySeen: boolean;
 }
 
 export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = subjectsOf(f)): NodeProgress {
   const here = vmsHere(subjects);
-  const departures = departuresFrom(f);
+  const departures = { ...departuresFrom(f), isPartlySeen: f.isPartlySeen === true };
   return {
     ...departures,
     state: nodeState(f, here.length, departures),
@@ -199,12 +199,12 @@ const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction
 export function nodeState(
   { node, settings }: Pick<NodeAlone, "node" | "settings">,
   here: number,
-  { active, gone }: Pick<Departures, "active" | "gone">,
+  { active, gone, isPartlySeen }: Pick<NodeProgress, "active" | "gone" | "isPartlySeen">,
 ): NodeState {
   if (!node.unschedulable && !carriesDrainTaint(node, settings)) {
     return active.some(({ spec }) => DRAIN_CAUSES.has(spec.cause)) ? "Draining" : "InUse";
   }
-  if (here === 0) return "Drained";
+  if (here === 0 && !isPartlySeen) return "Drained";
   // Other VMs may be pinned: the drain asks again and again, and nothing in the cluster shows that.
   const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING_CAUSES.has(cause));
   return isAsked ? "Draining" : "Cordoned";

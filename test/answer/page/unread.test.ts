@@ -1,7 +1,10 @@
 /** A page never shows a list that could not be read as an empty one. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { status } from "../../support/answers.ts";
-import { vmi } from "../../support/fixtures.ts";
+import { vmiObject } from "../../support/cluster/objects.ts";
+import { podObject } from "../../support/cluster/pods-and-nodes.ts";
+import { pod, vmi } from "../../support/fixtures.ts";
+import type { JsonObject } from "../../support/json.ts";
 import { clusterOf } from "./support/scene.ts";
 import { arriveAt, mainOf, words } from "./support/visitor.ts";
 
@@ -33,4 +36,38 @@ test.each([
 test("a node whose maintenance could not be read has no command to drain it", async () => {
   expect(await shown(NODE, "nothing", 500)).toContain("Drain");
   expect(await shown(NODE, "nodeevacuations", 500)).not.toContain("lifeboat drain");
+});
+
+interface Objects {
+  readonly pod?: JsonObject;
+  readonly vmi: JsonObject;
+}
+
+async function shownWith(path: string, objects: Objects): Promise<string> {
+  const cluster = clusterOf({ cordoned: true });
+  cluster.api.put("virtualmachineinstances", objects.vmi);
+  if (objects.pod !== undefined) cluster.api.put("pods", objects.pod);
+  const there = await arriveAt({ prod: cluster });
+  return words(mainOf(await there.get(path)));
+}
+
+describe("an object that cannot be parsed is not taken for absent", () => {
+  const large = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`example.com/${i}`, "x".repeat(90)]));
+  const own = vmiObject(vmi());
+  const oddVmi = { ...own, spec: { ...Object(own["spec"]), nodeSelector: large } };
+  const plain = podObject(pod());
+  const oddPod = { ...plain, metadata: { ...Object(plain["metadata"]), annotations: large } };
+
+  // prettier-ignore
+  test.each<[string, path: string, Objects, says: string]>([
+    ["the node of a VMI",             NODE,    { vmi: oddVmi, pod: plain }, "a VM may run here that this page does not show"],
+    ["… without a pod",               NODE,    { vmi: oddVmi },             "a VM may run here that this page does not show"],
+    ["the node of a pod",             NODE,    { vmi: own, pod: oddPod },   "a VM may run here that this page does not show"],
+    ["the cluster of a VMI",          CLUSTER, { vmi: oddVmi, pod: plain }, "1 VM could not be read"],
+    ["the VM of a pod",               VM,      { vmi: own, pod: oddPod },   "Its pod could not be read"],
+  ])("%s", async (_, path, objects, says) => {
+    const text = await shownWith(path, objects);
+    expect(text).toContain(says);
+    expect(text).not.toMatch(/Empty of VMs|No VM is left|Every VM has left|no pod of it/);
+  });
 });

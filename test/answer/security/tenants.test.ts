@@ -11,6 +11,7 @@ import { GATES } from "../../support/guard/disruptions.ts";
 import { configuration } from "../../support/generators/settings.ts";
 import * as vms from "../../support/generators/vms.ts";
 import { at, type JsonObject } from "../../support/json.ts";
+import { vmiObject } from "../../support/cluster/objects.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import { allowance, evictionOf } from "../../support/reviews.ts";
 
@@ -151,5 +152,22 @@ test("a pod that cannot be parsed hides no other, and makes the verdict of its n
     verdict: "Unknown",
     pods: [{ vmi: "web", outcome: "Moves" }],
     unknown: ["1 pods of the node"],
+  });
+});
+
+test("a VMI that cannot be understood hides no other one, and its pod does not count as one without a VM", async () => {
+  const fake = new FakeCluster();
+  fake.vmis.put(vmi());
+  fake.pods.put(pod());
+  fake.nodes.put(node(), node({ name: "node02" }));
+  const own = { namespace: TENANT, name: "odd", uid: "odd-vmi" };
+  const large = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`example.com/${i}`, "x".repeat(90)]));
+  fake.api.put("virtualmachineinstances", { ...vmiObject(vmi(own)), spec: { domain: {}, nodeSelector: large } });
+  const annotations = { "kubevirt.io/domain": "odd" };
+  fake.pods.put(pod({ namespace: TENANT, name: "virt-launcher-odd-aaaaa", uid: "odd", annotations, owners: [] }));
+  expect(await openApp(fake).explainNode(NODE)).toMatchObject({
+    verdict: "Unknown",
+    pods: [{ vmi: "web", outcome: "Moves" }],
+    unknown: ["1 VMIs of the node", `the VMI of pod ${TENANT}/virt-launcher-odd-aaaaa`],
   });
 });

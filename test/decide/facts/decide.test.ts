@@ -31,7 +31,6 @@ test.each<[string, (facts: Facts) => unknown, unknown, readonly string[][]]>([
   ["one fact after another", (f) => [isThere(f, "a"), isThere(f, "c")],                                   [true, false], [["nodes a"], ["nodes c"]]],
   ["facts together",          (f) => together(() => isThere(f, "a"), () => isThere(f, "c")),                [true, false], [["nodes a", "nodes c"]]],
   ["a fact for each item",     (f) => each(["a", "b", "c"], (name) => isThere(f, name)),                     [true, true, false], [["nodes a", "nodes b", "nodes c"]]],
-  ["getAll",            (f) => [...f.getAll("nodes", ["a", "b", "c"].map(named)).keys()],             ["/a", "/b"], [["nodes a", "nodes b", "nodes c"]]],
   ["the same fact twice",    (f) => together(() => isThere(f, "a"), () => isThere(f, "a")),                [true, true], [["nodes a"]]],
   ["no facts",           () => "a word",                                                               "a word", []],
   ["facts in order, while a place is free", (f) => takeInOrder(["a", "b", "c"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes a"]]],
