@@ -31,7 +31,8 @@ export function sentence(words: string): string {
 }
 
 /** Joins the parts of a page's path. Names are encoded: a cluster's name may hold characters that a URL treats specially. */
-const join = (...parts: readonly string[]) => `/${parts.map(encodeURIComponent).join("/")}`;
+const join = (...parts: readonly string[]) =>
+  `/${parts.map((one) => encodeURIComponent(one.toWellFormed())).join("/")}`;
 
 export const FLEET_PATH = "/";
 /** `to`: the page to come back to. */

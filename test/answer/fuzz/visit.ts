@@ -35,7 +35,7 @@ interface Sent {
 }
 
 /** Returns the answers by endpoint and code. Throws an error that names the problem. */
-async function makeVisit({ hostility: drawn, registryFails, requests }: Visit): Promise<readonly string[]> {
+export async function makeVisit({ hostility: drawn, registryFails, requests }: Visit): Promise<readonly string[]> {
   const clock = new VirtualClock(NOW);
   const cluster = new HostileCluster(drawn, clock);
   const isolate = openIsolate(cluster, clock, registryFails);

@@ -12,7 +12,7 @@ import { type FuzzedRequest, type Header, ORIGIN } from "./request.ts";
 
 const until = Math.floor(NOW.getTime() / 1000) + 3600;
 const grant = await signGrant({ cluster: "prod", name: "operator", until }, { server: SERVER, ...ENTRY });
-const SIGNED_IN = `${COOKIE}=${withGrant(undefined, "prod", grant)}`;
+export const SIGNED_IN = `${COOKIE}=${withGrant(undefined, "prod", grant)}`;
 
 const OTHER = [
   "/",
