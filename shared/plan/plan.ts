@@ -1,6 +1,6 @@
 /** Rehearses a rolling maintenance: the events on each node, their order and their times. */
 import { keyOf } from "../kube/objects.ts";
-import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
+import type { NodeVerdict, PodVerdict, Preflight } from "../preflight/facts.ts";
 import { concluded } from "../preflight/verdict.ts";
 import { type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
 import type { NodePlan, PlanFacts, PlanOptions, Range } from "./facts.ts";
@@ -75,16 +75,16 @@ interface Seen {
   readonly better: Ordered | undefined;
 }
 
-const NO_DOUBT: Doubt = { reasons: [], unsure: [] };
+const NO_DOUBT: Doubt = { reasons: [], unsure: [], mayEnd: [] };
 const NEVER: Range = { least: 0, most: 0 };
 
-function nodePlanOf(step: Step, at: number, { reasons, unsure }: Doubt, seen: Seen): NodePlan {
+function nodePlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, seen: Seen): NodePlan {
   const { node, found } = step;
   const leaving = vmsOf(found.pods, isMove);
   const failing = [...leaving].filter((vm) => seen.evidence.get(vm)?.proof === "Failing");
   const more = [...reasons, ...failing.map((vm) => failingText(vm, seen.evidence))];
   const concludes = more.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...more] });
-  const { verdict, summary, unknown } = concludes;
+  const { verdict, summary, unknown } = withShutdowns(concludes, mayEnd);
   const pods = step.judged.mayEnd ? concludes.pods : concludes.pods.map(heldBack);
   const restarts = vmsOf(pods, ({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart").size;
   const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
@@ -110,6 +110,14 @@ function nodePlanOf(step: Step, at: number, { reasons, unsure }: Doubt, seen: Se
     pods,
     unknown,
   };
+}
+
+/** A guest that has ended on an earlier node may have come to this one, and ends again. */
+function withShutdowns(found: Preflight, [first, ...others]: Doubt["mayEnd"]): Preflight {
+  if (found.verdict !== "WillSucceed" || first === undefined) return found;
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  const summary = `${found.summary}; the guest of VM ${first}${more} may start here before, and end again`;
+  return { ...found, verdict: "WillSucceedWithShutdowns", summary };
 }
 
 export const HELD_BACK = "HeldBack";

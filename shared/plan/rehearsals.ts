@@ -14,6 +14,11 @@ export interface Doubt {
   readonly reasons: readonly string[];
   /** `namespace/name` of VMs that leave in some rehearsals and not in others. */
   readonly unsure: readonly string[];
+  /**
+   * `namespace/name` of VMs that may be on the node by then, and end there: their guests end on an earlier node, and start on the node that
+   * kube-scheduler chooses.
+   */
+  readonly mayEnd: readonly string[];
 }
 
 /** Returns a doubt for each step. */
@@ -33,9 +38,15 @@ export function rehearsed(
     const vms = found.pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`]));
     return {
       reasons: hasNoRoom(found) || homeless.size === 0 ? [] : [doubtAbout([...homeless])],
+      mayEnd: [...new Set([steps, ...others].flatMap((all) => all.slice(0, at).flatMap(endingOn)))].toSorted(),
       unsure: [...new Set(vms)].filter((vm) => new Set(fates.map((one) => one.get(vm))).size > 1).toSorted(),
     };
   });
+}
+
+function endingOn({ found, judged }: Step): readonly string[] {
+  const ending = found.pods.filter(({ outcome, vmi }) => judged.mayEnd && outcome === "ShutsDown" && vmi !== undefined);
+  return ending.map(({ namespace, vmi }) => `${namespace}/${vmi}`);
 }
 
 type Fate = "Stays" | "Ends" | "Moves";

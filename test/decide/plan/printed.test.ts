@@ -34,6 +34,12 @@ test("the same guest ends if nothing else blocks the node", () => {
   expect(lines[0]).toMatch(/^1 node, 1 VM: ends between .*; 0 migrations, 0 restarts, 1 shutdown$/);
 });
 
+test("after a guest has ended, no later node is promised to end none: it may have started there", () => {
+  const f = cluster({ node01: [ending], node02: [vm("a")], node03: [vm("b")] });
+  const { nodes } = planOf(f, options(f, { nodes: ["node01", "node02"] }));
+  expect(nodes.map(({ verdict }) => verdict)).toEqual(["WillSucceedWithShutdowns", "WillSucceedWithShutdowns"]);
+});
+
 test("only what a person has to do has a cross; unproven VMs stand beside the verdict", () => {
   const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), vm("a"), ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
