@@ -25,7 +25,7 @@ export interface VmClass {
 }
 
 export interface Evidence {
-  /** The launcher image of new pods. Undefined: no VM runs. */
+  /** The launcher that the next pods get. Undefined: no pod has it yet, and no migration has proven anything. */
   readonly launcher?: string;
   readonly classes: readonly VmClass[];
 }
@@ -45,8 +45,7 @@ export function evidenceOf(f: PlanFacts): Evidence {
     vmiOf: new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi])),
     f,
   };
-  // KubeVirt creates every pod with its present image.
-  const launcher = launchers.toSorted((a, b) => b.createdAt - a.createdAt)[0]?.image;
+  const launcher = launcherNow(launchers, known);
   const current = f.pods.filter((pod) => isLauncher(pod) && isCurrent(pod, known));
   const members = current.flatMap((pod) => {
     const vmi = known.vmiOf.get(vmOf(pod));
@@ -67,6 +66,15 @@ export function evidenceOf(f: PlanFacts): Evidence {
         ];
   });
   return { ...(launcher !== undefined && { launcher }), classes: classes.toSorted(mostFirst) };
+}
+
+/**
+ * Returns the image of the newest pod: KubeVirt creates every pod with the image that it uses now. After an update of KubeVirt no pod may have that
+ * image yet. KubeVirt labels the VMIs whose pods are outdated.
+ */
+function launcherNow(launchers: readonly PlanPod[], { vmiOf }: Known): string | undefined {
+  const newestFirst = launchers.toSorted((a, b) => b.createdAt - a.createdAt);
+  return newestFirst.find((pod) => vmiOf.get(vmOf(pod))?.isOutdated !== true)?.image;
 }
 
 function mostFirst(a: VmClass, b: VmClass): number {
@@ -115,7 +123,7 @@ function attemptsOf(known: Known, launcher: string | undefined): readonly Attemp
       const kind = kindOf(vmi, source.image, source.nodeName, known.f);
       if (migration.phase === "Failed") return hasRun(migration) ? [{ kind, migration, vm, outcome: "Fails" }] : [];
       const target = podNamed(migration, migration.targetPod, known);
-      return target?.image === launcher ? [{ kind, migration, vm, outcome: "Proves" }] : [];
+      return launcher !== undefined && target?.image === launcher ? [{ kind, migration, vm, outcome: "Proves" }] : [];
     });
 }
 

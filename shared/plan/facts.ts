@@ -34,6 +34,8 @@ export interface PlanVmi extends VmiFacts {
   readonly kind: VmKind;
   /** Its owner's annotation offers it for a first migration. */
   readonly isCanary?: true;
+  /** KubeVirt has labelled it: its launcher is not the one that KubeVirt uses now. */
+  readonly isOutdated?: true;
 }
 
 export interface PlanMigration extends MigrationFacts {

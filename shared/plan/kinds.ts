@@ -7,6 +7,8 @@ import { preflightPodSchema } from "../preflight/preflight-pod.ts";
 import type { PlanMigration, PlanPod, PlanVmi, VmKind } from "./facts.ts";
 
 export const CANARY_ANNOTATION = "lifeboat.dev/canary";
+/** Upstream: `OutdatedLauncherImageLabel`. */
+const OUTDATED_LABEL = "kubevirt.io/outdatedLauncherImage";
 
 const Imaged = z.lazy(() =>
   z.object({
@@ -43,7 +45,7 @@ const ClaimInfo = z.lazy(() => part({ accessModes: listOf(z.string()), volumeMod
 
 const Kind = z.lazy(() =>
   z.object({
-    metadata: z.object({ annotations: TextsOrNone }),
+    metadata: z.object({ annotations: TextsOrNone, labels: TextsOrNone }),
     spec: z.object({
       architecture: Text,
       domain: part({ machine: part({ type: Text }), cpu: part({ model: Text }) }),
@@ -68,7 +70,8 @@ export const VmiOfPlan = z.transform((input: unknown, { issues }): PlanVmi => {
     storage: [...new Set(claims)].toSorted().join("+") || "none",
   };
   const isCanary = metadata.annotations[CANARY_ANNOTATION] === "true";
-  return { ...vmi, kind, ...(isCanary && { isCanary }) };
+  const isOutdated = Object.hasOwn(metadata.labels, OUTDATED_LABEL);
+  return { ...vmi, kind, ...(isCanary && { isCanary }), ...(isOutdated && { isOutdated }) };
 });
 
 const SHORT: Readonly<Record<string, string>> = {

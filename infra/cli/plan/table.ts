@@ -154,7 +154,7 @@ function classText({ launcher, machine, cpu, storage, architecture }: VmClass): 
     .join(", ");
 }
 
-function evidenceLines({ evidence: { classes, launcher = "" } }: Plan, paint: Paint): readonly string[] {
+function evidenceLines({ evidence: { classes, launcher } }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   return classes.flatMap((one): readonly string[] => {
     const vms = `${warn} ${counted(one.vms.length, "VM")} (${printable(classText(one))})`;
@@ -165,7 +165,7 @@ function evidenceLines({ evidence: { classes, launcher = "" } }: Plan, paint: Pa
         return [`${vms}: ${failedText(one)}`];
       case "Unproven":
         return [
-          `${vms}: never seen to migrate to ${printable(nameOf(launcher))}: unproven`,
+          `${vms}: never seen to migrate to ${printable(nameOf(launcher ?? "today's launcher"))}: unproven`,
           `    ${paint(printable(`one migration would prove that: ${canaryCommand(one)}`), "dim")}`,
         ];
     }

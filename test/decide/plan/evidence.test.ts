@@ -50,6 +50,13 @@ test("a migration to today's launcher proves the class that its VM was in, not t
   ]);
 });
 
+test("after an update of KubeVirt no pod has today's launcher yet: nothing is proven", () => {
+  const f = fleet([moved]);
+  const vmis = f.vmis.map((vmi) => ({ ...vmi, isOutdated: true as const }));
+  expect(evidenceOf({ ...f, vmis }).launcher).toBeUndefined();
+  expect(new Set(evidenceOf({ ...f, vmis }).classes.map(({ proof }) => proof))).toEqual(new Set(["Unproven"]));
+});
+
 test("without the source pod nothing says which class has migrated", () => {
   const f = fleet([moved]);
   expect(proofs({ ...f, pods: f.pods.filter(({ name }) => name !== "source-moved") })[0]).toEqual([
