@@ -92,7 +92,7 @@ async function startedOf(
     case "NothingFailed":
       throw new Failed(`no evacuation of ${vmText(key)} backs off or was abandoned${await newestOf(key, connection)}`);
     case "TryAgain":
-      throw new Failed("another evacuation of this VM has ended meanwhile: try again");
+      throw new Failed("another evacuation of this VM has just ended: try again");
     case "Started":
     case "Joined":
       return evacuating.evacuation;

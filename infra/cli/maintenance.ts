@@ -62,7 +62,7 @@ async function changeAll({ nodeEvacuations, rolling }: Targets, change: Change, 
 }
 
 function checked(what: string, result: Changed, connection: Connection): void {
-  if (result === "TryAgain") throw new Failed(`${what} has changed meanwhile: try again`);
+  if (result === "TryAgain") throw new Failed(`${what} has just changed: try again`);
   if (result === "Lacking") throw new Failed(`you are not allowed to do this: ${saidBy(connection)}`);
 }
 

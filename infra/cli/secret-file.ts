@@ -13,7 +13,7 @@ export async function createSecretFile(file: string, text: string): Promise<void
     const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
     const why = cause instanceof Error ? cause.message : String(cause);
     const message = isThere
-      ? `${file} is there already, and a secret is only written into a new file: move it away, or name another one`
+      ? `${file} exists, and a secret is only written into a new file: move the file, or name another one`
       : `${file} cannot be written: ${why}`;
     throw new Failed(message, { cause });
   }

@@ -50,7 +50,7 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
   const controller = controllerOf(budget, pod);
   if (controller === undefined)
     return { reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
-  const waits = `its controller may let the pod go, for example when the node's volumes are detached`;
+  const waits = `its controller may allow the eviction, for example when the node's volumes are detached`;
   return {
     reason: "BudgetOfController",
     message: `PodDisruptionBudget ${budget.name} of ${controller} ${message}; ${waits}`,

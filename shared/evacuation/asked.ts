@@ -132,8 +132,7 @@ function askAgain(q: RequestCase): Next | "Wait" {
 }
 
 function pending({ e }: RequestCase): Next {
-  const undone =
-    isWithdrawn(e) && !isRestart(e) ? "; it was cancelled meanwhile, so the VM starts again afterwards" : "";
+  const undone = isWithdrawn(e) && !isRestart(e) ? "; it was cancelled, so the VM starts again afterwards" : "";
   return asked(e, "Pending", `KubeVirt has the request, and virt-controller has not acted on it${undone}`);
 }
 
@@ -158,7 +157,7 @@ function restarted({ f }: RequestCase): Next {
 function stopped({ e }: RequestCase): Next {
   const start = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
   const message = isWithdrawn(e)
-    ? "stopped, and cancelled meanwhile: Lifeboat starts it again"
+    ? "stopped and then cancelled: Lifeboat starts it again"
     : `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${start}`;
   return { phase: "Stopped", reason: "Stopped", message, released: false };
 }

@@ -55,7 +55,7 @@ export function movesText(migration: MigrationFacts): string {
       ? "moves the VM"
       : hasMigrationStarted(migration)
         ? "is about to move the VM"
-        : "is to move the VM";
+        : "will move the VM";
   return `${called(migration)} ${does}`;
 }
 

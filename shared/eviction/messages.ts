@@ -96,7 +96,7 @@ export const REMEDY = {
 const BLOCKED = {
   NotMarked: "the administrator of KubeVirt: kubectl get validatingwebhookconfiguration virt-api-validator -o yaml",
   NotScheduled: "nobody: the VM is starting",
-  BeingReceived: "nobody: the VM comes from another namespace or cluster",
+  BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",
   DecentralizedMigration: "the person who sends the VM to another namespace or cluster",
 } as const;

@@ -100,7 +100,7 @@ export function boundBecause(
     ...(selected.length > 0 ? [`nodeSelector ${selected.join(", ")}`] : []),
     ...(required === undefined ? [] : ["node affinity"]),
   ];
-  return `no other node has what it asks for: ${fields.join(" and ")}`;
+  return `no other node meets its requirements: ${fields.join(" and ")}`;
 }
 
 /** Lists the reasons, in words, why it is uncertain that the VM moves. */

@@ -139,7 +139,7 @@ function refused(
     case "UnknownStrategy":
       return is("Blocked", reason, message);
     case "HotplugOfLiveVmi":
-      return is("Follows", reason, "holds a volume of a VM, and goes with it");
+      return is("Follows", reason, "holds a volume of a VM, and leaves with it");
     case "Migrating":
       return is("Waits", reason, message);
     case "MigrationTarget":
@@ -166,7 +166,7 @@ function ownMigration({ namespace, name }: VmiFacts, { migrations }: PreflightFa
   return migrations.find((m) => !isFinal(m) && m.namespace === namespace && m.vmiName === name);
 }
 
-const OF_CONTROLLER = is("Blocked", "External", "eviction strategy External: its external controller is to move it");
+const OF_CONTROLLER = is("Blocked", "External", "eviction strategy External: its external controller has to move it");
 
 /** Returns the fate of a VM whose eviction is refused for now. Returns undefined if it moves. */
 function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {

@@ -101,7 +101,7 @@ function placeOf(subject: Subject): Pick<ProgressRow, "mood" | "words"> {
     case "Waits":
       return at("waiting", `waits: ${verdict.message}`);
     case "Moves":
-      return migrating(subject) ?? at("waiting", vmi?.evacuationNodeName === undefined ? "runs" : "is to move");
+      return migrating(subject) ?? at("waiting", vmi?.evacuationNodeName === undefined ? "runs" : "has to move");
     case "ShutsDown":
     case "Ended":
     case "Evicted":

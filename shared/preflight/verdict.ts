@@ -138,7 +138,7 @@ function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
 /** Lists pods whose budgets belong to controllers. */
 export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
   const held = pods.filter(({ reason }) => reason === "BudgetOfController");
-  return held.map((pod) => `when pod ${keyOf(pod)} goes: ${pod.message}`);
+  return held.map((pod) => `when pod ${keyOf(pod)} leaves: ${pod.message}`);
 }
 
 /** Lists pods that may stay for ever, though no fact says so. */
@@ -150,15 +150,15 @@ function mayStay(
   const unreplaced = judged.flatMap(({ pod }) => {
     const { budget, room } = held.get(pod.uid) ?? {};
     if (budget === undefined || room !== undefined) return [];
-    return [`when pod ${keyOf(pod)} goes: PodDisruptionBudget ${budget} waits for a pod that no controller replaces`];
+    return [`when pod ${keyOf(pod)} leaves: PodDisruptionBudget ${budget} waits for a pod that no controller replaces`];
   });
   const leaving = judged.filter(({ verdict: { outcome } }) => outcome !== "Blocked" && outcome !== "Stays");
   const waiting = waitingForControllers(judged.map(({ verdict }) => verdict));
   const hanging = leaving.flatMap(({ pod }) => {
     const message = hangingIn(pod, f)?.message;
-    return message === undefined ? [] : [`when pod ${keyOf(pod)} goes: ${message}`];
+    return message === undefined ? [] : [`when pod ${keyOf(pod)} leaves: ${message}`];
   });
   const isDead = !f.node.ready && leaving.length > 0;
-  const dead = isDead ? [`when the pods of ${f.node.name} go: its kubelet is not ready, and ends none`] : [];
+  const dead = isDead ? [`when the pods of ${f.node.name} leave: its kubelet is not ready, and ends no pod`] : [];
   return [...unreplaced, ...waiting, ...hanging, ...dead];
 }

@@ -54,7 +54,7 @@ function isBinding(kind: string): boolean {
   return kind.endsWith("Binding");
 }
 
-const LETS_THROUGH = "the API server lets preemptions of VMs through while Lifeboat is away";
+const LETS_THROUGH = "while Lifeboat is unavailable, the API server allows preemptions of VMs";
 const NO_ELECTION = "kube-controller-manager has no Lease with --leader-elect=false";
 
 /** Checks the Lease of the policy for preemptions: without the Lease the policy holds nothing. */
@@ -62,11 +62,11 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
   const lease = await holdLease();
   if (lease === undefined) return [];
   const what = `Lease ${lease.namespace}/${lease.name}`;
-  if (lease.state === "Renewed") return [ok(`the API server tells the time of preemptions by ${what}`)];
+  if (lease.state === "Renewed") return [ok(`the API server takes the time of preemptions from ${what}`)];
   const message = `${what} ${lease.state === "Missing" ? "does not exist" : "is not renewed any more"}`;
   const isOther = (await guardSite()).clock !== undefined;
   const fix = isOther ? FIX : `start kube-controller-manager with --leader-elect=true, then ${FIX}`;
-  return [failed(message, [`policy ${HOLD_PREEMPTION} tells the time by it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
+  return [failed(message, [`policy ${HOLD_PREEMPTION} takes the time from it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
 }
 
 /** Reports schedulers that the guard does not know: it does not refuse their preemptions. */
@@ -84,7 +84,7 @@ export async function schedulers({
   return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];
 }
 
-const WITHOUT_CLOCK = "no Lease in kube-system tells the time: preemptions are not held while Lifeboat is away";
+const WITHOUT_CLOCK = "no Lease in kube-system tells the time: preemptions are not held while Lifeboat is unavailable";
 /** k3s on SQLite has no leader election, for example: install then leaves the policy out. */
 const NO_CLOCK = warning("preemptions are held by the webhook alone", WITHOUT_CLOCK);
 

@@ -186,7 +186,7 @@ async function forecastOf(
 
 function questionOf(nodes: readonly string[], found: readonly Preflight[]): string {
   const isAsHoped = found.every(({ verdict }) => verdict === "WillSucceed");
-  return `Drain ${nodes.join(", ")}${isAsHoped ? "" : " all the same"}?`;
+  return `Drain ${nodes.join(", ")}${isAsHoped ? "" : " anyway"}?`;
 }
 
 async function ask(plans: readonly Plan[], { connection, host }: With): Promise<readonly NodeEvacuationFacts[]> {

@@ -62,7 +62,7 @@ async function untilReady(manifest: Manifest, { send, host, seconds }: Checking)
   const said = new Set<string>();
   let last: readonly Trouble[] = [];
   const unavailable = () =>
-    `${nameOf(manifest)} is not available: ${last.map(textOf).join("\n") || "no pod of it is there yet"}`;
+    `${nameOf(manifest)} is not available: ${last.map(textOf).join("\n") || "it has no pod yet"}`;
   await until(unavailable, { host, seconds }, async () => {
     const found = Deployment.safeParse(await readObject(manifest, send()));
     if (found.success && isAvailable(found.data)) return true;

@@ -48,7 +48,7 @@ interface Step {
 const STEPS: readonly Step[] = [
   { title: "Kubernetes and KubeVirt are new enough for the parts", do: requireVersions },
   { title: "KubeVirt meets the requirements of the parts", do: requireGate },
-  { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
+  { title: "kinds, permissions and parts exist", do: (all) => applyAll(planned(all, isNoWebhook), all) },
   { title: "parts of an older version that are not needed any more are gone", do: removeOld },
   { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
   {
@@ -58,7 +58,7 @@ const STEPS: readonly Step[] = [
   },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
-  { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
+  { title: "the webhooks exist", do: (all) => applyAll(planned(all, isWebhook), all) },
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
@@ -83,7 +83,7 @@ which the API server calls it. Run it again to continue an interrupted installat
     .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
     .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
-    .option("--entry <file>", "the Worker's entry, written if it is not there (default: lifeboat-NAME.json)")
+    .option("--entry <file>", "the Worker's entry, written if it does not exist (default: lifeboat-NAME.json)")
     .option(
       "--ca-bundle <file>",
       "the authority of a certificate that you bring: the Worker's, or in the cluster",

@@ -96,7 +96,7 @@ const LIFEBOAT: readonly Row[] = [
     expect.stringMatching(/^‼ ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit this cluster: no Lease/),
     expect.stringMatching(/^‼ ValidatingAdmissionPolicyBinding lifeboat-hold-preemption does not fit this cluster: no Lease/),
   ]],
-  ["no leader election",       { ...GUARDED, holdLease: LEASE("Missing") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager does not exist: policy lifeboat-hold-preemption .* lets preemptions of VMs through .*--leader-elect=false$/)]],
+  ["no leader election",       { ...GUARDED, holdLease: LEASE("Missing") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager does not exist: policy lifeboat-hold-preemption .* allows preemptions of VMs.*--leader-elect=false$/)]],
   ["… any more",               { ...GUARDED, holdLease: LEASE("Stopped") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager is not renewed any more: /)]],
   ["a second scheduler",       { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them"]],
   ["… without the guard",      { schedulers: { value: ["other"] } }, []],

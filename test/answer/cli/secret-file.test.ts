@@ -25,7 +25,7 @@ test.each([
 ])("given %s that is there already, it is named, and nothing is written", async (_, prepare) => {
   const file = join(folder, "entry.json");
   await prepare(file);
-  await expect(createSecretFile(file, "secret")).rejects.toThrow(`${file} is there already, and a secret is only written into a new file`);
+  await expect(createSecretFile(file, "secret")).rejects.toThrow(`${file} exists, and a secret is only written into a new file`);
   expect(await readFile(`${file}.theirs`, "utf8").catch(() => "theirs")).toBe("theirs");
 });
 

@@ -101,7 +101,7 @@ const to = (targetNode: string) => ({ targetNode });
 const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: string])[] = [
   ["without an Evacuation runs",                {},                                                                      "waiting", "runs"],
   ["with strategy None runs",                   { vmi: { evictionStrategy: "None" } },                                   "waiting", "runs"],
-  ["marked, without a migration, is to move",   { vmi: MARKED },                                                         "waiting", "is to move"],
+  ["marked, without a migration, is to move",   { vmi: MARKED },                                                         "waiting", "has to move"],
   ["with a new migration is about to move",     { vmi: MARKED, migration: { phase: "" } },                               "moving",  "is about to move"],
   ["moving to a node that only its VMI names",  { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
   ["moving to a node that its migration names", { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],

@@ -158,7 +158,7 @@ describe("a pod that is being deleted", () => {
       remedy: expect.stringMatching(/^the owner of the finalizers/),
     });
     expect(preflight(facts({ pods: [deleted(86_400)], vmis: [] })).unknown).toEqual([
-      "when pod apps/app goes: Terminating, and its grace period ended 24h ago",
+      "when pod apps/app leaves: Terminating, and its grace period ended 24h ago",
     ]);
   });
 });
@@ -167,7 +167,7 @@ test("no pod on a node whose kubelet is not ready is promised to leave", () => {
   const unready = node(NODE, { ready: false });
   expect(preflight(facts({ node: unready }))).toMatchObject({
     verdict: "Unknown",
-    unknown: [`when the pods of ${NODE} go: its kubelet is not ready, and ends none`],
+    unknown: [`when the pods of ${NODE} leave: its kubelet is not ready, and ends no pod`],
   });
   const left = [plainPod("agent", { owners: [owner({ kind: "DaemonSet" })] })];
   expect(preflight(facts({ node: unready, pods: left, vmis: [] })).verdict).toBe("WillSucceed");
