@@ -20,7 +20,7 @@ const QUIET = [
   "--disable-dev-shm-usage",
 ];
 
-/** The package unpacks it, fonts, and libraries that a bare machine lacks, into the temporary folder. */
+/** The package unpacks Chromium, fonts, and libraries that a bare machine lacks, into the temporary folder. */
 const UNPACK = 'await (await import("@sparticuz/chromium")).default.executablePath()';
 
 /** The package's own file looks for them where another machine has them. */
@@ -44,7 +44,7 @@ export async function openBrowser(): Promise<Browser> {
   });
 }
 
-/** Aside, and then into place: another process may do the same. */
+/** Unpacks elsewhere and then moves the result, because another process may do the same. */
 async function unpack(): Promise<void> {
   await mkdir(`${ROOT}/.build`, { recursive: true });
   const aside = await mkdtemp(`${ROOT}/.build/unpacking-`);

@@ -140,7 +140,7 @@ export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: D
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }
 
-/** By its label, as the guard's policies select pods. */
+/** Returns whether the pod's label says so, as the guard's policies select pods. */
 function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }

@@ -7,7 +7,7 @@ export interface Measurement {
   readonly samples: readonly number[];
   /** In the same unit, from the same run: as many, taken in turns with the samples. */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
-  /** At most: of the ratio, or of the median where there is no floor. */
+  /** The highest acceptable ratio; without a floor, the highest acceptable median. */
   readonly target?: number;
 }
 

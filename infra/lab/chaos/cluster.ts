@@ -27,7 +27,7 @@ export interface Cluster {
 
 /** Short, where the real one outlasts a run. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
-/** Pressure is reported at once, and never acted upon: what a kubelet kills is lost. */
+/** The kubelet reports pressure at once and never acts on it, because a killed guest is lost. */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
   evictionSoftGracePeriod: { "memory.available": "1h" },
@@ -40,7 +40,7 @@ const OPTIONAL = [
   "optional/migration-policy/migration-policy.yaml",
   "optional/descheduler-support/descheduler-support.yaml",
 ];
-/** virt-handler outlives the taints that VMs are to leave for, and no other one. */
+/** virt-handler tolerates only the taints for which VMs have to leave. */
 const TOLERANT = { nodePlacement: { tolerations: [{ key: TAINT.key, operator: "Exists", effect: TAINT.effect }] } };
 const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
 

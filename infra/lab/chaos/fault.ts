@@ -48,7 +48,7 @@ export interface Fault {
   readonly form?: FormName;
   /** virt-api's own requests may break, too: it allows what it cannot judge, so VMs have budgets. */
   readonly breaksVirtApi?: true;
-  /** It drives VMs off a node by deletions that the guard has to refuse. */
+  /** It deletes pods of a node, which the guard has to refuse. */
   readonly gate?: string;
   /** Faults that it cannot be together with. */
   readonly not?: readonly string[];

@@ -2,10 +2,10 @@ import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
 const PLACE = "handler-ends";
-/** None of virt-handler's tolerations is about it (cluster.ts). */
+/** virt-handler does not tolerate this taint (cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** Without virt-handler nothing can leave: a VM has not to move, and must not end. */
+/** Without virt-handler no VM can leave: it need not move, and must not end. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
   simulated: true,

@@ -12,7 +12,7 @@ const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
 
-/** Ends the passing minutes of a run, by its namespace. */
+/** Stops the time of a run, by its namespace. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 

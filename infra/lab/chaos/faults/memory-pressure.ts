@@ -3,7 +3,7 @@ import { movableVms } from "../vms.ts";
 
 const PLACE = "memory-pressure";
 
-/** The kubelet reports it, and never acts upon it: what it kills is lost. */
+/** The kubelet reports pressure and never acts on it, because a killed guest is lost. */
 export const memoryPressure: Fault = {
   says: "another node runs out of memory",
   gate: "NodePressureEvictionLiveMigration",
