@@ -1,4 +1,4 @@
-/** Programs of this machine as a control plane: they end with this process, and what is missing is named. */
+/** Programs of this machine as a control plane: they end with this process, and a missing program is named. */
 import { once } from "node:events";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -36,12 +36,12 @@ describe("a folder of programs", () => {
     ["bin/virt-api",      "no such program"],
     ["bin/etcd",          "no such program"],
     ["gen/apiservices.yaml", "no such file"],
-  ])("without %s: that is said", async (without, what) => {
+  ])("without %s is refused with a message", async (without, what) => {
     await install({ without });
     await expect(start()).rejects.toThrow(`${join(folder, without)}: ${what}`);
   });
 
-  test("with programs that are others: the first that ends is named, with its last words, and its log is kept", async () => {
+  test("with wrong programs is refused: the first that ends is named with its last lines, and its log is kept", async () => {
     await install();
     const message = await start().then(
       () => "it has started",
@@ -62,7 +62,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("a process that is killed leaves neither its programs nor their folder", async () => {
+test("a killed process leaves neither its programs nor their folder", async () => {
   const module = fileURLToPath(new URL("../binaries/programs.ts", import.meta.url));
   const script = `
     const { createPrograms } = await import(${JSON.stringify(module)});
@@ -84,7 +84,7 @@ test("a process that is killed leaves neither its programs nor their folder", as
   await expect.poll(() => [...pids.map(isAlive), existsSync(started)]).toEqual([false, false, false]);
 });
 
-test("what ends by itself comes back, what is ended does not", async () => {
+test("a program that ends by itself is restarted, and a stopped one is not", async () => {
   const programs = await createPrograms();
   const program = programs.start({ name: "short", command: "/bin/true", args: [], comesBack: true });
   const first = program.ended;
@@ -98,7 +98,7 @@ test("what ends by itself comes back, what is ended does not", async () => {
   expect(existsSync(programs.folder)).toBe(false);
 });
 
-test("two control planes have addresses of their own", async () => {
+test("two control planes have different addresses", async () => {
   const [one, other] = await Promise.all([claimAddresses(), claimAddresses()]);
   expect(one.serviceRange).not.toBe(other.serviceRange);
   expect(one.service(10)).toMatch(/^127\.\d+\.0\.10$/);

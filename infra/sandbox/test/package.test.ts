@@ -1,4 +1,4 @@
-/** The package stands alone: it runs where npm has installed it, with what its package.json lists. */
+/** The package is independent: it runs where npm has installed it, with the dependencies in its package.json. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const readManifest = (folder: string) => JSON.parse(readFileSync(`${folder}packa
 const { name, dependencies, devDependencies } = readManifest(here);
 const all = { ...dependencies, ...devDependencies };
 
-test("versions are pinned, and the same as in the rest of the repository", () => {
+test("versions are pinned, and equal to those of the repository", () => {
   const ours = readManifest(root);
   expect(all).toMatchObject(shared({ ...ours.dependencies, ...ours.devDependencies }));
   expect(Object.values(all).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
@@ -28,7 +28,7 @@ function shared(versions: Readonly<Record<string, string>>): Readonly<Record<str
   return Object.fromEntries(Object.entries(versions).filter(([one]) => one in all));
 }
 
-describe("packed and installed", () => {
+describe("the packed and installed package", () => {
   let folder: string;
 
   beforeAll(() => {
@@ -47,12 +47,12 @@ describe("packed and installed", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("the README's example runs", () => {
+  test("runs the README's example", () => {
     const output = execFileSync(process.execPath, ["example.mts"], { cwd: folder, encoding: "utf8", timeout: 30_000 });
     expect(output).toMatch(/^. pass 1$/m);
   });
 
-  test("its declarations are sound, and the example keeps to them", () => {
+  test("has valid declarations, which the example obeys", () => {
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024", "--types", "node"];
     const tsc = join(root, "node_modules/.bin/tsc");
     const { stdout } = spawnSync(tsc, [...options, "--listFiles", "example.mts"], { cwd: folder, encoding: "utf8" });

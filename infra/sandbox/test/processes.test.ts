@@ -1,4 +1,4 @@
-/** Pods whose images are processes of this machine, and webhooks behind a Service, with a program that knows nothing else. */
+/** Pods whose images are processes of this machine, and webhooks behind a Service, with a minimal program. */
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { deployments, namespaces, pods, serviceAccounts } from "../actors/resources.ts";
@@ -6,7 +6,10 @@ import { createNode } from "../fleet.ts";
 import type { Images } from "../processes/images.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
 
-/** Answers with its environment and token; unready as long as a request says so; ends 50 ms after SIGTERM. */
+/**
+ * A program that answers with its environment and token, is unready while a request says so, and ends 50 ms after
+ * SIGTERM.
+ */
 const PROGRAM = `
 const { readFileSync } = require("node:fs");
 const token = () => readFileSync(process.env.ROOT + "/account/token", "utf8");
@@ -87,7 +90,7 @@ async function only() {
   return { pod, ask: ask as (path?: string) => Promise<{ env: Record<string, string>; token: string; pid: number }> };
 }
 
-test("a Deployment's pods get processes with their environment, and tokens that the API server accepts", async () => {
+test("a Deployment's pods run processes with their environment, and tokens that the API server accepts", async () => {
   await start(1);
   const { pod, ask } = await only();
   const { env, token } = await ask();
@@ -102,14 +105,14 @@ test("a Deployment's pods get processes with their environment, and tokens that 
   expect(hash((await ask()).token)).not.toBe(hash(token));
 });
 
-test("readiness follows the probe", async () => {
+test("the readiness of a pod follows its probe", async () => {
   await start(1);
   const { ask } = await only();
   await ask("/unready");
   await expect.poll(ready, { timeout: 5_000 }).toEqual([]);
 });
 
-test("a process that is killed is started again, in the same pod", async () => {
+test("a killed process is restarted in the same pod", async () => {
   await start(1);
   const { pod, ask } = await only();
   const { pid } = await ask();
@@ -127,7 +130,7 @@ test("a process that is killed is started again, in the same pod", async () => {
   expect((await live()).map(({ metadata }) => metadata.uid)).toEqual([pod.metadata.uid]);
 });
 
-test("a deleted pod's process ends, and another pod takes its place", async () => {
+test("the process of a deleted pod ends, and another pod replaces it", async () => {
   await start(2);
   const [gone] = await ready();
   await sandbox.client.delete(pods, gone?.metadata ?? { name: "" });

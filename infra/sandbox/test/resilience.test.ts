@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
-/** Without virt-api, which refuses every eviction whose pod it cannot read, and such a refusal is final. */
+/** Without virt-api: it refuses every eviction whose pod it cannot read, and the refusal is final. */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)
   .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);
@@ -62,14 +62,14 @@ const rows: readonly Row[] = [
   ["dropped-watches",    { effect: { type: "DroppedWatch", afterEvents: 3 },         probability: 1    }, ["watch"]],
   ["a-slow-network",     { effect: { type: "Latency", milliseconds: 30 },            probability: 1    }, undefined],
 ];
-test.each(rows)("%s", async (what, fault, verbs) => {
+test.each(rows)("a guest starts, migrates and ends despite %s", async (what, fault, verbs) => {
   const { faults } = sandbox.apiServer;
   faults.inject({ ...fault, match: { users: ACTORS, ...(verbs && { verbs }) } });
   await live(what);
   expect(faults.injected.length).toBeGreaterThan(0);
 });
 
-test("an API server that is away for a while", async () => {
+test("a guest starts, migrates and ends despite an outage of the API server", async () => {
   const key = { namespace: NAMESPACE, name: "outage" };
   await createVirtualMachineInstance(sandbox.client, key);
   await sandbox.apiServer.suspend();
@@ -80,7 +80,7 @@ test("an API server that is away for a while", async () => {
   await live("after-the-outage");
 });
 
-test("changes forgotten: what watched them lists again", async () => {
+test("watchers list again after a compaction", async () => {
   sandbox.apiServer.faults.inject({
     effect: { type: "DroppedWatch", afterEvents: 1 },
     match: { users: ACTORS, verbs: ["watch"] },
@@ -90,7 +90,7 @@ test("changes forgotten: what watched them lists again", async () => {
   await living;
 });
 
-test("a sandbox whose port is taken does not start", async () => {
+test("a sandbox whose port is in use does not start", async () => {
   const port = Number(new URL(sandbox.url).port);
   await expect(startSandbox({ port, empty: true })).rejects.toThrow("EADDRINUSE");
 });

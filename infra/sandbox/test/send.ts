@@ -23,14 +23,14 @@ export interface Response {
 export interface Connection {
   readonly url: string;
   readonly agent: Agent;
-  /** The administrator's. */
+  /** The administrator's token. */
   readonly token: string;
 }
 
 export const WATCH = /[?&]watch(?:=1|=true|&|$)/;
 const QUIET_MS = 150;
 
-/** Sends a request, and returns its answer. A watch returns the events that happened before. */
+/** Sends a request, and returns its answer. A watch returns its earlier events. */
 export function send({ url, agent, ...connection }: Connection, request: Request): Promise<Response> {
   const { method, path, body, type = "application/json", headers, token = connection.token } = request;
   const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
@@ -59,7 +59,7 @@ export function send({ url, agent, ...connection }: Connection, request: Request
       incoming.on("data", (chunk: string) => {
         text += chunk;
         clearTimeout(quiet);
-        // Earlier events come at once.
+        // Earlier events arrive at once.
         if (WATCH.test(path)) quiet = setTimeout(giveUp, QUIET_MS);
       });
       incoming.on("error", (error) => {

@@ -14,7 +14,7 @@ export interface World {
   readonly sandbox: SimulatedSandbox;
   readonly clock: SteppedClock;
   until<T extends KubeObject>(resource: Resource<T>, key: Key, condition: (object: T) => boolean): Promise<T>;
-  /** Lets time pass, a second at a time, until the condition holds. */
+  /** Passes time, a second at a time, until the condition holds. */
   pass(condition: () => Promise<boolean>, limitSeconds?: number): Promise<void>;
 }
 

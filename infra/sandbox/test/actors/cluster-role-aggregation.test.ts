@@ -17,13 +17,13 @@ const has = (rule: object) => (rules: readonly object[]) =>
 
 const matching = (part: string) => ({ matchLabels: { part } });
 
-test("the roles people are given are filled from the start, each with what the one below it has", async () => {
+test("the roles view, edit and admin are aggregated from the start, and each includes the smaller ones", async () => {
   const view = await until("view", (rules) => rules.length > 0);
   for (const name of ["edit", "admin"])
     await until(name, (rules) => (view.rules ?? []).every((rule) => has(rule)(rules)));
 });
 
-test("a role labelled for view is in it, in edit and in admin, as long as it is there", async () => {
+test("a role with the label for view is aggregated into view, edit and admin, until its label is removed", async () => {
   const rule = widgets("get");
   await role("widgets-view", [rule, rule], { [LABEL]: "true" });
   for (const name of ["view", "edit", "admin"]) await until(name, has(rule));
@@ -42,7 +42,7 @@ test("a role labelled for view is in it, in edit and in admin, as long as it is 
   await until("view", (rules) => !has(widgets("list"))(rules));
 });
 
-test("selectors may be several, and no role gathers itself", async () => {
+test("a role may have several selectors, and does not aggregate itself", async () => {
   const labels = { mine: "yes" };
   await role("part-a", [widgets("get")], { part: "a" });
   await role("part-b", [widgets("watch")], { part: "b" });
@@ -55,7 +55,7 @@ test("selectors may be several, and no role gathers itself", async () => {
   expect(whole.rules).toEqual([widgets("watch"), widgets("get")]);
 });
 
-test("who has view may do what was added to it", async () => {
+test("a user with view has the permissions that are added to it", async () => {
   const { client } = world.sandbox;
   await client.create(namespaces, { metadata: { name: "viewed" } });
   await client.create(configMaps, { metadata: { name: "c", namespace: "viewed" } });

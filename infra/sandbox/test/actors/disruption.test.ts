@@ -43,7 +43,7 @@ async function createReplicaSet(name: string, replicas: number): Promise<Owner> 
 
 const selecting = (app: string) => ({ selector: { matchLabels: { app } } });
 
-describe("status", () => {
+describe("the status of a budget", () => {
   type Numbers = readonly [
     currentHealthy: number,
     desiredHealthy: number,
@@ -60,16 +60,16 @@ describe("status", () => {
   ];
   // prettier-ignore
   const rows: readonly Row[] = [
-    // budget                       spec                        ready unready replicas     healthy desired allowed expected
-    ["one of one",                  { minAvailable: 1 },        1,    0,      undefined,   [1,     1,      0,      1]],
-    ["one of two",                  { minAvailable: 1 },        2,    0,      undefined,   [2,     1,      1,      2]],
-    ["two of one",                  { minAvailable: 2 },        1,    0,      undefined,   [1,     2,      0,      1]],
-    ["an unready pod counts not",   { minAvailable: 1 },        1,    1,      undefined,   [1,     1,      0,      2]],
-    ["no pods",                     { minAvailable: 1 },        0,    0,      undefined,   [0,     1,      0,      0]],
-    ["50% of three wanted",         { minAvailable: "50%" },    3,    0,      3,           [3,     2,      1,      3]],
-    ["50% of four, two there",      { minAvailable: "50%" },    2,    0,      4,           [2,     2,      0,      4]],
-    ["one of three may go",         { maxUnavailable: 1 },      3,    0,      3,           [3,     2,      1,      3]],
-    ["30% of five may go",          { maxUnavailable: "30%" },  5,    0,      5,           [5,     3,      2,      5]],
+    // budget                                                                spec                        ready unready replicas     healthy desired allowed expected
+    ["minAvailable 1 of one pod allows none",                                { minAvailable: 1 },        1,    0,      undefined,   [1,     1,      0,      1]],
+    ["minAvailable 1 of two pods allows one",                                { minAvailable: 1 },        2,    0,      undefined,   [2,     1,      1,      2]],
+    ["minAvailable 2 of one pod allows none",                                { minAvailable: 2 },        1,    0,      undefined,   [1,     2,      0,      1]],
+    ["an unready pod does not count",                                        { minAvailable: 1 },        1,    1,      undefined,   [1,     1,      0,      2]],
+    ["a budget without pods allows none",                                    { minAvailable: 1 },        0,    0,      undefined,   [0,     1,      0,      0]],
+    ["minAvailable 50% counts the wanted three pods",                        { minAvailable: "50%" },    3,    0,      3,           [3,     2,      1,      3]],
+    ["minAvailable 50% counts the wanted four pods, not the existing two",   { minAvailable: "50%" },    2,    0,      4,           [2,     2,      0,      4]],
+    ["maxUnavailable 1 of three pods allows one",                            { maxUnavailable: 1 },      3,    0,      3,           [3,     2,      1,      3]],
+    ["maxUnavailable 30% of five pods rounds up",                            { maxUnavailable: "30%" },  5,    0,      5,           [5,     3,      2,      5]],
   ];
   test.each(rows)("%s", async (...[what, spec, ready, unready, replicas, numbers]) => {
     const app = what.replaceAll(/[^a-z0-9]+/g, "-");
@@ -97,7 +97,7 @@ describe("status", () => {
     ]);
   });
 
-  test("follows the spec, its pods and their readiness", async () => {
+  test("follows the budget's spec, and its pods' readiness", async () => {
     const key = { namespace: NAMESPACE, name: "follows" };
     await createPod("follows-0", "follows");
     await world.sandbox.client.create(podDisruptionBudgets, {
@@ -114,7 +114,7 @@ describe("status", () => {
     await world.until(podDisruptionBudgets, key, ({ status }) => status?.currentHealthy === 1);
   });
 
-  test("what cannot be computed allows nothing and says why", async () => {
+  test("that cannot be computed allows no disruption, with a reason", async () => {
     const vmi: Resource<KubeObject & { spec: unknown }> = {
       apiVersion: "kubevirt.io/v1",
       kind: "VirtualMachineInstance",
@@ -151,7 +151,7 @@ describe("status", () => {
 });
 
 describe("granted evictions", () => {
-  test("are not healthy until the pod is gone, or two minutes have passed", async () => {
+  test("count as disruptions until the pod is gone, or for two minutes", async () => {
     const key = { namespace: NAMESPACE, name: "granted" };
     for (const name of ["granted-0", "granted-1"]) await createPod(name, "granted");
     await world.sandbox.client.create(podDisruptionBudgets, {
@@ -175,8 +175,8 @@ describe("granted evictions", () => {
   });
 });
 
-describe("DisruptionTarget", () => {
-  test("is taken back when the pod is still there two minutes later", async () => {
+describe("the condition DisruptionTarget", () => {
+  test("becomes False when the pod still exists after two minutes", async () => {
     const { metadata } = await createPod("threatened", "threatened");
     const body = { status: { conditions: [disruptionTarget(now())] } };
     await world.sandbox.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });

@@ -32,19 +32,19 @@ async function create(name: string, owners: readonly { name: string; uid: string
 const NOBODY = { name: "nobody", uid: "00000000-0000-0000-0000-000000000000" };
 
 describe("the garbage collector", () => {
-  test("an object whose only owner does not exist goes", async () => {
+  test("deletes an object whose only owner does not exist", async () => {
     await create("orphan", [NOBODY]);
     await isGone("orphan");
   });
 
-  test("an owner of the same name but another uid is not the owner", async () => {
+  test("does not take an owner of the same name with another UID for the owner", async () => {
     const namesake = await create("namesake");
     await create("mistaken", [{ name: namesake.name, uid: NOBODY.uid }]);
     await isGone("mistaken");
     expect(await exists("namesake")).toBe(true);
   });
 
-  test("dependents follow their owner, and theirs follow them", async () => {
+  test("deletes dependents after their owner, and their own dependents", async () => {
     const owner = await create("grandparent");
     const child = await create("parent", [owner]);
     await create("child", [child]);
@@ -53,7 +53,7 @@ describe("the garbage collector", () => {
     expect(await exists("parent")).toBe(false);
   });
 
-  test("of two owners one is enough to stay; the reference to the other goes", async () => {
+  test("keeps an object while one of two owners exists, without the other reference", async () => {
     const [stays, goes] = [await create("stays"), await create("goes")];
     await create("shared", [stays, goes]);
     await world.sandbox.client.delete(configMaps, goes);
@@ -65,7 +65,7 @@ describe("the garbage collector", () => {
     expect(shared.metadata.ownerReferences).toMatchObject([{ name: "stays" }]);
   });
 
-  test("deleted in the foreground, an owner waits for the dependents that block it", async () => {
+  test("lets an owner that is deleted in the foreground wait for blocking dependents", async () => {
     const owner = await create("foreground");
     const dependent = await create("blocking", [{ ...owner, block: true }]);
     const held = { metadata: { finalizers: ["example.com/hold"] } };
@@ -78,7 +78,7 @@ describe("the garbage collector", () => {
     expect(await exists("blocking")).toBe(false);
   });
 
-  test("orphaned dependents stay, without their owner", async () => {
+  test("removes the owner reference of orphaned dependents", async () => {
     const owner = await create("leaver");
     await create("left", [owner]);
     await world.sandbox.client.delete(configMaps, owner, { propagationPolicy: "Orphan" });
@@ -88,7 +88,7 @@ describe("the garbage collector", () => {
   });
 });
 
-test("a deleted namespace goes with everything in it", async () => {
+test("a deleted namespace is removed with everything in it", async () => {
   const { client } = world.sandbox;
   await client.create(namespaces, { metadata: { name: "doomed" } });
   await client.create(configMaps, { metadata: { namespace: "doomed", name: "content" } });
@@ -114,7 +114,7 @@ describe("token Secrets", () => {
       type,
     });
 
-  test("are filled with a token that works, the authority and the namespace", async () => {
+  test("get a working token, the authority and the namespace", async () => {
     const { client, caPem } = world.sandbox;
     const account = await client.create(serviceAccounts, { metadata: keyOf("robot") });
     await createSecret("robot-token", "robot");
@@ -131,7 +131,7 @@ describe("token Secrets", () => {
     expect(used?.metadata.labels?.[LAST_USED]).toMatch(/^\d{4}-\d\d-\d\d$/);
   });
 
-  test("made anew under its name, a Secret has the same token, which works again; under another name, another one", async () => {
+  test("have the same token if recreated under the same name, and another under another name", async () => {
     const { client } = world.sandbox;
     const made = async (name: string) => {
       await createSecret(name, "maker");
@@ -147,7 +147,7 @@ describe("token Secrets", () => {
     expect(await whoIs(first)).toMatchObject({ code: 201 });
   });
 
-  test("go when their account goes, and at once if there is none", async () => {
+  test("are deleted with their account, or at once if it does not exist", async () => {
     const { client } = world.sandbox;
     const isGone = (name: string) => world.pass(async () => (await client.get(secrets, keyOf(name))) === undefined);
     await createSecret("of-nobody", "nobody");

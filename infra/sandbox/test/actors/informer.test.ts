@@ -100,7 +100,7 @@ function sees(expected: readonly string[]) {
   return eventually(namesLater).toEqual(expected);
 }
 
-test("it begins with what is there and follows what comes, changes and goes", async () => {
+test("an informer starts with existing objects, and follows additions, changes and deletions", async () => {
   expect(names()).toEqual(["first"]);
   await create("second", "watched");
   await create("ignored", "other");
@@ -111,7 +111,7 @@ test("it begins with what is there and follows what comes, changes and goes", as
   expect(changes).toEqual(["undefined->first", "undefined->second", "first->undefined"]);
 });
 
-test("an object that no longer matches is gone, and so are its index entries", async () => {
+test("an object that no longer matches is removed, together with its index entries", async () => {
   const body = { metadata: { labels: { app: "other", more: "x" } } };
   expect(informer.byIndex("label", "app")).toHaveLength(1);
   await sandbox.client.patch(configMaps, { namespace: NAMESPACE, name: "first" }, { type: "merge", body });
@@ -120,13 +120,13 @@ test("an object that no longer matches is gone, and so are its index entries", a
   await sandbox.client.delete(configMaps, { namespace: NAMESPACE, name: "first" });
 });
 
-test("a watch that is cut goes on where it was", async () => {
+test("an interrupted watch continues from its last version", async () => {
   proxy.cut();
   await create("meanwhile", "watched");
   await sees(["first", "meanwhile"]);
 });
 
-test("an API server that cannot be reached for a while: nothing is missed", async () => {
+test("after an outage of the API server, no change is missed", async () => {
   proxy.cut({ refuse: true });
   await create("missed", "watched");
   await sandbox.client.delete(configMaps, { namespace: NAMESPACE, name: "first" });
@@ -136,14 +136,14 @@ test("an API server that cannot be reached for a while: nothing is missed", asyn
   await sees(["missed"]);
 });
 
-test("stopping it ends its watch", async () => {
+test("stopping an informer ends its watch", async () => {
   await informer.stop();
   await create("late", "watched");
   expect(names()).toEqual(["first"]);
   await sandbox.client.delete(configMaps, { namespace: NAMESPACE, name: "late" });
 });
 
-test("a kind that is gone is synced: nothing of it is there", async () => {
+test("the informer of a kind that is not served is synced and empty", async () => {
   const gone = startInformer<KubeObject>({ client, clock, resource: { ...configMaps, plural: "gone" } });
   await gone.synced;
   expect([...gone.list()]).toEqual([]);

@@ -65,9 +65,9 @@ function drawn(seed: number): string {
 
 describe("the best node", () => {
   const rows: readonly [title: string, Given, expected: string][] = [
-    ["of equal ones, is the first by name", { pod: pod("p"), nodes: [b, a] }, "a"],
+    ["is the first by name among equal nodes", { pod: pod("p"), nodes: [b, a] }, "a"],
     [
-      "is the one with more free resources",
+      "has more free resources",
       {
         pod: pod("p"),
         nodes: [a, b],
@@ -76,12 +76,12 @@ describe("the best node", () => {
       "b",
     ],
     [
-      "is the one with fewer free resources, by MostAllocated",
+      "has fewer free resources with MostAllocated",
       { pod: pod("p"), nodes: [a, b], on: { b: [pod("x")] }, scoring: "MostAllocated" },
       "b",
     ],
     [
-      "is the one where the pod makes CPU and memory more alike, even if they are more alike on another",
+      "has CPU and memory in more similar use after the pod is placed",
       {
         pod: pod("p", {}, { containers: requests("0", "20Gi") }),
         nodes: [a, b],
@@ -128,7 +128,7 @@ describe("the best node", () => {
       "b",
     ],
     [
-      "is where a pod is that it would like to be near",
+      "has a pod that the preferred affinity selects",
       {
         pod: pod("p", {}, { affinity: { podAffinity: { [preferred]: [near("db")] } } }),
         nodes: [a, b],
@@ -137,7 +137,7 @@ describe("the best node", () => {
       "b",
     ],
     [
-      "is not where a pod is that prefers to be without it",
+      "has no pod that the preferred anti-affinity selects",
       {
         pod: pod("p", { app: "web" }),
         nodes: [a, b],
@@ -158,7 +158,7 @@ describe("the best node", () => {
       "b",
     ],
     [
-      "is in the domain with fewer pods, as ScheduleAnyway asks",
+      "is in the domain with fewer pods, by ScheduleAnyway",
       {
         pod: pod("p", { app: "web" }, { topologySpreadConstraints: [spread] }),
         nodes: [node("a", { zone: "1" }), node("b", { zone: "2" })],
@@ -169,7 +169,7 @@ describe("the best node", () => {
   ];
   test.each(rows)("%s", (_, given, expected) => expect(chosen(given)).toBe(expected));
 
-  test("is any of equal ones, as lots are drawn; the same for the same seed", () => {
+  test("is drawn by lot among equal nodes, and is the same for the same seed", () => {
     expect(drawn(1)).toMatch(/a.*b|b.*a/);
     expect(drawn(1)).toBe(drawn(1));
     expect(drawn(1)).not.toBe(drawn(2));

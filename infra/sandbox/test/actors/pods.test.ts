@@ -45,7 +45,7 @@ const onNode = (name: string) => ({
   matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [name] }],
 });
 
-test("a pod with scheduling gates gets a node when the last of them is removed", async () => {
+test("a pod with scheduling gates gets a node when its last gate is removed", async () => {
   const key = { namespace: NAMESPACE, name: "gated" };
   await createPod(key.name, { schedulingGates: [{ name: "example.com/wait" }] });
   await createPod("beside");
@@ -56,19 +56,19 @@ test("a pod with scheduling gates gets a node when the last of them is removed",
   expect((await settled(key.name)).spec?.nodeName).toBe("a");
 });
 
-describe("placement", () => {
+describe("a pod", () => {
   const gpu = { key: "dedicated", operator: "Equal", value: "gpu" };
   // prettier-ignore
   const rows: readonly (readonly [what: string, spec: object, node: string | undefined])[] = [
-    ["neither cordoned nor tainted",          {},                                                                       "a"],
-    ["the tainted one, tolerated and chosen", { tolerations: [gpu], nodeSelector: { "kubernetes.io/hostname": "c" } },  "c"],
-    ["a toleration of another value",         { tolerations: [{ ...gpu, value: "x" }], nodeSelector: { "kubernetes.io/hostname": "c" } }, undefined],
-    ["everything tolerated",                  { tolerations: [{ operator: "Exists" }], nodeSelector: { "kubernetes.io/hostname": "b" } }, "b"],
-    ["a node that does not exist",            { nodeSelector: { "kubernetes.io/hostname": "z" } },                      undefined],
-    ["required by affinity, but cordoned",    { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [onNode("b")] } } } }, undefined],
-    ["preferred, and possible",               { tolerations: [gpu], affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("c") }] } } }, "c"],
-    ["preferred, but impossible",             { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("b") }] } } }, "a"],
-    ["named outright",                        { nodeName: "b" },                                                        "b"],
+    ["gets no cordoned and no tainted node",               {},                                                                       "a"],
+    ["gets a tainted node that it tolerates and selects",  { tolerations: [gpu], nodeSelector: { "kubernetes.io/hostname": "c" } },  "c"],
+    ["does not tolerate a taint with another value",       { tolerations: [{ ...gpu, value: "x" }], nodeSelector: { "kubernetes.io/hostname": "c" } }, undefined],
+    ["may tolerate all taints",                            { tolerations: [{ operator: "Exists" }], nodeSelector: { "kubernetes.io/hostname": "b" } }, "b"],
+    ["waits for a selected node that does not exist",      { nodeSelector: { "kubernetes.io/hostname": "z" } },                      undefined],
+    ["waits for a required node that is cordoned",         { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [onNode("b")] } } } }, undefined],
+    ["gets the preferred node",                            { tolerations: [gpu], affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("c") }] } } }, "c"],
+    ["gets another node than an impossible preferred one", { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("b") }] } } }, "a"],
+    ["gets the node in its spec without scheduling",       { nodeName: "b" },                                                        "b"],
   ];
   test.each(rows)("%s", async (what, spec, node) => {
     const name = what.replaceAll(/[^a-z]+/g, "-");
@@ -76,14 +76,14 @@ describe("placement", () => {
     expect((await settled(name)).spec?.nodeName).toBe(node);
   });
 
-  test("never beside what it repels, nor beside what repels it", async () => {
+  test("is never placed beside a pod that either's anti-affinity excludes", async () => {
     await createPod("hermit", { affinity: beside("hermit") }, { app: "hermit" });
     expect((await settled("hermit")).spec?.nodeName).toBe("a");
     await createPod("visitor", {}, { app: "hermit" });
     expect((await settled("visitor")).spec?.nodeName).toBeUndefined();
   });
 
-  test("where its volume is reached from, and not before there is such a node", async () => {
+  test("gets a node that reaches its volume, and waits for such a node", async () => {
     const { client } = world.sandbox;
     const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: ["e"] }];
     const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
@@ -99,7 +99,7 @@ describe("placement", () => {
     await client.delete(nodes, { name: "e" });
   });
 
-  test("spread over nodes that it may not use either: the third has no place", async () => {
+  test("waits if its topology spread leaves no usable node", async () => {
     const constraint = { maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "DoNotSchedule" };
     const topologySpreadConstraints = [{ ...constraint, labelSelector: { matchLabels: { app: "spread" } } }];
     const tolerations = [{ key: "dedicated", operator: "Exists" }];
@@ -108,14 +108,14 @@ describe("placement", () => {
       await settled(name);
     }
     const found = await Promise.all(["spread-1", "spread-2", "spread-3"].map(settled));
-    // b is cordoned, and stays at none.
+    // Node b is cordoned, and gets no pod.
     expect(found.map(({ spec }) => spec?.nodeName ?? "none").toSorted()).toEqual(["a", "c", "none"]);
     const { message } = found[2]?.status?.conditions?.find(({ type }) => type === "PodScheduled") ?? {};
     expect(message).toContain("2 node(s) didn't match pod topology spread constraints");
     for (const { metadata } of found) await world.sandbox.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
   });
 
-  test("a pod that fits nowhere says why, and goes as soon as it fits", async () => {
+  test("that fits no node gets a condition, and a node as soon as it fits one", async () => {
     const nodeSelector = { "kubernetes.io/hostname": "d" };
     await createPod("patient", { nodeSelector });
     const waiting = await settled("patient");
@@ -139,7 +139,7 @@ describe("placement", () => {
 const isRunning = ({ status }: Pod) => status?.phase === "Running";
 
 describe("the kubelet", () => {
-  test("of a node that does not exist runs nothing, until the node is there", async () => {
+  test("runs the pods of its node only when the node exists", async () => {
     await createPod("early", { nodeName: "e" });
     await createPod("on-time", { nodeName: "a" });
     await settled("on-time");
@@ -149,7 +149,7 @@ describe("the kubelet", () => {
     await world.until(pods, { namespace: NAMESPACE, name: "early" }, isRunning);
   });
 
-  test("lets a deleted pod end in its own time, then takes the object away", async () => {
+  test("lets a deleted pod end in its own time, then removes the object", async () => {
     const key = { namespace: NAMESPACE, name: "worker" };
     await createPod("worker");
     await settled("worker");
@@ -161,7 +161,7 @@ describe("the kubelet", () => {
     expect((world.clock.now().getTime() - before) / 1_000).toBeGreaterThanOrEqual(4);
   });
 
-  test("kills it when the grace period is over", async () => {
+  test("kills a pod when its grace period is over", async () => {
     const key = { namespace: NAMESPACE, name: "short" };
     await createPod("short");
     await settled("short");

@@ -8,7 +8,7 @@ import type { Transport } from "../../actors/transport.ts";
 const START = Date.parse("2026-01-01T00:00:00Z");
 const DELETE = { method: "DELETE", path: "/" } as const;
 
-/** Time passes only for those who wait for it. */
+/** A clock that passes only while somebody waits. */
 function createWaitingClock(): Clock {
   let time = START;
   return {
@@ -43,15 +43,15 @@ function client(
 
 // prettier-ignore
 test.each<[what: string, code: number, retryAfter: string | undefined, requests: number, seconds: number]>([
-  ["too many requests, and when to ask again", 429, "5",                             11, 50],
-  ["… at once",                                429, "0",                             11,  0],
-  ["… at a date",                              429, "Thu, 01 Jan 2026 00:00:05 GMT",  1,  0],
-  ["too many requests",                        429, undefined,                        1,  0],
-  ["unavailable, and when to ask again",       503, "1",                             11, 10],
-  ["unavailable",                              503, undefined,                        1,  0],
-  ["forbidden, and when to ask again",         403, "5",                              1,  0],
-  ["done",                                     200, "5",                              1,  0],
-])("%s: %i, Retry-After %s: %i requests in %i s", async (_, statusCode, retryAfter, ...expected) => {
+  ["with a time to retry is repeated",                                429, "5",                             11, 50],
+  ["with an immediate time to retry is repeated",                     429, "0",                             11,  0],
+  ["with a date to retry is not repeated",                            429, "Thu, 01 Jan 2026 00:00:05 GMT",  1,  0],
+  ["without a time to retry is not repeated",                         429, undefined,                        1,  0],
+  ["for an unavailable server with a time to retry is repeated",      503, "1",                             11, 10],
+  ["for an unavailable server is not repeated",                       503, undefined,                        1,  0],
+  ["for a forbidden request with a time to retry is not repeated",    403, "5",                              1,  0],
+  ["of success is not repeated",                                      200, "5",                              1,  0],
+])("an answer %s: %i, Retry-After %s: %i requests in %i s", async (_, statusCode, retryAfter, ...expected) => {
   const asked = client(() => ({ statusCode, headers: { "retry-after": retryAfter } }));
   expect((await asked.send(DELETE)).statusCode).toBe(statusCode);
   expect([asked.requests(), asked.seconds()]).toEqual(expected);
@@ -59,7 +59,7 @@ test.each<[what: string, code: number, retryAfter: string | undefined, requests:
 
 const LATER = { statusCode: 429, headers: { "retry-after": "5" } };
 
-test("each answer says anew how long the next pause is", async () => {
+test("each answer sets the next pause", async () => {
   const pauses = ["15", "5", "1"];
   const asked = client((n) =>
     n > 3 ? { statusCode: 200, headers: {} } : { ...LATER, headers: { "retry-after": pauses[n - 1] } },
@@ -76,14 +76,14 @@ test("each request counts against the client's rate limit", async () => {
 });
 
 describe("a caller that gives up", () => {
-  test("asks no more", async () => {
+  test("sends no further request", async () => {
     const caller = new AbortController();
     const asked = client((n) => (n === 3 && caller.abort(), LATER), { signal: caller.signal });
     await expect(asked.send(DELETE)).rejects.toThrow("aborted");
     expect([asked.requests(), asked.seconds()]).toEqual([3, 10]);
   });
 
-  test("ends the request that is under way", async () => {
+  test("ends the request in progress", async () => {
     const { signal } = new AbortController();
     let given: AbortSignal | undefined;
     const transport: Transport = {

@@ -1,4 +1,4 @@
-/** Tokens bound to an object: they name it, and are invalid without it. */
+/** Tokens bound to an object: they name the object, and are invalid without it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";
@@ -26,7 +26,7 @@ test.each([
   ["Pod",    `${CORE}/pods`,          { metadata: { name: "p" }, spec }],
   ["Secret", `${CORE}/secrets`,       { metadata: { name: "s" } }],
   ["Node",   "/api/v1/nodes",         { metadata: { name: "n" } }],
-] as const)("a token bound to a %s", async (kind, path, body) => {
+] as const)("a token bound to a %s is invalid without it", async (kind, path, body) => {
   const { name } = body.metadata;
   const uid = valueAt(await create(path, body), "metadata.uid");
   const boundObjectRef = { apiVersion: "v1", kind, name, uid };

@@ -36,17 +36,20 @@ describe("a pod that is deleted again", () => {
     [5,      -1,               5,    1,  "less than nothing"],
     [25,      0,              25,    0,  "none"],
   ] as const;
-  test.each(rows)("after %s s, %o: ends at %s with a grace of %s (%s)", async (after, asked, end, grace) => {
-    const { deleteWith } = await startedPod();
-    expect(await deleteWith(0, {})).toEqual([30, 30]);
-    expect(await deleteWith(after, typeof asked === "number" ? { gracePeriodSeconds: asked } : {})).toEqual([
-      end,
-      grace,
-    ]);
-  });
+  test.each(rows)(
+    "deleted again after %s s with %o, it ends at %s with a grace of %s (%s)",
+    async (after, asked, end, grace) => {
+      const { deleteWith } = await startedPod();
+      expect(await deleteWith(0, {})).toEqual([30, 30]);
+      expect(await deleteWith(after, typeof asked === "number" ? { gracePeriodSeconds: asked } : {})).toEqual([
+        end,
+        grace,
+      ]);
+    },
+  );
 });
 
-test("a pod without time is seen to end before it is gone", async () => {
+test("a pod without a grace period is visible as terminating before it is gone", async () => {
   const { admin, deleteWith } = await startedPod();
   await deleteWith(0, { gracePeriodSeconds: 0 });
   const { text } = await admin.send({ method: "GET", path: `${PODS}?watch=1&timeoutSeconds=1&resourceVersion=1` });

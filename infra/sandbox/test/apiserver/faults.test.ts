@@ -27,7 +27,7 @@ const create = (name: string) => started.admin.send({ method: "POST", path: MAPS
 const read = (name: string) => started.admin.send({ method: "GET", path: `${MAPS}/${name}` });
 const inject = (fault: Fault) => started.server.faults.inject(fault);
 
-describe("errors by verb", () => {
+describe("an error by verb", () => {
   const match = { verbs: ["create"] };
   test.each([
     [401, "Unauthorized"],
@@ -36,14 +36,14 @@ describe("errors by verb", () => {
     [429, "TooManyRequests"],
     [500, "InternalError"],
     [503, "ServiceUnavailable"],
-  ] as const)("%i %s", async (code, reason) => {
+  ] as const)("is answered with %i %s", async (code, reason) => {
     inject({ match, effect: { type: "Error", code }, times: 1 });
     expect((await create("a")).body).toMatchObject({ kind: "Status", status: "Failure", code, reason });
     expect((await read("a")).code, "nothing was done").toBe(404);
     expect((await create("a")).code, "once").toBe(201);
   });
 
-  test("until it is taken away", async () => {
+  test("happens until the fault is removed", async () => {
     const takeAway = inject({ match, effect: { type: "Error", code: 500 } });
     inject({ match: { verbs: ["get"] }, effect: { type: "Error", code: 503 } });
     expect((await create("a")).code).toBe(500);
@@ -52,7 +52,7 @@ describe("errors by verb", () => {
     expect((await read("a")).code, "another fault").toBe(503);
   });
 
-  test("429 says when to come back", async () => {
+  test("of the code 429 has Retry-After", async () => {
     inject({ effect: { type: "Error", code: 429, retryAfterSeconds: 7 } });
     expect((await create("a")).headers["retry-after"]).toBe("7");
   });
@@ -60,38 +60,38 @@ describe("errors by verb", () => {
   test.each<readonly [string, Fault["match"]]>([
     ["another verb", { verbs: ["get"] }],
     ["another user", { users: ["somebody"] }],
-  ])("%s is not hit", async (_title, other) => {
+  ])("does not affect %s", async (_title, other) => {
     inject({ ...(other && { match: other }), effect: { type: "Error", code: 500 } });
     expect((await create("a")).code).toBe(201);
   });
 });
 
 describe("connections", () => {
-  test("reset before anything is done", async () => {
+  test("reset before the request has any effect", async () => {
     inject({ match: { verbs: ["create"] }, effect: { type: "ConnectionReset" }, times: 1 });
     await expect(create("a")).rejects.toThrow();
     expect((await read("a")).code).toBe(404);
   });
 
-  test("lost answer: it is done, and the client does not know", async () => {
+  test("lost after the request has its effect", async () => {
     inject({ match: { verbs: ["create"] }, effect: { type: "LostAnswer" }, times: 1 });
     await expect(create("a")).rejects.toThrow();
     expect((await read("a")).code).toBe(200);
   });
 
-  test("truncated body", async () => {
+  test("with a truncated body", async () => {
     inject({ match: { verbs: ["get"] }, effect: { type: "TruncatedBody" }, times: 1 });
     await create("a");
     await expect(read("a")).rejects.toThrow();
   });
 
-  test("a watch breaks after its second event", async () => {
+  test("that break a watch after its second event", async () => {
     inject({ match: { verbs: ["watch"] }, effect: { type: "DroppedWatch", afterEvents: 2 }, times: 1 });
     for (const name of ["a", "b", "c"]) await create(name);
     await expect(started.admin.send({ method: "GET", path: `${MAPS}?watch=true` })).rejects.toThrow();
   });
 
-  test("one that ends before its second event ends as any other", async () => {
+  test("of a watch that ends earlier end as usual", async () => {
     await create("a");
     started.server.compact();
     inject({ match: { verbs: ["watch"] }, effect: { type: "DroppedWatch", afterEvents: 2 } });
@@ -101,7 +101,7 @@ describe("connections", () => {
     expect(ended.text).toContain('"type":"ADDED"');
   });
 
-  test("latency delays and changes nothing", async () => {
+  test("with latency, and no other change", async () => {
     inject({ effect: { type: "Latency", milliseconds: 50 }, times: 1 });
     const before = performance.now();
     expect((await create("a")).code).toBe(201);
@@ -124,7 +124,7 @@ describe("calls of webhooks", () => {
   test.each([
     ["LostReview", 0, "write: broken pipe"],
     ["LostVerdict", 1, "EOF"],
-  ] as const)("%s: %i reviews arrive, and failurePolicy decides", async (type, arrived, why) => {
+  ] as const)("that fail by %s: %i reviews arrive, and failurePolicy decides", async (type, arrived, why) => {
     for (const failurePolicy of ["Fail", "Ignore"]) {
       await configure(started, hook, { failurePolicy });
       hook.calls.length = 0;
@@ -143,13 +143,13 @@ describe("calls of webhooks", () => {
   test.each<readonly [string, Fault["match"]]>([
     ["another webhook's", { webhooks: ["other.example.com"] }],
     ["another request's", { webhooks: [NAME], verbs: ["delete"] }],
-  ])("%s is not hit", async (_title, other) => {
+  ])("of %s are not affected", async (_title, other) => {
     await configure(started, hook, { failurePolicy: "Fail" });
     inject({ ...(other && { match: other }), effect: { type: "LostReview" } });
     expect((await create("a")).code).toBe(201);
   });
 
-  test("one that breaks on a connection that was used before is not repeated", async () => {
+  test("that break on a reused connection are not repeated", async () => {
     await configure(started, hook, { failurePolicy: "Fail" });
     expect((await create("a")).code).toBe(201);
     hook.calls.length = 0;

@@ -15,8 +15,8 @@ async function starting(...options: Parameters<typeof start>): Promise<Started> 
   return started;
 }
 
-describe("restart", () => {
-  test("nothing is forgotten", async () => {
+describe("a restart", () => {
+  test("keeps all objects", async () => {
     const { admin, server } = await starting();
     const created = await admin.send({ method: "POST", path: MAPS, body: map("a") });
     await server.suspend();
@@ -25,7 +25,7 @@ describe("restart", () => {
     expect((await admin.send({ method: "GET", path: `${MAPS}/a` })).body).toEqual(created.body);
   });
 
-  test("a client that is still shaking hands does not hold it up", async () => {
+  test("is not delayed by a client during a handshake", async () => {
     const { server } = await starting();
     const client = connect(server.port, "127.0.0.1");
     await once(client, "connect");
@@ -35,7 +35,7 @@ describe("restart", () => {
     await server.resume();
   });
 
-  test("a watch can go on from where it was", async () => {
+  test("lets a watch continue from its last version", async () => {
     const { admin, server } = await starting();
     const from = String(
       Reflect.get(Object((await admin.send({ method: "GET", path: MAPS })).body.metadata), "resourceVersion"),
@@ -52,8 +52,8 @@ describe("restart", () => {
   });
 });
 
-describe("the clock", () => {
-  test("a service account's token expires with it", async () => {
+describe("with the server's clock", () => {
+  test("a service account's token expires", async () => {
     let now = new Date("2030-01-01T00:00:00Z");
     const { admin } = await starting({ now: () => now });
     const accounts = "/api/v1/namespaces/default/serviceaccounts";
@@ -68,7 +68,7 @@ describe("the clock", () => {
     expect(await ask()).toBe(401);
   });
 
-  test("a token dies with its account", async () => {
+  test("a token of a deleted account is invalid", async () => {
     const { admin } = await starting();
     const accounts = "/api/v1/namespaces/default/serviceaccounts";
     await admin.send({ method: "POST", path: accounts, body: { metadata: { name: "a" } } });
@@ -79,8 +79,8 @@ describe("the clock", () => {
   });
 });
 
-describe("the past", () => {
-  test("is forgotten by compaction; a watch from there is told in an event", async () => {
+describe("after a compaction", () => {
+  test("old versions are gone, and a watch from there gets an error event", async () => {
     const { admin, server } = await starting();
     for (const name of ["a", "b", "c"]) await admin.send({ method: "POST", path: MAPS, body: map(name) });
     const page = await admin.send({ method: "GET", path: `${MAPS}?limit=2` });

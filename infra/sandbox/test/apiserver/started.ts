@@ -7,10 +7,10 @@ import { type Request, type Response, send } from "../send.ts";
 export interface Started {
   readonly server: ApiServer;
   readonly authority: Authority;
-  /** As the administrator. */
+  /** The administrator's client. */
   readonly admin: {
     send(request: Request): Promise<Response>;
-    /** Ends what it waits for. */
+    /** Ends the server. */
     stop(): void;
   };
   stop(): Promise<void>;

@@ -25,7 +25,7 @@ beforeAll(async () => {
   started = await start({ now: () => clock.now(), setTimer });
 });
 afterAll(() => started.stop());
-/** The server reports here which errors it could not answer. */
+/** Collects the errors that the server could not answer. */
 beforeEach(() => vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -53,7 +53,7 @@ describe("a webhook's answer that Node cannot send", () => {
     [500, "a code that is none", { allowed: false, status: { code: 1000 } }],
     [500, "a time that is none", { allowed: false, status: { code: 429, details: { retryAfterSeconds: "a\r\nb" } } }],
     [400, "a code that is no number", { allowed: false, status: { code: "many" } }],
-  ])("%i: %s", async (code, _title, response) => {
+  ])("with the code %i and %s is an internal error", async (code, _title, response) => {
     hook.replies = { [REVIEW]: { body: envelope(JSON.stringify({ uid: "<review>", ...response })) } };
     expect((await create(name("hooked"))).body).toMatchObject({ kind: "Status", status: "Failure", code });
   });
@@ -77,7 +77,7 @@ async function readUntil(client: TLSSocket, end: RegExp): Promise<string> {
 }
 
 describe("watches", () => {
-  test("one that fails is broken off; the write and the other watches do not notice", async () => {
+  test("a watch that fails is closed, and the write and other watches are unaffected", async () => {
     const { body } = await started.admin.send({ method: "GET", path: MAPS });
     const path = `${MAPS}?watch=true&timeoutSeconds=5&resourceVersion=${Object(body.metadata).resourceVersion}`;
     const rendered = vi.spyOn(Renderer.prototype, "event").mockImplementationOnce(() => {
@@ -93,7 +93,7 @@ describe("watches", () => {
     expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(["broken", "true", "true"]);
   });
 
-  test("time is up for one whose client has stopped reading, and others write on", async () => {
+  test("a watch whose client has stopped reading ends in time, and others can write", async () => {
     const before = watches;
     const client = say(`GET ${MAPS}?watch=true&timeoutSeconds=5 AUTHORIZED\r\n\r\n`);
     await expect.poll(() => watches).toBe(before + 1);
@@ -104,24 +104,27 @@ describe("watches", () => {
   });
 
   // Node's own timers fire at once for more than 25 days.
-  test.each(["0", "99999999", "61"])("timeoutSeconds=%s is more than a minute: a bookmark comes", async (seconds) => {
-    const before = watches;
-    const query = `watch=true&fieldSelector=metadata.name=none&allowWatchBookmarks=true&timeoutSeconds=${seconds}`;
-    const client = say(`GET ${MAPS}?${query} AUTHORIZED\r\n\r\n`);
-    await expect.poll(() => watches).toBe(before + 1);
-    clock.advance(60_000);
-    expect(await readUntil(client, /"BOOKMARK".*\n/)).not.toMatch(END_OF_STREAM);
-    await expect.poll(() => watches).toBe(before + 2);
-    clock.advance(1000);
-    if (seconds === "61") expect(await readUntil(client, END_OF_STREAM)).toContain('"BOOKMARK"');
-    client.destroy();
-  });
+  test.each(["0", "99999999", "61"])(
+    "a watch with timeoutSeconds=%s lasts longer than a minute, and gets a bookmark",
+    async (seconds) => {
+      const before = watches;
+      const query = `watch=true&fieldSelector=metadata.name=none&allowWatchBookmarks=true&timeoutSeconds=${seconds}`;
+      const client = say(`GET ${MAPS}?${query} AUTHORIZED\r\n\r\n`);
+      await expect.poll(() => watches).toBe(before + 1);
+      clock.advance(60_000);
+      expect(await readUntil(client, /"BOOKMARK".*\n/)).not.toMatch(END_OF_STREAM);
+      await expect.poll(() => watches).toBe(before + 2);
+      clock.advance(1000);
+      if (seconds === "61") expect(await readUntil(client, END_OF_STREAM)).toContain('"BOOKMARK"');
+      client.destroy();
+    },
+  );
 });
 
 test.each([
-  ["no TLS at all", "GET / HTTP/1.1\r\n\r\n"],
-  ["half a handshake", "\u0016\u0003\u0001\u0002\0"],
-])("a connection with %s", async (_title, bytes) => {
+  ["without TLS", "GET / HTTP/1.1\r\n\r\n"],
+  ["during a handshake", "\u0016\u0003\u0001\u0002\0"],
+])("a connection %s affects no other", async (_title, bytes) => {
   const client = connect(started.server.port, "127.0.0.1").on("error", () => undefined);
   await once(client, "connect");
   client.write(bytes, () => client.resetAndDestroy());
@@ -129,10 +132,10 @@ test.each([
 });
 
 test.each([
-  ["no HTTP", "hello\r\n\r\n", "400"],
-  ["a path that is no URL", "GET // AUTHORIZED\r\n\r\n", "500"],
-  ["an unknown expectation", "GET /livez AUTHORIZED\r\nexpect: more\r\n\r\n", "417"],
-])("a request with %s", async (_title, text, code) => {
+  ["that is not HTTP", "hello\r\n\r\n", "400"],
+  ["with a path that is not a URL", "GET // AUTHORIZED\r\n\r\n", "500"],
+  ["with an unknown expectation", "GET /livez AUTHORIZED\r\nexpect: more\r\n\r\n", "417"],
+])("a request %s is answered with an error", async (_title, text, code) => {
   const client = say(text);
   const [answer] = await once(client, "data");
   expect(String(answer)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));

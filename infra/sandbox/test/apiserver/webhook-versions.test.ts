@@ -52,7 +52,7 @@ test.each([
   [["v1", "v1alpha3"],      "Equivalent", "v1alpha3",         "v1alpha3"],
   [["*"],                   "Equivalent", "v1alpha3",         "v1alpha3"],
   [["v2"],                  "Equivalent", "v1",               undefined],
-] as const)("%j, %s: a %s is seen as %s", async (versions, matchPolicy, version, seen) => {
+] as const)("a webhook for %j with %s gets a %s as %s", async (versions, matchPolicy, version, seen) => {
   hook.calls.length = 0;
   await configure(started, hook, { rules: rulesOf(versions), matchPolicy });
   expect((await create(version)).code).toBe(201);
@@ -63,7 +63,7 @@ test.each([
   expect(valueAt(call, "requestKind.version")).toBe(seen && version);
 });
 
-test("what it changes in its version comes back in that of the request", async () => {
+test("a change in the webhook's version is converted to the request's version", async () => {
   await configure(started, hook, { kind: "Mutating", rules: rulesOf(["v1"]) });
   const patch = btoa(JSON.stringify([{ op: "add", path: "/metadata/labels", value: { by: NAME } }]));
   const response = { uid: "<review>", allowed: true, patchType: "JSONPatch", patch };

@@ -1,6 +1,6 @@
 /**
- * Recorded scenarios, each a list of requests with the answers of a kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR a
- * real one is asked, and `-u` records its answers.
+ * Recorded scenarios, each a list of requests with the answers of a kube-apiserver 1.36. With
+ * LIFEBOAT_CONTROL_PLANE=DIR a real server is used, and `-u` records its answers.
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,9 +11,9 @@ import { load, play, render } from "./scenario.ts";
 import { connect, type Server } from "./server.ts";
 
 const FOLDER = new URL("scenarios/", import.meta.url);
-/** Its budgets have a controller. In the others a request sets their status. */
+/** Scenarios whose budgets have a controller. In others a request sets their status. */
 const CONTROLLED = "kube-1.36.json";
-/** The kinds that the others use come first. */
+/** Kinds that other kinds use come first. */
 const DEFINITIONS = "a-definitions.json";
 const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name !== DEFINITIONS);
 
@@ -33,7 +33,7 @@ describe.each([
     await server.stop();
   });
 
-  test.each(scenarios)("%s", { timeout: 300_000 }, async (name) => {
+  test.each(scenarios)("the scenario %s gets the recorded answers", { timeout: 300_000 }, async (name) => {
     const file = new URL(name, FOLDER);
     const steps = load(file);
     const names = new Names({ "<hook>": hook.url, "<ca>": hook.caBundle });

@@ -1,4 +1,4 @@
-/** A webhook that answers as the step says, and keeps the reviews. */
+/** A webhook that answers as the step says, and records the reviews. */
 import { createServer, type Server } from "node:https";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,7 +22,7 @@ export class Hook {
   readonly calls: Review[] = [];
   replies: Replies = {};
   url = "";
-  /** The certificate authority as a configuration has it. */
+  /** The certificate authority in the form of a configuration. */
   caBundle = "";
   #server: Server | undefined;
 

@@ -2,17 +2,17 @@
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
-/** A resourceVersion has a name by its field: another number may be the same by chance. */
+/** A resourceVersion has a name by its field, because numbers may be equal by chance. */
 const NUMBER = /^\d+$/;
 const AGE = /^(?:\d+s|<invalid>)$/;
 const PORT = /127\.0\.0\.1:\d{4,5}(?!\d)/g;
 const VERSION = /(?<=in (?:record|the precondition) \(|resourceVersion\\*":\\*")\d+/g;
-/** It depends on how a server was built. */
+/** A value that depends on the server's build. */
 const SCHEME = /(?<=in scheme ")[^"]+/;
 const CURRENT = /(?<=, current: )\d+/;
 const HASH = /\.[0-9a-f]{16}$/;
 const NAME = /<(?:\w+ \d+|hook|ca)>/g;
-/** Times of the requests themselves are older. */
+/** Earlier times are those of the requests themselves. */
 const RECENT_MS = 48 * 3_600_000;
 /** Fields of which each value has a name. */
 const NAMED: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const NAMED: Readonly<Record<string, string>> = {
   continue: "continue",
   token: "token",
 };
-/** `<x 100000>`: as many times an x. */
+/** `<x 100000>`: the letter x, this many times. */
 const LONG = /x{10000,}/g;
 
 export class Names {
@@ -29,13 +29,13 @@ export class Names {
   readonly #values = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 
-  /** Values that are known before. */
+  /** Values that are known from the start. */
   constructor(values: Readonly<Record<string, string>>) {
     for (const [name, value] of Object.entries(values)) this.#know(name, value);
   }
 
   nameOf(kind: string, value: string): string {
-    // A token continues one answer; whether a list is as new as an object is a matter of chance.
+    // A token continues one answer; it is chance whether a list is as new as an object.
     const key = kind === "list" ? `list ${value}` : value;
     const known = kind === "continue" ? undefined : this.#names.get(key);
     if (known !== undefined) return known;
@@ -50,11 +50,11 @@ export class Names {
     return name;
   }
 
-  /** A value of an answer as the recording shows it. */
+  /** Returns a value of an answer as the recording shows it. */
   shown(value: unknown, field = ""): unknown {
     if (typeof value === "string") return this.#shownText(value, field);
     if (Array.isArray(value)) {
-      // A server finds them in no order.
+      // A server lists these in no particular order.
       const items =
         field === "causes"
           ? value.toSorted((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other)))
@@ -83,7 +83,7 @@ export class Names {
       .replaceAll(VERSION, (version) => this.nameOf("version", version));
   }
 
-  /** A request with values in place of their names. */
+  /** Returns a request with values in place of their names. */
   filled<T>(value: T): T {
     const text = JSON.stringify(value).replaceAll(NAME, (name) => {
       const [, times] = name.match(/^<x (\d+)>$/) ?? [];

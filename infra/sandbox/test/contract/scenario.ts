@@ -1,4 +1,4 @@
-/** A scenario: requests in their order, with what matters of the answers. */
+/** A scenario: requests in order, with the relevant parts of the answers. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -10,13 +10,13 @@ import { valueAt } from "./value-at.ts";
 
 export interface Step {
   readonly step: string;
-  /** `<uid 1>` stands for what an earlier answer showed under this name. */
+  /** `<uid 1>` is a value of an earlier answer with this name. */
   readonly request: Request;
-  /** The webhook's answers meanwhile, by path. It allows every request that is not named. */
+  /** The webhook's answers during the step, by path. Other requests are allowed. */
   readonly hook?: Replies;
-  /** Asked until the answer is as recorded: a server's caches and controllers take a moment. */
+  /** Repeats the request until the answer is as recorded: a server's caches and controllers need a moment. */
   readonly eventually?: true;
-  /** Parts of the answer that the sandbox says in other words, or not at all. */
+  /** Parts of the answer that the sandbox words differently, or omits. */
   readonly otherwise?: readonly string[];
   /**
    * Values by their path in the body; `code`, `header.NAME`; `reviews` are the webhook's. Missing in a new step: recording
@@ -34,7 +34,7 @@ export interface World {
 }
 
 const ERROR = ["code", "reason", "message", "details"];
-/** How often a server is asked, and how long it is left alone meanwhile. The sandbox has had as many turns by then. */
+/** How often a request is repeated, and the pause between. The sandbox has had equally many turns by then. */
 const PATIENCE = { sandbox: { tries: 60, pauseMs: 10 }, real: { tries: 200, pauseMs: 50 } };
 
 export function load(file: URL): readonly Step[] {
@@ -90,7 +90,7 @@ function fieldOf(path: string, body: Response["body"]): string {
   return path === "metadata.resourceVersion" && "items" in body ? "listVersion" : path.split(".").at(-1)!;
 }
 
-/** A server orders them by their second. */
+/** A server orders events by their second. */
 function keyOf(managed: unknown): string {
   return JSON.stringify(["operation", "manager", "subresource"].map((field) => valueAt(managed, field)));
 }

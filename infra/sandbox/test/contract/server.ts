@@ -1,4 +1,7 @@
-/** The server that is asked: the sandbox's, or with LIFEBOAT_CONTROL_PLANE a real kube-apiserver, each with a disruption controller. */
+/**
+ * The tested server: the sandbox's, or with LIFEBOAT_CONTROL_PLANE a real kube-apiserver, each with a disruption
+ * controller.
+ */
 import { Agent } from "node:https";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -60,7 +63,7 @@ async function startSimulated(controllers: boolean): Promise<Endpoint> {
   return { isReal: false, url, ca, token, stop: () => sandbox.stop() };
 }
 
-/** etcd and kube-apiserver; of the controllers the one for budgets. */
+/** Starts etcd and kube-apiserver, and of the controllers only the one for budgets. */
 async function startPrograms(binaries: string, controllers: boolean): Promise<Endpoint> {
   await using started = new AsyncDisposableStack();
   const programs = await createPrograms("contract-");
@@ -90,7 +93,7 @@ async function startPrograms(binaries: string, controllers: boolean): Promise<En
   return { isReal: true, url, ca, token, stop: () => running.disposeAsync() };
 }
 
-/** The body as an object; a watch's as its `events`; else as `text`. */
+/** The body as an object; a watch's body as its `events`; otherwise as `text`. */
 function bodyOf({ text, body }: Response, path: string): Response["body"] {
   if (WATCH.test(path) && text.includes('"type"')) {
     const lines = text.split("\n").filter((line) => line !== "");

@@ -1,4 +1,6 @@
-/** The manager of device taints, as read in Kubernetes 1.36: what it deletes, and how long it comes back. */
+/**
+ * The manager of device taints, as its source of Kubernetes 1.36 says: which pods it deletes, and how long it retries.
+ */
 import { afterEach, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { taintDeviceOf } from "../../actors/device-taint-manager.ts";
@@ -18,7 +20,7 @@ function taint(pod: Pod): void {
   manager = taintDeviceOf({ client: world.sandbox.client.as(user, groups), clock: world.clock, pod });
 }
 
-test("a pod whose device is tainted is told why, and deleted", async () => {
+test("a pod whose device is tainted gets an Event, and is deleted", async () => {
   const pod = await run("victim");
   stage.gate.answer("hold");
   taint(pod);
@@ -34,7 +36,7 @@ test("a pod whose device is tainted is told why, and deleted", async () => {
   await world.pass(async () => (await get("victim")) === undefined);
 });
 
-test("refused, it asks again without end, each time after twice as long; not once the taint is gone", async () => {
+test("a refused deletion is retried with doubled pauses until the taint is removed", async () => {
   taint(await run("victim"));
   stage.gate.answer("deny");
   const untilAsked = (count: number) =>

@@ -15,7 +15,7 @@ export interface Stage {
   readonly gate: Gate;
   /** Fills node `full` with pods of equal size; the first one starts first. */
   occupy(...victims: readonly (readonly [name: string, priorityClassName: string])[]): Promise<void>;
-  /** A pod for node `full` or `roomy`, by the scheduler. */
+  /** Creates a pod for node `full` or `roomy`, by the scheduler. */
   place(node: string, pod: Omit<PlainPod, "nodeSelector"> & { memory: string }): Promise<Pod>;
   get(name: string): Promise<Pod | undefined>;
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;

@@ -10,10 +10,10 @@ import type { SteppedClock } from "../../actors/clock.ts";
 import { USERS } from "../../identities.ts";
 import { eventually, type World } from "../with-sandbox.ts";
 
-/** "later": denied, with the time to ask again. */
+/** "later": denied, with the time to retry. */
 export type Verdict = "allow" | "deny" | "later" | "hold";
 
-/** No timer of an actor is as long. */
+/** Longer than any timer of an actor. */
 export const RETRY_AFTER_SECONDS = 6;
 
 export interface Asked {
@@ -31,13 +31,13 @@ export interface Gate {
   answer(verdict: Verdict | ((podName: string) => Verdict)): void;
   /** The reviews of pods of this name (by default, all) since the last `forget`. */
   asked(podName?: string): readonly Asked[];
-  /** How many wait for an answer; a caller that has hung up does not count. */
+  /** Returns how many requests wait for an answer, except callers that have hung up. */
   held(): number;
-  /** How many callers wait, after "later", until they ask again. */
+  /** Returns how many callers wait, after "later", until they retry. */
   postponed(): number;
   /** Waits until this many callers are postponed. */
   settle(callers: number): Promise<void>;
-  /** The same, then their time passes; their next requests are under way. */
+  /** The same, then passes their time; their next requests are in progress. */
   pass(callers: number): Promise<void>;
   /** Answers the reviews on hold of pods of this name (by default, all). */
   release(verdict: "allow" | "deny", podName?: string): void;

@@ -1,4 +1,7 @@
-/** Tests how a kubelet ends pods by itself: the Events that it writes, the Events that get lost, and the status of the pods. */
+/**
+ * Tests how a kubelet ends pods by itself: the Events that it writes, the Events that get lost, and the status of the
+ * pods.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createKubeletRecorder } from "../../actors/kubelet-events.ts";
 import { asNode } from "../../actors/kubelet.ts";
@@ -42,7 +45,7 @@ async function untilEnded(pod: Pod): Promise<Pod> {
 const get = (pod: Pod) => world.sandbox.client.get(pods, pod.metadata);
 
 describe("a kubelet's Events about a pod", () => {
-  test("are 25, then one in five minutes; those about another pod are its own", async () => {
+  test("are limited to 25, then one in five minutes, for each pod separately", async () => {
     const { client } = world.sandbox;
     const [noisy, quiet] = await Promise.all(
       ["noisy", "quiet"].map((name) => createPod(client, { namespace, name, node: "full" })),
@@ -60,7 +63,7 @@ describe("a kubelet's Events about a pod", () => {
     expect(await messagesOf(noisy, "Said")).toEqual(["later", ...all.slice(0, 25)]);
   });
 
-  test("get lost about a launcher that has just started with the volume of an image: only its status shows the eviction", async () => {
+  test("are dropped for a new launcher pod with an image volume, and only its status shows the eviction", async () => {
     const { client, stats } = world.sandbox;
     const vm = { namespace, name: "imaged", node: "full", image: "registry.example.com/disk:1" };
     const launcher = await launcherOf(await createVirtualMachineInstance(client, vm));
@@ -76,7 +79,7 @@ describe("a kubelet's Events about a pod", () => {
   });
 });
 
-test("a launcher whose guest has left ends by itself: the kubelet stops what ran beside it", async () => {
+test("a launcher pod whose guest has left ends, and the kubelet stops its other containers", async () => {
   const { client } = world.sandbox;
   const vmi = await createVirtualMachineInstance(client, { namespace, name: "moving", node: "left" });
   const launcher = await launcherOf(vmi);
@@ -89,7 +92,7 @@ test("a launcher whose guest has left ends by itself: the kubelet stops what ran
   expect(await messagesOf(launcher, "Killing")).toEqual(["Stopping container guest-console-log"]);
 });
 
-test("a liveness probe that fails stops the container, and the VM restarts", async () => {
+test("a failing liveness probe stops the container, and the VM restarts", async () => {
   const { client, kubelets } = world.sandbox;
   await createVirtualMachine(client, "Always", { namespace, name: "stuck", node: "probed" });
   const before = await vmiOf("stuck");
@@ -103,7 +106,7 @@ test("a liveness probe that fails stops the container, and the VM restarts", asy
   });
 });
 
-test("a graceful shutdown makes the node not ready at once, and ends all pods in that second, as well as virt-handler", async () => {
+test("a graceful shutdown makes the node not ready, and ends all pods in the same second, virt-handler included", async () => {
   const { client, kubelets } = world.sandbox;
   const vmi = await createVirtualMachineInstance(client, { namespace, name: "guest", node: "off" });
   const daemon = await createPod(client, { namespace, name: "daemon", node: "off" });
@@ -118,7 +121,7 @@ test("a graceful shutdown makes the node not ready at once, and ends all pods in
   for (const pod of [launcher, daemon]) {
     expect(disruptionTarget(await untilEnded(pod))).toMatchObject({ reason: "TerminationByKubelet", message });
   }
-  // Nobody shuts the guest down in order, or says that it has ended.
+  // Nobody shuts the guest down gracefully, or reports its end.
   expect((await get(launcher))?.status).toMatchObject({ phase: "Failed", reason: "Terminated", message });
   expect((await get(daemon))?.status).toMatchObject({ phase: "Succeeded" });
   expect((await vmiOf("guest"))?.status?.phase).toBe("Running");

@@ -35,7 +35,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** VMs on a node of their own, which has room for nothing else. */
+/** VMs on a node of their own, which has no other room. */
 async function createGuests(node: string, ...strategies: readonly string[]): Promise<readonly Guest[]> {
   await createNode(world.sandbox.client, node, { memory: `${strategies.length * 3 + 1}Gi` });
   return await Promise.all(
@@ -82,7 +82,7 @@ test.each(ALL)("%s ends VMs of every strategy", async (reason) => {
   for (const { name, launcher } of guests) {
     await world.pass(async () => isFinal(await vmiOf(name)));
     const pod = () => world.sandbox.client.get(pods, launcher.metadata);
-    // A pod that a component deleted goes; a pod that the kubelet evicted stays, with the reason in its status.
+    // A pod that a component deleted is gone; a pod that the kubelet evicted remains, with the reason in its status.
     if (reason !== "TerminationByKubelet") await world.pass(async () => (await pod()) === undefined);
     else {
       const { status } = await world.until(pods, launcher.metadata, ({ status }) => status?.phase === "Failed");
@@ -98,7 +98,7 @@ async function handlersOn(node: string): Promise<number> {
     .length;
 }
 
-test("a taint that virt-handler does not tolerate ends it, too, and VMs of every strategy with it", async () => {
+test("a taint that virt-handler does not tolerate also ends virt-handler and VMs of every strategy", async () => {
   const node = "maintained";
   const guests = await createGuests(node, ...STRATEGIES);
   await world.pass(async () => (await handlersOn(node)) === 1);
@@ -121,8 +121,8 @@ async function migrate(vmiName: string) {
   return metadata;
 }
 
-// virt-handler leaves a migrating guest alone, and its launcher destroys it 15 s after its grace period.
-test.each(ALL)("a migration that does not complete within the grace period saves no VM from %s", async (reason) => {
+// virt-handler does not shut down a migrating guest, and its launcher destroys it 15 s after its grace period.
+test.each(ALL)("a migration longer than the grace period saves no VM from %s", async (reason) => {
   const node = `moving-${reason}`.toLowerCase();
   const [guest] = await createGuests(node, "LiveMigrate");
   if (guest === undefined) throw new Error("no guest");

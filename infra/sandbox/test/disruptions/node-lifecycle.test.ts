@@ -28,14 +28,14 @@ async function run(name: string, node: string): Promise<void> {
   await world.until(pods, { namespace, name }, ({ status }) => status?.phase === "Running");
 }
 
-/** How many seconds of the sandbox's time it takes until the condition holds. */
+/** Returns after how many seconds of the sandbox's time the condition holds. */
 async function secondsUntil(condition: () => Promise<boolean>): Promise<number> {
   const since = world.clock.now().getTime();
   await world.pass(condition);
   return (world.clock.now().getTime() - since) / 1000;
 }
 
-describe("the taints of a node's state", () => {
+describe("the taints of a node", () => {
   // prettier-ignore
   const rows: readonly (readonly [type: string, status: string, taints: readonly string[]])[] = [
     ["Ready",              "True",    []],
@@ -47,7 +47,7 @@ describe("the taints of a node's state", () => {
     ["PIDPressure",        "True",    ["node.kubernetes.io/pid-pressure:NoSchedule"]],
     ["NetworkUnavailable", "True",    ["node.kubernetes.io/network-unavailable:NoSchedule"]],
   ];
-  test.each(rows)("%s=%s", (type, status, expected) => {
+  test.each(rows)("follow from its condition %s=%s", (type, status, expected) => {
     const metadata = { name: "node", uid: "1", resourceVersion: "1", creationTimestamp: "" };
     const [now, foreign] = ["2026-01-01T00:00:00Z", { key: "mine", effect: "NoExecute" }];
     const stale = {
@@ -60,7 +60,7 @@ describe("the taints of a node's state", () => {
     expect(taints.map(({ key, effect }) => `${key}:${effect}`)).toEqual(["mine:NoExecute", ...expected]);
   });
 
-  test("a cordoned node is tainted, too, and an uncordoned one no longer", async () => {
+  test("include a taint while it is cordoned", async () => {
     const cordon = (unschedulable: boolean) =>
       world.sandbox.client.patch(nodes, { name: "alive" }, { type: "merge", body: { spec: { unschedulable } } });
     const unschedulable = "node.kubernetes.io/unschedulable:NoSchedule";
@@ -72,7 +72,7 @@ describe("the taints of a node's state", () => {
 });
 
 describe("a node whose kubelet is silent", () => {
-  test("is Unknown after some 50 s, its pods are not ready, and all is well again when it speaks", async () => {
+  test("is Unknown with unready pods after some 50 s, and recovers when its kubelet reports again", async () => {
     const { sandbox } = world;
     await run("waiting", "silent");
     sandbox.kubelets.stop("silent");
@@ -88,7 +88,7 @@ describe("a node whose kubelet is silent", () => {
     const isReady = (pod: Pod) => conditionOf(pod, "Ready")?.status === "True";
     const pod = await world.until(pods, { namespace, name: "waiting" }, (one) => !isReady(one));
     expect(pod.status?.phase).toBe("Running");
-    // A kubelet always gives a reason. By its absence admission rules recognise pods of lost nodes.
+    // A kubelet always sets a reason. Admission rules recognise pods of lost nodes by its absence.
     expect(conditionOf(pod, "Ready")).not.toHaveProperty("reason");
     expect(taintsOf(await getNode("alive"))).toEqual([]);
 
@@ -98,7 +98,7 @@ describe("a node whose kubelet is silent", () => {
     expect(back.status?.startTime).toBe(pod.status?.startTime);
   });
 
-  test("keeps its pods for five minutes, and even then they only terminate; out of service they are gone", async () => {
+  test("keeps its pods for five minutes; then they terminate, and are removed only with the out-of-service taint", async () => {
     const { sandbox } = world;
     await run("stranded", "lost");
     sandbox.kubelets.stop("lost");
@@ -106,7 +106,7 @@ describe("a node whose kubelet is silent", () => {
     const isDeleted = async () => (await getPod("stranded"))?.metadata.deletionTimestamp !== undefined;
     const seconds = await secondsUntil(isDeleted);
     expect(seconds).toBeGreaterThanOrEqual(295);
-    // A second passes with each look, however long a busy machine takes to let the controllers see the last one.
+    // One second passes per poll, however long a busy machine delays the controllers.
     expect(seconds).toBeLessThanOrEqual(400);
     world.clock.advance(600_000);
     await run("elsewhere", "alive");
@@ -121,7 +121,7 @@ describe("a node whose kubelet is silent", () => {
   });
 });
 
-test("a clock that jumps takes no node for silent", async () => {
+test("a jump of the clock does not make a node silent", async () => {
   for (let hour = 0; hour < 12; hour++) {
     world.clock.advance(3_600_000);
     await run(`hour-${hour}`, "alive");

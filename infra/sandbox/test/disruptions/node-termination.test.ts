@@ -1,4 +1,4 @@
-/** Karpenter drains a node that has to end: which pods it deletes, in which order, and what a refusal delays. */
+/** Karpenter drains a node that has to end: which pods it deletes, in which order, and the effect of a refusal. */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { terminateNode } from "../../actors/node-termination.ts";
@@ -46,7 +46,7 @@ const isDeleting = async (name: string) =>
   (await world.sandbox.client.get(pods, { namespace, name }))?.metadata.deletionTimestamp !== undefined;
 const untilDeleting = (name: string) => eventually(() => isDeleting(name)).toBe(true);
 
-/** Time passes in small steps, because a pause begins with the answer before it. */
+/** Time passes in small steps, because a pause starts with the previous answer. */
 async function untilAsked(count: number): Promise<void> {
   const ask = () => {
     if (asked().length < count) world.clock.advance(50);
@@ -55,7 +55,7 @@ async function untilAsked(count: number): Promise<void> {
   await expect.poll(ask, { interval: 10, timeout: 20_000 }).toBe(count);
 }
 
-test("a pod that would take too long is deleted with the time that is left, others are evicted", async () => {
+test("a pod with too long a grace period is deleted with the remaining time, and other pods are evicted", async () => {
   await run({ evictable: EVICTABLE, forced: FORCED });
   terminate();
   await untilDeleting("forced");
@@ -63,7 +63,7 @@ test("a pod that would take too long is deleted with the time that is left, othe
   await untilDeleting("evictable");
 });
 
-test("denied until later: eleven requests with the same grace period, while every other pod of the node waits", async () => {
+test("a deletion denied until later is tried eleven times with the same grace period, while other pods wait", async () => {
   await run({ evictable: EVICTABLE, "forced-1": FORCED, "forced-2": FORCED });
   gate().answer("later");
   terminate();
@@ -88,7 +88,7 @@ test("denied until later: eleven requests with the same grace period, while ever
   for (const name of ["forced-2", "evictable"]) await untilDeleting(name);
 });
 
-test("denied without a time: again after 0.1 s, then after twice as long each time", async () => {
+test("a deletion denied without a time is retried after 0.1 s, with doubled pauses", async () => {
   await run({ "forced-1": FORCED, "forced-2": FORCED });
   gate().answer("deny");
   terminate();

@@ -47,7 +47,7 @@ const timesOf = (name: string) => {
   const [first] = stage.gate.asked();
   return stage.gate.asked(name).map(({ at }) => (at.getTime() - (first?.at.getTime() ?? 0)) / 1_000);
 };
-/** Afterwards this many callers are postponed again. */
+/** Waits until this many callers are postponed again. */
 const pass = async (rounds: number, callers: number) => {
   for (let n = 0; n < rounds; n++) await stage.gate.pass(callers);
   await stage.gate.settle(callers);
@@ -56,7 +56,7 @@ const pass = async (rounds: number, callers: number) => {
 describe("a deletion denied until later", () => {
   const important = { name: "important", priorityClassName: "high" };
 
-  test("is asked for eleven times; then the round starts anew at once, without limit", async () => {
+  test("is requested eleven times; then the round restarts at once, without limit", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "8Gi" });
@@ -69,7 +69,7 @@ describe("a deletion denied until later", () => {
     expect(timesOf("victim")).toHaveLength(24);
   });
 
-  test("of several victims: all but the last keep step, the last comes when they are gone", async () => {
+  test("with several victims: all but the last are retried together, and the last when they are gone", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "12Gi" });
@@ -88,7 +88,7 @@ describe("a deletion denied until later", () => {
     });
   });
 
-  test("another victim's error cancels its retries, and the round starts anew", async () => {
+  test("is cancelled by another victim's error, and the round restarts", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "12Gi" });
@@ -104,7 +104,7 @@ describe("a deletion denied until later", () => {
     expect({ a: timesOf("a"), b: timesOf("b"), c: timesOf("c") }).toEqual({ a: both, b: both, c: [] });
   });
 
-  test("is asked for to the end of the round although the preempting pod is gone", async () => {
+  test("is retried to the end of the round although the preempting pod is gone", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "8Gi" });
@@ -123,7 +123,7 @@ describe("a deletion denied until later", () => {
 });
 
 describe("a held deletion", () => {
-  test("is one attempt however long it takes, and others are scheduled meanwhile", async () => {
+  test("is one attempt for any time, and other pods are scheduled meanwhile", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
@@ -137,7 +137,7 @@ describe("a held deletion", () => {
     }
   });
 
-  test("after 120 s the condition is taken back; the next attempt sets it again, with a new time", async () => {
+  test("after 120 s loses its condition, and the next attempt sets it with a new time", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
@@ -156,7 +156,7 @@ describe("a held deletion", () => {
     expect((after ?? 0) - (before ?? 0)).toBe(125_000);
   });
 
-  test("that is not answered in time goes through", async () => {
+  test("that gets no answer in time is allowed", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.gate.setTimeout(1);
@@ -166,7 +166,7 @@ describe("a held deletion", () => {
     await stage.gate.setTimeout(30);
   });
 
-  test("whose client goes away leaves the pod alone", async () => {
+  test("whose client disconnects is not carried out", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     const scheduler = stage.world.sandbox.client.as("system:kube-scheduler");

@@ -46,18 +46,18 @@ function budget(podName: string, disruptionsAllowed: number): PodDisruptionBudge
   };
 }
 
-describe("on one node of 10Gi, for a pod of priority 100", () => {
+describe("on one node of 10Gi, for a pod of priority 100, the victims are", () => {
   // prettier-ignore
   const rows: readonly (readonly [what: string, pods: readonly [wanted: string, there: string], kept: string, victims: string | undefined])[] = [
-    ["no pod is less important",                            ["p:100/4", "a:100/8"],               "",    undefined],
-    ["it would not fit even then",                          ["p:100/4", "a:100/8 b:0/2"],         "",    undefined],
-    ["only as many as needed",                              ["p:100/4", "a:0/4 b:0/4"],           "",    "b"      ],
-    ["the least important",                                 ["p:100/4", "a:10/4 b:20/4"],         "",    "a"      ],
-    ["of the same priority the one that runs for less long",["p:100/4", "a:0/4@60 b:0/4@30"],     "",    "a"      ],
-    ["two of them, though one important pod would do", ["p:100/4", "a:20/5 b:10/2 c:10/3"],  "",    "b c"    ],
-    ["those spared are the important ones first",           ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
-    ["a budget's pod is spared, whatever its priority",     ["p:100/4", "a:0/4 b:50/4"],          "a",   "b"      ],
-    ["unless nothing else helps",                           ["p:100/8", "a:0/4 b:50/4"],          "a",   "b a"    ],
+    ["none if no pod has a lower priority",                                 ["p:100/4", "a:100/8"],               "",    undefined],
+    ["none if the pod would not fit without them",                          ["p:100/4", "a:100/8 b:0/2"],         "",    undefined],
+    ["only as many as needed",                                              ["p:100/4", "a:0/4 b:0/4"],           "",    "b"      ],
+    ["the pods of lowest priority",                                         ["p:100/4", "a:10/4 b:20/4"],         "",    "a"      ],
+    ["among equal priorities the pod that started last",["p:100/4", "a:0/4@60 b:0/4@30"],     "",    "a"      ],
+    ["two pods of low priority instead of one of higher priority", ["p:100/4", "a:20/5 b:10/2 c:10/3"],  "",    "b c"    ],
+    ["chosen after sparing pods of high priority first",           ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
+    ["not pods of a budget, despite a low priority",     ["p:100/4", "a:0/4 b:50/4"],          "a",   "b"      ],
+    ["pods of a budget if nothing else helps",                           ["p:100/8", "a:0/4 b:50/4"],          "a",   "b a"    ],
   ];
   test.each(rows)("%s", (_, [wanted, there], kept, victims) => {
     const neighbours = there.split(" ").map(pod);
@@ -69,7 +69,7 @@ describe("on one node of 10Gi, for a pod of priority 100", () => {
     expect(found?.victims.map(({ metadata }) => metadata.name).join(" ")).toBe(victims);
   });
 
-  test("a budget that still allows a disruption keeps no pod; the second pod it selects is kept", () => {
+  test("a budget that allows one disruption spares only the second pod that it selects", () => {
     const [neighbours, labels] = [["a:0/4", "b:0/4"].map(pod), { name: "both" }];
     for (const { metadata } of neighbours) metadata.labels = labels;
     const violations = (wanted: string) =>
@@ -85,15 +85,15 @@ const on = (name: string, victims: string, violations = 0): Candidate => ({
   violations,
 });
 
-describe("between nodes", () => {
+describe("between two nodes, the scheduler prefers", () => {
   // prettier-ignore
   const rows: readonly (readonly [what: string, better: Candidate, worse: Candidate])[] = [
-    ["fewer violated budgets",                     on("n2", "a:50/1 b:50/1"),  on("n1", "a:0/1", 1)       ],
-    ["then the less important most important",     on("n2", "a:10/1 b:10/1"),  on("n1", "a:20/1")         ],
-    ["then the smaller sum of priorities",         on("n2", "a:10/1"),         on("n1", "a:10/1 b:-5/1")  ],
-    ["then those that started last",               on("n2", "a:10/1@60"),      on("n1", "a:10/1@30")      ],
-    ["of these only the most important count",     on("n2", "a:10/1@60 b:5/1"), on("n1", "a:10/1@30 b:5/1@90")],
-    ["then the first",                             on("n1", "a:10/1"),         on("n2", "a:10/1")         ],
+    ["fewer violated budgets",                                   on("n2", "a:50/1 b:50/1"),  on("n1", "a:0/1", 1)       ],
+    ["then a lower highest priority of the victims",             on("n2", "a:10/1 b:10/1"),  on("n1", "a:20/1")         ],
+    ["then a lower sum of priorities",                           on("n2", "a:10/1"),         on("n1", "a:10/1 b:-5/1")  ],
+    ["then victims that started later",                          on("n2", "a:10/1@60"),      on("n1", "a:10/1@30")      ],
+    ["considering only the victims of the highest priority",     on("n2", "a:10/1@60 b:5/1"), on("n1", "a:10/1@30 b:5/1@90")],
+    ["then the first node",                                      on("n1", "a:10/1"),         on("n2", "a:10/1")         ],
   ];
   test.each(rows)("%s", (_, better, worse) => {
     expect(cheapest([better, worse])?.node).toBe(better.node);

@@ -9,7 +9,7 @@ const stage = useFullNode();
 const askedFor = () => stage.gate.asked().map(({ name }) => name);
 
 describe("a pod that fits nowhere", () => {
-  test("is nominated, its victim told why, deleted and waited for", async () => {
+  test("is nominated, and waits until its victim has got an Event and is deleted", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     const { metadata } = await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
@@ -44,7 +44,7 @@ describe("a pod that fits nowhere", () => {
     expect(items).toEqual([expect.objectContaining({ type: "Normal", message, count: 1 })]);
   });
 
-  test("of the same priority, or with preemptionPolicy Never, it only waits", async () => {
+  test("with the same priority, or with preemptionPolicy Never, only waits", async () => {
     await stage.occupy(["equal", "high"]);
     await stage.place("full", { name: "another", priorityClassName: "high", memory: "1Gi" });
     await stage.place("full", { name: "polite", priorityClassName: "polite", memory: "1Gi" });
@@ -58,7 +58,7 @@ describe("a pod that fits nowhere", () => {
     expect(stage.gate.asked()).toEqual([]);
   });
 
-  test("the room made for it is not given to a less important one", async () => {
+  test("keeps its room from a pod of lower priority", async () => {
     await stage.occupy(["victim", "low"]);
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
     await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
@@ -70,7 +70,7 @@ describe("a pod that fits nowhere", () => {
   });
 });
 
-test("a more important pod takes over what was nominated to another", async () => {
+test("loses its nomination to a pod of higher priority", async () => {
   await stage.occupy(["victim", "low"]);
   stage.gate.answer("hold");
   await stage.place("full", { name: "first", priorityClassName: "middle", memory: "8Gi" });
@@ -89,7 +89,7 @@ test("a more important pod takes over what was nominated to another", async () =
 });
 
 describe("several victims", () => {
-  test("go all at once but the last, the least important, which goes after the others", async () => {
+  test("are deleted together, except the last of lowest priority, which follows", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
@@ -103,13 +103,13 @@ describe("several victims", () => {
     await stage.until("important", saying("not eligible due to a terminating pod on the nominated node."));
   });
 
-  test("one denial cancels the requests for the others, and spares the last", async () => {
+  test("are not deleted after one denial, which cancels the other requests and spares the last", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
     await expect.poll(() => stage.gate.held()).toBe(2);
     stage.gate.release("deny", "b");
-    // The round starts anew at once. The earlier request for `a` has been cancelled.
+    // The round restarts at once. The earlier request for `a` has been cancelled.
     await expect.poll(() => askedFor().toSorted()).toEqual(["a", "a", "b", "b"]);
     await expect.poll(() => stage.gate.held()).toBe(2);
     expect((await stage.get("a"))?.metadata.deletionTimestamp).toBeUndefined();
@@ -117,7 +117,7 @@ describe("several victims", () => {
 });
 
 describe("a group of pods that fits nowhere", () => {
-  test("has victims on several nodes: all go at once but the last, which goes after the others", async () => {
+  test("has victims on several nodes, which are deleted together, except the last", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"]);
     const { client } = stage.world.sandbox;
     await createNode(client, "full-2", { memory: "12Gi" });
@@ -150,7 +150,7 @@ describe("a group of pods that fits nowhere", () => {
     await client.delete(nodes, { name: "full-2" });
   });
 
-  test("preempts nothing if one of its pods finds no place", async () => {
+  test("preempts no pod if one of its pods fits nowhere", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"]);
     const pod = { priorityClassName: "high", podGroup: "gang" };
     await stage.place("full", { name: "gang-1", memory: "12Gi", ...pod });

@@ -15,14 +15,14 @@ import type { Pod } from "../../actors/resources.ts";
 const QUANTITIES: readonly (readonly [quantity: string, value: number])[] = [
   ["0", 0], ["100", 100], ["100m", 0.1], ["1.5", 1.5], ["1k", 1_000], ["1Ki", 1_024], ["1.5Gi", 1_610_612_736], ["1e3", 1_000], ["2T", 2e12],
 ];
-test.each(QUANTITIES)("%s is %d", (quantity, value) => expect(parseQuantity(quantity)).toBeCloseTo(value));
+test.each(QUANTITIES)("the quantity %s is %d", (quantity, value) => expect(parseQuantity(quantity)).toBeCloseTo(value));
 
 test.each([
   ["30s", 30_000],
   ["1m30s", 90_000],
   ["2h", 7_200_000],
   ["500ms", 500],
-] as const)("%s are %d ms", (duration, ms) => expect(durationMs(duration)).toBe(ms));
+] as const)("the duration %s is %d ms", (duration, ms) => expect(durationMs(duration)).toBe(ms));
 
 describe("with 10Gi of memory and 100Gi of disk", () => {
   const capacity = { "memory.available": "10Gi", "nodefs.available": "100Gi", "pid.available": "1000" } as const;
@@ -59,7 +59,7 @@ describe("with 10Gi of memory and 100Gi of disk", () => {
     ["pid.available",    "199",   soft, ["20% soft after 0 ms"]           ],
     ["memory.available", "50Mi",  { evictionHard: {} }, []                ],
   ];
-  test.each(rows)("%s %s, %j", (signal, available, configuration, met) => {
+  test.each(rows)("%s at %s meets the thresholds %j", (signal, available, configuration, met) => {
     const all = thresholdsOf({ ...DEFAULT_EVICTION, ...configuration });
     const found = all.filter((threshold) => isMet(threshold, observed(signal, available)));
     const texts = found.map(
@@ -82,21 +82,21 @@ function pod(text: string): Pod {
 }
 const usage = ({ metadata }: Pod) => Number(metadata.uid.split("/")[1]) * 2 ** 30;
 
-describe("who goes first", () => {
+describe("the kubelet evicts first", () => {
   // prettier-ignore
   const rows: readonly (readonly [what: string, pods: readonly string[], order: string])[] = [
-    ["who exceeds his request before who does not",   ["a:0 4/2", "b:9 1/2"],            "b a"],
-    ["of these the less important",                   ["a:9 1/9", "b:0 1/2"],            "b a"],
-    ["then who exceeds it most",                      ["a:0 1/2", "b:0 1/5", "c:0 1/3"], "b c a"],
-    ["of the others the less important, too",         ["a:9 4/1", "b:0 4/1"],            "b a"],
-    ["critical pods never",                           ["a:2000000000 1/9", "b:0 1/1"],   "b"],
+    ["a pod above its request",                         ["a:0 4/2", "b:9 1/2"],            "b a"],
+    ["among these a pod of lower priority",             ["a:9 1/9", "b:0 1/2"],            "b a"],
+    ["then the pod furthest above its request",         ["a:0 1/2", "b:0 1/5", "c:0 1/3"], "b c a"],
+    ["among the others a pod of lower priority, too",   ["a:9 4/1", "b:0 4/1"],            "b a"],
+    ["never a critical pod",                            ["a:2000000000 1/9", "b:0 1/1"],   "b"],
   ];
   test.each(rows)("%s", (_, pods, order) => {
     const ranked = rank(pods.map(pod), "memory.available", usage);
     expect(ranked.map(({ metadata }) => metadata.name).join(" ")).toBe(order);
   });
 
-  test("short of disk, a pod that requests some goes last, however important it is", () => {
+  test("short of disk, a pod without disk requests, even with a higher priority", () => {
     const [modest, other] = ["a:0 1/9", "b:9 4/1"].map(pod);
     if (modest === undefined || other === undefined) throw new Error("no pods");
     const requests = { "ephemeral-storage": "50M" };
@@ -110,13 +110,13 @@ describe("who goes first", () => {
     ]);
   });
 
-  test("short of disk, memory does not count", () => {
+  test("short of disk, without regard to memory", () => {
     const ranked = rank(["a:1 1/9", "b:0 4/1"].map(pod), "nodefs.available", usage);
     expect(ranked.map(({ metadata }) => metadata.name)).toEqual(["b", "a"]);
   });
 });
 
-describe("what it is told", () => {
+describe("the message of an eviction", () => {
   const [hard] = thresholdsOf(DEFAULT_EVICTION);
   const observation = { available: 50 * 2 ** 20, capacity: 10 * 2 ** 30 };
   const low = "The node was low on resource: memory. Threshold quantity: 102400Ki, available: 51200Ki. ";
@@ -127,7 +127,7 @@ describe("what it is told", () => {
     ["a:0 2/3", low + uses],
     ["a:0 2/1", low       ],
   ] as const;
-  test.each(rows)("%s", (text, message) => {
+  test.each(rows)("of %s is: %s", (text, message) => {
     if (hard === undefined) throw new Error("no default threshold");
     expect(messageFor(pod(text), hard, observation, usage)).toBe(message);
   });

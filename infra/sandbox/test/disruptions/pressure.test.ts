@@ -1,4 +1,4 @@
-/** A kubelet under pressure: its reports, when it evicts, and that it sends no eviction request. */
+/** A kubelet under pressure: its reports, and its evictions, for which it sends no eviction request. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -40,7 +40,7 @@ afterEach(async () => {
 const get = (name: string) => world.sandbox.client.get(pods, { namespace, name });
 const until = (name: string, condition: (pod: Pod) => boolean) => world.until(pods, { namespace, name }, condition);
 
-/** Time passes until then: a kubelet reports its node's status every ten seconds. */
+/** Passes the time: a kubelet reports its node's status every ten seconds. */
 async function untilNode(condition: (node: Node) => boolean): Promise<Node> {
   await world.pass(async () => condition(await getNode()));
   return await getNode();
@@ -68,7 +68,7 @@ async function eventsAbout({ metadata }: Pod | Node): Promise<readonly string[]>
   return items.map(({ type, reason }) => `${type} ${reason}`).toSorted();
 }
 
-/** Time passes until the kubelet says that it evicts the pod. Returns when it said so, in seconds of the sandbox's time. */
+/** Passes the time until the kubelet reports the eviction of the pod. Returns the second of the sandbox's time. */
 async function evictedAt({ metadata }: Pod): Promise<number> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=Evicted`;
   const find = async () => (await world.sandbox.client.list(events, namespace, { fieldSelector })).items[0];
@@ -85,7 +85,7 @@ describe("a condition and its taint", () => {
     ["nodefs.available", "1Gi",  "DiskPressure",   ["KubeletHasDiskPressure",       "node.kubernetes.io/disk-pressure:NoSchedule"  ]],
     ["pid.available",    "100",  "PIDPressure",    ["KubeletHasInsufficientPID",    "node.kubernetes.io/pid-pressure:NoSchedule"   ]],
   ] as const;
-  test.each(rows)("%s %s: %s", async (signal, quantity, type, [reason, taint]) => {
+  test.each(rows)("follow from %s %s: %s", async (signal, quantity, type, [reason, taint]) => {
     world.sandbox.stats.setAvailable(NODE, signal, quantity);
     const node = await untilNode((one) => taintsOf(one).includes(taint));
     expect(conditionOf(node, type)).toMatchObject({ status: "True", reason });
@@ -108,7 +108,7 @@ describe("a condition and its taint", () => {
 });
 
 describe("below the soft threshold", () => {
-  test("the node shows the condition after ten seconds, and no pod is evicted before the grace period", async () => {
+  test("the node has the condition after ten seconds, and no pod is evicted before the grace period", async () => {
     const hungry = await run("hungry");
     const since = seconds();
     useMemory("hungry", "7500Mi");
@@ -118,7 +118,7 @@ describe("below the soft threshold", () => {
     await expect.poll(() => eventsAbout(hungry)).toEqual(["Normal Killing", "Warning Evicted"]);
   });
 
-  test("who is evicted has the time it asked for, up to the configured maximum", async () => {
+  test("an evicted pod has its own grace period, up to the configured maximum", async () => {
     const slow = await run("slow", { graceSeconds: 4 });
     useMemory("slow", "7500Mi");
     const endsAt = (await evictedAt(slow)) + 4;
@@ -131,7 +131,7 @@ describe("below the soft threshold", () => {
     expect(status?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(137);
   });
 
-  test("a pod whose containers end with 0 has succeeded, without a reason: only the condition tells", async () => {
+  test("a pod whose containers end with 0 has succeeded, and only its condition shows the eviction", async () => {
     const orderly = await run("orderly", { graceSeconds: 60 });
     useMemory("orderly", "7500Mi");
     await evictedAt(orderly);
@@ -142,7 +142,7 @@ describe("below the soft threshold", () => {
     expect(disruptionTarget(await get("orderly"))).toMatchObject({ reason: "TerminationByKubelet", message });
   });
 
-  test("relieved in time, no pod is evicted", async () => {
+  test("a node relieved in time evicts no pod", async () => {
     const modest = await run("modest");
     useMemory("modest", "7500Mi");
     await untilNode((node) => conditionOf(node, "MemoryPressure")?.status === "True");
@@ -156,11 +156,11 @@ describe("below the soft threshold", () => {
 });
 
 describe("below the hard threshold", () => {
-  test("a pod ends at once; its status says so only when it has ended, and it is not deleted", async () => {
+  test("a pod ends at once; its status shows it only after the end, and it is not deleted", async () => {
     const hungry = await run("hungry");
     useMemory("hungry", "8Gi");
     await expect.poll(() => eventsAbout(hungry)).toEqual(["Normal Killing", "Warning Evicted"]);
-    // The node does not show it yet.
+    // The node does not show the condition yet.
     expect(conditionOf(await getNode(), "MemoryPressure")?.status).toBe("False");
     const ending = await get("hungry");
     expect(ending?.status).toMatchObject({ phase: "Running" });
@@ -176,7 +176,7 @@ describe("below the hard threshold", () => {
     expect(ended.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("one after another goes, the least important first, until it is enough", async () => {
+  test("pods are evicted one after another, by priority, until enough is free", async () => {
     await run("important", { priorityClassName: "important" });
     const first = await run("first");
     const second = await run("second");
@@ -195,7 +195,7 @@ describe("below the hard threshold", () => {
     expect((await get("important"))?.status?.phase).toBe("Running");
   });
 
-  test("short of disk, a pod goes every ten seconds, those that request no disk first", async () => {
+  test("short of disk, a pod is evicted every ten seconds, first those without disk requests", async () => {
     const requests = { "ephemeral-storage": "50M" };
     const writers = await Promise.all([run("best-effort", { requests: {} }), run("burstable")]);
     await run("modest", { requests });

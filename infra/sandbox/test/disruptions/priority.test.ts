@@ -28,7 +28,7 @@ beforeAll(async () => {
   await createPriorityClass(world.sandbox.client, "polite", 1_000, { preemptionPolicy: "Never" });
 });
 
-describe("a pod gets the priority of its class", () => {
+describe("the Priority plugin", () => {
   // prettier-ignore
   const rows: readonly (readonly [spec: Partial<Pod["spec"]>, priority: number, preemptionPolicy: string])[] = [
     [{},                                                         0, "PreemptLowerPriority"],
@@ -38,7 +38,7 @@ describe("a pod gets the priority of its class", () => {
     [{ priorityClassName: "system-cluster-critical" },   2e9,       "PreemptLowerPriority"],
     [{ priorityClassName: "system-node-critical" },      2_000_001_000, "PreemptLowerPriority"],
   ];
-  test.each(rows)("%j", async (spec, priority, preemptionPolicy) => {
+  test.each(rows)("gives %j its priority", async (spec, priority, preemptionPolicy) => {
     expect((await create(spec)).spec).toMatchObject({ ...spec, priority, preemptionPolicy });
   });
 
@@ -49,12 +49,12 @@ describe("a pod gets the priority of its class", () => {
     [{ priority: 5 },                  `the integer value of priority (5) ${computed} 0 from the given PriorityClass name`],
     [{ preemptionPolicy: "Never" },    `the string value of PreemptionPolicy (Never) ${computed} PreemptLowerPriority from the given PriorityClass name`],
   ];
-  test.each(refused)("not %j", async (spec, why) => {
+  test.each(refused)("refuses %j", async (spec, why) => {
     expect(await refusalOf(create(spec))).toBe(`403 pods "pod-" is forbidden: ${why}`);
   });
 });
 
-test("the class of pods without one is the global default, of which there is one", async () => {
+test("gives a pod without a class the global default, of which there is one", async () => {
   await createPriorityClass(world.sandbox.client, "usual", 10, { globalDefault: true });
   expect((await create({})).spec).toMatchObject({ priorityClassName: "usual", priority: 10 });
   const second = createPriorityClass(world.sandbox.client, "other", 20, { globalDefault: true });

@@ -1,6 +1,6 @@
 /**
- * Refused deletions of the taint manager, as observed on Kubernetes 1.36: when it gives up, and its reaction to taints
- * that come and go meanwhile.
+ * Refused deletions of the taint manager, as observed on Kubernetes 1.36: its attempts, and its reaction to changes of
+ * taints meanwhile.
  */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
@@ -11,7 +11,7 @@ import { markedForDeletion, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, use
 const stage = useTaintedNode();
 const { world, taint, run, get, tolerate, messagesAbout, settle } = stage;
 
-/** The pause between two attempts begins with the answer to the first, so time passes in small steps. */
+/** The pause between two attempts starts with the answer to the first, so time passes in small steps. */
 const untilAsked = (count: number, name = "victim") =>
   expect
     .poll(
@@ -24,7 +24,7 @@ const untilAsked = (count: number, name = "victim") =>
     )
     .toBe(count);
 
-/** Denied exactly this many times, and then no more. */
+/** Denies exactly this many times, and then no more. */
 async function exhaust(expected: number): Promise<void> {
   await untilAsked(expected);
   await settle();
@@ -34,7 +34,7 @@ async function exhaust(expected: number): Promise<void> {
 }
 
 describe("a refused deletion", () => {
-  test("is tried five times within 100 ms, then never again, until tolerations or taints change", async () => {
+  test("is tried five times within 100 ms, and again only after a change of tolerations or taints", async () => {
     await run("victim");
     stage.gate.answer("deny");
     await taint(MAINTENANCE);
@@ -52,7 +52,7 @@ describe("a refused deletion", () => {
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("held every time, is waited for every time", async () => {
+  test("that is held is waited for in each of five attempts", async () => {
     await run("victim");
     stage.gate.answer("hold");
     await taint(MAINTENANCE);
@@ -72,7 +72,7 @@ describe("a refused deletion", () => {
 });
 
 describe("a deletion denied until later", () => {
-  test("is tried five times, of eleven requests each, then never again", async () => {
+  test("is tried five times with eleven requests each, and then never again", async () => {
     await run("victim");
     stage.gate.answer("later");
     await taint(MAINTENANCE);
@@ -88,7 +88,7 @@ describe("a deletion denied until later", () => {
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("of several pods of a node is asked for in parallel", async () => {
+  test("of several pods of a node is tried in parallel", async () => {
     const names = Array.from({ length: 8 }, (_, n) => `victim-${n}`);
     await Promise.all(names.map((name) => run(name)));
     stage.gate.answer("later");
@@ -97,7 +97,7 @@ describe("a deletion denied until later", () => {
     await eventually(() => names.map((name) => stage.gate.asked(name).length)).toEqual(names.map(() => 4));
   });
 
-  test("is asked for again although the taint is gone; a denial without a time ends that within 100 ms", async () => {
+  test("is tried although the taint is removed, and a denial without a time ends that within 100 ms", async () => {
     await run("victim");
     stage.gate.answer("later");
     await taint(MAINTENANCE);
@@ -108,7 +108,7 @@ describe("a deletion denied until later", () => {
     expect(stage.gate.asked("victim")).toHaveLength(3);
     stage.gate.answer("deny");
     await stage.gate.pass(1);
-    // One request ends the first try, and each of the four others.
+    // One request ends the first attempt, and each of the four others.
     await exhaust(3 + 5);
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
@@ -135,7 +135,7 @@ function deny(): void {
 }
 
 describe("while a deletion is held", () => {
-  test("a taint that goes leaves it its five attempts, and has five more when it comes again", async () => {
+  test("a removed taint leaves the five attempts, and a new taint adds five", async () => {
     const victim = await run("victim");
     await taintAndSee();
     await untilAsked(1);
@@ -147,7 +147,7 @@ describe("while a deletion is held", () => {
     await exhaust(10);
   });
 
-  test("a taint that goes and comes again has it tried twice at a time", async () => {
+  test("a taint that is removed and set again causes parallel attempts", async () => {
     await run("victim");
     await taintAndSee();
     await untilAsked(1);
@@ -158,7 +158,7 @@ describe("while a deletion is held", () => {
     await exhaust(10);
   });
 
-  test("a taint that goes leaves it its five attempts, although one that was planned is told as cancelled", async () => {
+  test("a removed taint leaves the five attempts, although an Event reports a planned deletion as cancelled", async () => {
     const victim = await run("victim", FOR_A_MINUTE);
     await taintAndSee();
     world.clock.advance(60_000);
@@ -169,7 +169,7 @@ describe("while a deletion is held", () => {
     await exhaust(5);
   });
 
-  test("a taint that is suddenly tolerated for a minute plans no other", async () => {
+  test("a taint that is suddenly tolerated for a minute plans no other deletion", async () => {
     await run("victim");
     await taintAndSee();
     await untilAsked(1);

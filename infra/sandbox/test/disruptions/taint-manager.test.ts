@@ -15,7 +15,7 @@ const { world, taint, run, get, messagesAbout, settle } = stage;
 const added = (key: string) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 });
 
 describe("a NoExecute taint", () => {
-  test("deletes who does not tolerate it, and says so before", async () => {
+  test("deletes a pod that does not tolerate it, after an Event", async () => {
     const victim = await run("victim");
     await run("daemon", [{ key: "maintenance", operator: "Exists" }]);
     stage.gate.answer("hold");
@@ -57,7 +57,7 @@ describe("a NoExecute taint", () => {
     expect(stage.gate.asked("lucky")).toEqual([]);
   });
 
-  test("moves no transition time of a condition that is True already", async () => {
+  test("does not change the transition time of a condition that is already True", async () => {
     await run("victim");
     const since = new Date(world.clock.now().getTime() - 30_000).toISOString().replace(".000Z", "Z");
     const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler", message: "" };
@@ -71,7 +71,7 @@ describe("a NoExecute taint", () => {
     expect(reviewed).toMatchObject({ reason: "DeletionByTaintManager", lastTransitionTime: since });
   });
 
-  test("of the API server's own is tolerated for five minutes by every pod", async () => {
+  test("of the API server itself is tolerated for five minutes by every pod", async () => {
     const { spec } = await run("ordinary");
     expect(spec?.tolerations).toEqual([added("node.kubernetes.io/not-ready"), added("node.kubernetes.io/unreachable")]);
     const own = { key: "node.kubernetes.io/unreachable", operator: "Exists", tolerationSeconds: 5 };

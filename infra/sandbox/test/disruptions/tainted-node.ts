@@ -26,7 +26,7 @@ export interface Stage {
   readonly get: (name: string) => Promise<Pod | undefined>;
   /** Adds tolerations to the pod. */
   readonly tolerate: (name: string, more: Tolerations) => Promise<void>;
-  /** The taint manager's events about the pod. */
+  /** Returns the taint manager's events about the pod. */
   readonly messagesAbout: (pod: Pod) => Promise<ReadonlySet<string | undefined>>;
   /** Waits until the sandbox has reacted to every earlier pod. */
   readonly settle: () => Promise<void>;

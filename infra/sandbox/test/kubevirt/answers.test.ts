@@ -11,7 +11,7 @@ import { FOREIGN, NAMESPACE, startGuests, type Guests } from "./guests.ts";
 interface Recorded {
   readonly question: string;
   readonly request: RawRequest & { readonly as: string };
-  /** Paths and their values, null where there was none; `causes` is short for `details.causes`. */
+  /** Paths and their values, null for a missing one; `causes` is short for `details.causes`. */
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
@@ -69,7 +69,7 @@ test.each(RECORDED)("$question", async ({ request: { as, path, ...request }, ans
   if (request.method === "POST" && code === 201) migration ||= String(at(body, "metadata.name"));
 });
 
-test("a VMI starts Pending, held by KubeVirt's finalizer, whatever its creator says", async () => {
+test("a VMI starts Pending with KubeVirt's finalizer, whatever its creator writes", async () => {
   const body = {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",
@@ -91,7 +91,7 @@ test("an unfinished migration keeps its labels", async () => {
   expect(answer).toMatchObject({ code: 422, message });
 });
 
-test("a second migration is refused for what it is before its name is seen to be taken", async () => {
+test("a second migration is refused as such before its name is found to exist", async () => {
   const metadata = { name: migration };
   const body = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstanceMigration", metadata };
   const path = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstancemigrations`;

@@ -23,7 +23,7 @@ async function launchersOf(name: string): Promise<readonly Pod[]> {
   return items.filter(({ metadata }) => metadata.annotations?.[kubevirt.ANNOTATION.domain] === name);
 }
 
-/** Waits until the only launcher of the VMI is annotated like this. */
+/** Waits until the only launcher pod of the VMI has these annotations. */
 function isAnnotated(name: string, expected: { readonly only?: string; readonly inProgress?: string }) {
   const annotations = async () => {
     const [launcher] = await launchersOf(name);
@@ -33,7 +33,7 @@ function isAnnotated(name: string, expected: { readonly only?: string; readonly 
   return eventually(annotations).toEqual({ only: undefined, inProgress: undefined, ...expected });
 }
 
-/** By node. */
+/** Returns the annotations by node. */
 async function inProgress(name: string) {
   const launchers = await launchersOf(name);
   return Object.fromEntries(
@@ -47,14 +47,14 @@ async function setMark(name: string, mark: string | null) {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
 }
 
-test("nothing while switched off; every launcher once switched on", async () => {
+test("no pod is annotated with the feature off, and every launcher pod with the feature on", async () => {
   await createVirtualMachineInstance(world.sandbox.client, { namespace: NAMESPACE, name: "switched" });
   await isAnnotated("switched", {});
   world.sandbox.deschedulerAnnotations.enabled = true;
   await isAnnotated("switched", { only: "" });
 });
 
-test("in progress while the VMI is marked, and no longer", async () => {
+test("the launcher pod has eviction-in-progress while the VMI is marked", async () => {
   world.sandbox.deschedulerAnnotations.enabled = true;
   await createVirtualMachineInstance(world.sandbox.client, { namespace: NAMESPACE, name: "marked", node: "node-1" });
   await setMark("marked", "node-1");
@@ -63,7 +63,7 @@ test("in progress while the VMI is marked, and no longer", async () => {
   await isAnnotated("marked", { only: "" });
 });
 
-test("in progress on the source of a migration, never on its target", async () => {
+test("the source pod of a migration has eviction-in-progress, and the target pod never", async () => {
   world.sandbox.deschedulerAnnotations.enabled = true;
   const key = { namespace: NAMESPACE, name: "moving" };
   await createVirtualMachineInstance(world.sandbox.client, { ...key, evictionStrategy: "LiveMigrate", node: "node-1" });
@@ -79,7 +79,7 @@ test("in progress on the source of a migration, never on its target", async () =
   await eventually(async () => (await inProgress("moving"))["node-2"]).toBeUndefined();
 });
 
-test("a marked VMI says so in a condition", async () => {
+test("a marked VMI has a condition about its evacuation", async () => {
   const key = { namespace: NAMESPACE, name: "condition" };
   await createVirtualMachineInstance(world.sandbox.client, { ...key, node: "node-1" });
   const requested = async () => {

@@ -34,7 +34,7 @@ async function migrationsOf(name: string) {
   return (await world.sandbox.client.list(kubevirt.migrations, NAMESPACE, { labelSelector })).items;
 }
 
-/** As long as one runs, the time passes that it takes. */
+/** Passes the migration's time while one runs. */
 async function untilMigrated(...names: readonly string[]) {
   await world.pass(async () => {
     const found = (await Promise.all(names.map(migrationsOf))).flat().map(({ status }) => status?.phase);
@@ -47,7 +47,7 @@ interface Row {
   readonly strategy?: string;
   readonly migratable?: false;
   readonly annotations?: Record<string, string>;
-  /** Its migration's priority; undefined: it has none. */
+  /** The priority of its migration; undefined: it has none. */
   readonly priority?: string;
 }
 
@@ -64,7 +64,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "of-the-descheduler":  { strategy: "LiveMigrate", annotations: BY_DESCHEDULER, priority: "system-maintenance" },
 };
 
-test("of all that are marked, those that can and shall migrate get their migrations at once", async () => {
+test("among marked VMIs, those that can migrate get their migrations at once", async () => {
   const rows = Object.entries(ROWS);
   await Promise.all(
     rows.map(([name, { strategy, migratable = true }]) =>
@@ -85,7 +85,7 @@ test("of all that are marked, those that can and shall migrate get their migrati
   }
 });
 
-test("switched off it leaves marks alone, switched on it finds them", async () => {
+test("with the controller off marks are ignored, and with the controller on they are found", async () => {
   await createGuest({ name: "alone", evictionStrategy: "LiveMigrate" });
   await mark("alone");
   world.clock.advance(60_000);
@@ -95,7 +95,7 @@ test("switched off it leaves marks alone, switched on it finds them", async () =
   await untilMigrated("alone");
 });
 
-test("a drain taint moves what is not marked", async () => {
+test("a drain taint moves VMIs that are not marked", async () => {
   await createGuest({ name: "drained", evictionStrategy: "LiveMigrate" });
   world.sandbox.evacuationController.enabled = true;
   const taints = (list: readonly object[]) =>
@@ -105,7 +105,7 @@ test("a drain taint moves what is not marked", async () => {
   await taints([]);
 });
 
-test("after a failure it waits 20 s, then 40 s, before the next target pod", async () => {
+test("after a failure the next target pod waits 20 s, then 40 s", async () => {
   await createGuest({ name: "unlucky", evictionStrategy: "LiveMigrate" });
   world.sandbox.migrations.configure({ outcome: ({ attempt }) => (attempt < 3 ? "Failed" : "Succeeded") });
   world.sandbox.evacuationController.enabled = true;
@@ -124,7 +124,7 @@ test("after a failure it waits 20 s, then 40 s, before the next target pod", asy
   expect(waited[1]).toBeGreaterThanOrEqual(40);
 });
 
-test("of budgets only those go whose controller is a VMI", async () => {
+test("only budgets whose controller is a VMI are deleted", async () => {
   const { client } = world.sandbox;
   const kubeVirt = await client.get(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" });
   const vmi = await createGuest({ name: "owner" });
@@ -136,7 +136,7 @@ test("of budgets only those go whose controller is a VMI", async () => {
   const ofVmi = { kind: "VirtualMachineInstance", name: "owner", uid: vmi.metadata.uid };
   const ofOther = { kind: "KubeVirt", name: "kubevirt", uid: kubeVirt?.metadata.uid, controller: true };
   const staying = [await create(NAMESPACE, "owned", ofVmi), await create("kubevirt", "of-another", ofOther)];
-  // The last one that the controller considers.
+  // The last budget that the controller handles.
   const goes = await create(NAMESPACE, "controlled", { ...ofVmi, controller: true });
   await eventually(() => client.get(podDisruptionBudgets, goes)).toBeUndefined();
   for (const budget of staying) expect(await client.get(podDisruptionBudgets, budget)).toBeDefined();

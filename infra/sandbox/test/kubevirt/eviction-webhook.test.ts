@@ -56,7 +56,7 @@ async function createPod(name: string, app: string, owner: Pod["metadata"]["owne
   return guests.sandbox.client.create(pods, { metadata, spec });
 }
 
-/** A launcher on node01, and nothing else. */
+/** A launcher pod on node01, and nothing else. */
 beforeEach(async () => {
   const { client } = guests.sandbox;
   for (const { metadata } of (await client.list(pods, NAMESPACE)).items)
@@ -67,7 +67,7 @@ beforeEach(async () => {
 
 interface More {
   readonly annotations?: Record<string, string>;
-  /** The UID of the pod that is meant. */
+  /** The UID of the requested pod. */
   readonly uid?: string;
 }
 
@@ -96,7 +96,7 @@ const IN_PROGRESS = denied(`Evacuation in progress: Eviction triggered evacuatio
 const PINNED = denied(`VMI ${VMI} is configured with an eviction strategy but is not live-migratable`);
 const EVICTED = { code: 201 };
 
-describe("a launcher pod", () => {
+describe("an eviction of a launcher pod", () => {
   type Row = readonly [
     cluster: string | undefined,
     strategy: string | undefined,
@@ -123,18 +123,21 @@ describe("a launcher pod", () => {
     [undefined,              "LiveMigrate",           false,      PINNED,    undefined],
     ["LiveMigrate",          undefined,               false,      PINNED,    undefined],
   ];
-  test.each(rows)("cluster %s, VMI %s, migratable %s", async (...[cluster, strategy, migratable, answer, mark]) => {
-    await setState({ ...(cluster && { cluster }), ...(strategy && { strategy }), migratable });
-    expect(await evict(LAUNCHER)).toMatchObject(answer);
-    expect((await vmiAfter())?.status?.evacuationNodeName).toBe(mark);
-  });
+  test.each(rows)(
+    "with strategy %s in the cluster, %s in the VMI, migratable %s, is triggered, allowed or refused",
+    async (...[cluster, strategy, migratable, answer, mark]) => {
+      await setState({ ...(cluster && { cluster }), ...(strategy && { strategy }), migratable });
+      expect(await evict(LAUNCHER)).toMatchObject(answer);
+      expect((await vmiAfter())?.status?.evacuationNodeName).toBe(mark);
+    },
+  );
 
-  test("of a marked VMI: in progress", async () => {
+  test("of a marked VMI is in progress", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true, mark: "node01" });
     expect(await evict(LAUNCHER)).toMatchObject(IN_PROGRESS);
   });
 
-  test("one of another pod is reviewed before its precondition is: the VMI is marked, or else it fails", async () => {
+  test("is reviewed before its precondition is checked: another pod's UID marks the VMI", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     expect(await evict(LAUNCHER, { uid: "of-no-pod" })).toMatchObject(TRIGGERED);
     expect((await vmiAfter())?.status?.evacuationNodeName).toBe("node01");
@@ -143,7 +146,7 @@ describe("a launcher pod", () => {
     expect(await guests.sandbox.client.get(pods, { namespace: NAMESPACE, name: LAUNCHER })).toBeDefined();
   });
 
-  test("a completed one goes", async () => {
+  test("that has completed is allowed", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     const status = { status: { phase: "Succeeded" } };
     await guests.sandbox.client.patch(
@@ -156,10 +159,10 @@ describe("a launcher pod", () => {
   });
 });
 
-describe("as the descheduler asks", () => {
+describe("an eviction by the descheduler", () => {
   const annotations = { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by p/s: r" };
 
-  test("the VMI says so, if it has another annotation", async () => {
+  test("sets the source on a VMI with another annotation", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true, annotations: { some: "annotation" } });
     expect(await evict(LAUNCHER, { annotations })).toMatchObject(TRIGGERED);
     expect((await vmiAfter())?.metadata.annotations).toMatchObject({
@@ -167,7 +170,7 @@ describe("as the descheduler asks", () => {
     });
   });
 
-  test("a VMI without any cannot be marked", async () => {
+  test("cannot mark a VMI without annotations", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     const answer = await evict(LAUNCHER, { annotations });
     expect(answer.code).toBe(429);
@@ -176,7 +179,7 @@ describe("as the descheduler asks", () => {
   });
 });
 
-test("an ordinary pod goes, whatever its name", async () => {
+test("an eviction of an ordinary pod is allowed, whatever its name", async () => {
   await createPod("virt-launcher-impostor", "something-else");
   expect(await evict("virt-launcher-impostor")).toMatchObject(EVICTED);
 });

@@ -1,4 +1,4 @@
-/** virt-handlers alone, with a test in virt-controller's place. */
+/** virt-handlers alone; the test does virt-controller's part. */
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../actors/clock.ts";
 import { namespaces, type Pod } from "../../actors/resources.ts";
@@ -18,7 +18,7 @@ function launcher(name: string): Pod {
   return { metadata: { namespace: NAMESPACE, name, uid: name, resourceVersion: "1", creationTimestamp: "" } };
 }
 
-test("a target pod is prepared once virt-controller lists it on its node", async () => {
+test("a target pod is prepared when virt-controller has listed it on its node", async () => {
   const sandbox = await startSandbox({ empty: true });
   onTestFinished(() => sandbox.stop());
   const { client } = sandbox;

@@ -57,14 +57,14 @@ test("a running guest has a launcher pod in KubeVirt's conventions", async () =>
   ]);
 });
 
-test("of a long name the launcher's keeps 58 characters and its suffix", async () => {
+test("a launcher pod's name has 58 characters of a long VMI name, and a suffix", async () => {
   const name = "a".repeat(60);
   const { launcher } = await createGuest(name);
   expect(launcher.metadata.name).toMatch(/^virt-launcher-a{44}[a-z0-9]{5}$/);
   expect(launcher.metadata.annotations).toMatchObject({ [kubevirt.ANNOTATION.domain]: name });
 });
 
-test("launchers carry the labels and annotations of their VMI, but what kubectl and KubeVirt keep for themselves", async () => {
+test("launcher pods have the labels and annotations of their VMI, except those of kubectl and KubeVirt", async () => {
   const labels = { "a.io/label": "l" };
   const annotations = {
     "a.io/annotation": "a",
@@ -94,10 +94,10 @@ test("launchers carry the labels and annotations of their VMI, but what kubectl 
   ]);
 });
 
-describe("what virt-handler and virt-controller write", () => {
+describe("virt-handler and virt-controller", () => {
   const TIME = expect.stringMatching(/^2026-01-01T/) as string;
 
-  test("conditions have both times, and null for one that nothing set", async () => {
+  test("write conditions with both times, null if unset", async () => {
     const { vmi, launcher } = await createGuest("timed");
     const ready = launcher.status?.conditions?.find(({ type }) => type === "Ready");
     expect(vmi.status).toMatchObject({
@@ -115,7 +115,7 @@ describe("what virt-handler and virt-controller write", () => {
     );
   });
 
-  test("a writer that leaves the nulls out blocks virt-controller, which tests for them", async () => {
+  test("are blocked by a writer that omits the nulls, for which virt-controller tests", async () => {
     await createGuest("blocked");
     const vmi = await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked"));
     const conditions = vmi?.status?.conditions ?? [];
@@ -133,8 +133,8 @@ describe("what virt-handler and virt-controller write", () => {
   });
 });
 
-describe("the end", () => {
-  test("a deleted launcher takes its grace, then the guest has Succeeded and the pod is gone", async () => {
+describe("the end of a guest", () => {
+  test("by a deleted launcher pod follows its grace period, and the VMI is Succeeded", async () => {
     const { launcher } = await createGuest("evicted");
     await world.sandbox.client.delete(pods, launcher.metadata);
     world.clock.advance(19_000);
@@ -151,7 +151,7 @@ describe("the end", () => {
     expect(vmi.status?.phase).toBe("Succeeded");
   });
 
-  test("a launcher deleted without grace kills the guest", async () => {
+  test("by a launcher pod deleted without grace is a kill", async () => {
     const { launcher } = await createGuest("killed");
     await world.sandbox.client.delete(pods, launcher.metadata, { gracePeriodSeconds: 0 });
     const vmi = await world.until(kubevirt.virtualMachineInstances, keyOf("killed"), ({ status }) =>
@@ -160,7 +160,7 @@ describe("the end", () => {
     expect(vmi.status?.phase).toBe("Failed");
   });
 
-  test("a deleted VMI goes after its launcher", async () => {
+  test("by a deleted VMI comes before the VMI is gone", async () => {
     const { launcher } = await createGuest("deleted");
     await world.sandbox.client.delete(kubevirt.virtualMachineInstances, keyOf("deleted"));
     await world.until(pods, launcher.metadata, ({ metadata }) => metadata.deletionTimestamp !== undefined);

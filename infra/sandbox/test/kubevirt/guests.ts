@@ -11,7 +11,7 @@ import { startSandbox, type Sandbox } from "../../sandbox.ts";
 
 export const NAMESPACE = "kvf";
 
-/** The recording's account, which is not one of KubeVirt's. */
+/** The account in the recording, which is not one of KubeVirt's. */
 export const FOREIGN = "system:serviceaccount:lifeboat-system:lifeboat";
 const VIRT_API = "system:serviceaccount:kubevirt:kubevirt-apiserver";
 export const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";

@@ -20,17 +20,17 @@ describe("a target pod", () => {
   const rows: readonly (readonly [what: string, target: Pod, seconds: number | undefined])[] = [
     ["that cannot be scheduled",   targetOf("Pending", UNSCHEDULABLE),                        300      ],
     ["that is slow to start",      targetOf("Pending"),                                       900      ],
-    ["whose place is gated",       targetOf("Pending", { ...UNSCHEDULABLE, reason: "SchedulingGated" }), 900],
+    ["with a scheduling gate",     targetOf("Pending", { ...UNSCHEDULABLE, reason: "SchedulingGated" }), 900],
     ["that runs and is not ready", targetOf("Running"),                                       undefined],
     ["that is being deleted",      targetOf("Pending", UNSCHEDULABLE, { deletionTimestamp: CREATED }),   undefined],
   ];
-  test.each(rows)("%s has %s left", (_, target, seconds) => {
+  test.each(rows)("a target pod %s has %s seconds left", (_, target, seconds) => {
     const left = patienceWith(target, new Date(CREATED));
     expect(left === undefined ? undefined : left / 1_000).toBe(seconds);
   });
 });
 
-describe("phases", () => {
+describe("the next phase of a migration", () => {
   const OURS = { migrationUid: "u", targetNode: "node-2" };
   const READY_POD = targetOf("Running", READY);
 
@@ -70,7 +70,7 @@ describe("phases", () => {
     ["Pending",         undefined,           undefined,                                         "Failed",  { deleted: true }],
     ["Running",         READY_POD,           OURS,                                              "Running", { deleted: true }],
   ];
-  test.each(rows)("%s, case %#", (...[phase, target, migrationState, next, more = {}]) => {
+  test.each(rows)("after %s, case %#", (...[phase, target, migrationState, next, more = {}]) => {
     const { vmi: vmiStatus, deleted = false, backup } = more;
     const changedBlockTracking = backup && { changedBlockTracking: { state: "Enabled", backupStatus: backup } };
     const vmi: VirtualMachineInstance = {

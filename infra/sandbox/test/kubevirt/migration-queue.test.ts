@@ -34,7 +34,7 @@ function migrationOf(vmiName: string, phase: string, more: object = {}): Migrati
 
 interface Situation {
   readonly limits?: object;
-  /** `PHASE NODE`, of each other one; `+` after the phase: it has a target pod; a second node: the VMI comes from there. */
+  /** Other migrations as `PHASE NODE`; `+` after the phase: with a target pod; a second node: the VMI's former node. */
   readonly others?: string;
   /** The VMI's earlier migration. */
   readonly before?: Migration;
@@ -42,7 +42,7 @@ interface Situation {
   readonly launchers?: readonly Pod[];
 }
 
-/** The turn of a migration from node-1 that was created a minute ago. */
+/** Returns the turn of a migration from node-1 that was created a minute ago. */
 function turnIn({ limits = {}, others = "", before, own = {}, launchers = [podOn("node-1")] }: Situation) {
   const me = { ...migrationOf("me", "Pending"), metadata: { ...metadataOf("own", 60), ...own } } as Migration;
   const found = others
@@ -77,25 +77,25 @@ const failed = (seconds: number, metadata: object = AUTOMATIC) => {
 
 // prettier-ignore
 const rows: readonly (readonly [when: string, situation: Situation, turn: string])[] = [
-  ["none runs",                             {},                                                                       "now"],
-  ["one runs from its node",                { others: "Running node-1" },                                             "now"],
-  ["two run from its node",                 { others: "Running node-1, Scheduling node-1" },                          "5"  ],
-  ["four run elsewhere",                    { others: "Running b, Running b, Running c, Running c" },                 "now"],
-  ["five run elsewhere",                    { others: "Running b, Running b, Running c, Running c, Running d" },      "5"  ],
-  ["one runs, of one in the cluster",       { limits: { parallelMigrationsPerCluster: 1 }, others: "Running b" },     "5"  ],
-  ["one runs here, of one from a node",     { limits: { parallelOutboundMigrationsPerNode: 1 }, others: "Running node-1" }, "5"],
-  ["two run here, of three from a node",    { limits: { parallelOutboundMigrationsPerNode: 3 }, others: "Running node-1, Running node-1" }, "now"],
-  ["others wait",                           { others: "Pending node-1, Pending node-1, Synchronizing node-1, WaitingForSync node-1" }, "now"],
-  ["others wait for their target pods",     { others: "Pending+ node-1, Pending+ node-1" },                           "5"  ],
-  ["others have come from here",            { others: "Running b node-1, Running b node-1" },                         "5"  ],
-  ["it has two pods",                       { launchers: [podOn("node-1"), podOn("b", "another")] },                  "1"  ],
+  ["no other migration runs",                             {},                                                                       "now"],
+  ["one migration runs from its node",                { others: "Running node-1" },                                             "now"],
+  ["two migrations run from its node",                 { others: "Running node-1, Scheduling node-1" },                          "5"  ],
+  ["four migrations run elsewhere",                    { others: "Running b, Running b, Running c, Running c" },                 "now"],
+  ["five migrations run elsewhere",                    { others: "Running b, Running b, Running c, Running c, Running d" },      "5"  ],
+  ["one runs, with a cluster limit of one",       { limits: { parallelMigrationsPerCluster: 1 }, others: "Running b" },     "5"  ],
+  ["one runs from its node, with a node limit of one",     { limits: { parallelOutboundMigrationsPerNode: 1 }, others: "Running node-1" }, "5"],
+  ["two run from its node, with a node limit of three",    { limits: { parallelOutboundMigrationsPerNode: 3 }, others: "Running node-1, Running node-1" }, "now"],
+  ["other migrations wait",                           { others: "Pending node-1, Pending node-1, Synchronizing node-1, WaitingForSync node-1" }, "now"],
+  ["other migrations wait for their target pods",     { others: "Pending+ node-1, Pending+ node-1" },                           "5"  ],
+  ["other migrations came from its node",            { others: "Running b node-1, Running b node-1" },                         "5"  ],
+  ["its VMI has two pods",                       { launchers: [podOn("node-1"), podOn("b", "another")] },                  "1"  ],
   ["its VMI has no pod",                    { launchers: [] },                                                        "?"  ],
-  ["the last has failed 5 s ago, by itself", { before: failed(55), own: AUTOMATIC },                                  "MigrationBackoff15"],
-  ["the last has failed 20 s ago",          { before: failed(40), own: AUTOMATIC },                                   "now"],
-  ["the last has failed, this one is by hand", { before: failed(55) },                                                "now"],
-  ["the last one by hand has failed",       { before: failed(55, {}), own: AUTOMATIC },                               "now"],
+  ["the last automatic migration failed 5 s ago", { before: failed(55), own: AUTOMATIC },                                  "MigrationBackoff15"],
+  ["the last automatic migration failed 20 s ago",          { before: failed(40), own: AUTOMATIC },                                   "now"],
+  ["the last migration failed, and this one is a person's", { before: failed(55) },                                                "now"],
+  ["the last migration was a person's, and failed",       { before: failed(55, {}), own: AUTOMATIC },                               "now"],
 ];
-test.each(rows)("%s: %o: %s", (_, situation, turn) => expect(turnIn(situation)).toBe(turn));
+test.each(rows)("when %s (%o), a migration's turn is %s", (_, situation, turn) => expect(turnIn(situation)).toBe(turn));
 
 describe("in a cluster", () => {
   const SECONDS = 60;
@@ -115,7 +115,7 @@ describe("in a cluster", () => {
     return items.filter(({ status }) => status?.phase === phase).map(({ metadata }) => metadata.name);
   }
 
-  test("what waits for its turn says nothing, and is told no target", async () => {
+  test("a waiting migration has no message and no target", async () => {
     const namespace = "many";
     const names = Array.from({ length: 10 }, (_, index) => `vm-${index}`);
     await Promise.all(
@@ -139,7 +139,7 @@ describe("in a cluster", () => {
     });
   });
 
-  test("a finished one is followed by the pending one of the highest priority", async () => {
+  test("an ended migration is followed by the pending one of the highest priority", async () => {
     const namespace = "ordered";
     const { client } = world.sandbox;
     const body = { spec: { configuration: { migrations: { parallelOutboundMigrationsPerNode: 1 } } } };

@@ -28,7 +28,7 @@ const statusOf = async (key: { readonly name: string }) =>
   (await world.sandbox.client.get(kubevirt.migrations, key))?.status;
 const launchers = async (namespace: string) => (await world.sandbox.client.list(pods, namespace)).items.length;
 
-test("a quota that refuses the target pod is a condition and nothing else, until it is raised", async () => {
+test("a quota that refuses the target pod is only a condition, until it is raised", async () => {
   const namespace = "full";
   const { client } = world.sandbox;
   await createGuest(namespace);
@@ -52,7 +52,7 @@ const rows: readonly (readonly [priority: string | undefined, message: string, e
   ["system-maintenance", "Waiting for backup nightly to complete",                      false],
   ["system-critical",    "Aborting backup nightly for system-critical migration",       true ],
 ];
-test.each(rows)("with priority %s: %s", async (priority, message, ends) => {
+test.each(rows)("a migration of priority %s during a backup: %s", async (priority, message, ends) => {
   const namespace = `backup-${rows.findIndex(([other]) => other === priority)}`;
   const { client } = world.sandbox;
   const { metadata: key } = await createGuest(namespace);
@@ -70,7 +70,7 @@ test.each(rows)("with priority %s: %s", async (priority, message, ends) => {
   const migration = await migrate(namespace, priority);
   await seen;
   if (!ends) {
-    // Its target pod exists all the time, and counts.
+    // The target pod exists all the time, and counts.
     await eventually(() => launchers(namespace)).toBe(2);
     world.clock.advance(3_600_000);
     const blocked = { type: "migrationBlockedByBackup", status: "True", reason: "BackupInProgress", message };
@@ -86,7 +86,7 @@ test.each([
   ["sent", { sendTo: { migrationID: "1", connectURL: "10.0.0.1:9185" } }, "Synchronizing"],
   ["received", { receive: { migrationID: "1" } }, "WaitingForSync"],
 ])(
-  "%s: another cluster, which never answers, is waited for without a place in the queue",
+  "%s: a migration waits for another cluster, which never answers, without a place in the queue",
   async (namespace, end, phase) => {
     const { client } = world.sandbox;
     const { metadata: vmi } = await createGuest(namespace);
@@ -102,7 +102,7 @@ test.each([
   },
 );
 
-test("a VMI that receives its guest waits for it, and gets no pod before", async () => {
+test("a VMI that receives its guest waits, and gets no pod before", async () => {
   const { client } = world.sandbox;
   await createGuest("receiving");
   const annotations = { "kubevirt.io/create-migration-target": "true" };

@@ -53,11 +53,11 @@ async function mark(name: string): Promise<void> {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
 }
 
-/** Its end is in its status, and its finalizer is removed. */
+/** Waits until the migration has ended, and its finalizer is removed. */
 const isOver = (key: { name: string; namespace?: string }) =>
   world.until(kubevirt.migrations, key, ({ metadata }) => metadata.finalizers === undefined);
 
-/** Migrates from start to end, and lets the time pass that this takes. */
+/** Migrates from start to end, and passes the necessary time. */
 async function migrateFully(name: string) {
   const migration = await migrate(name);
   await reaches(migration, "Running");
@@ -77,7 +77,7 @@ describe("a migration that succeeds", () => {
     expect(await listedPods("mover")).toHaveLength(2);
     const target = await targetOf(migration);
     expect(target.spec?.nodeName).not.toBe("node-1");
-    // Go leaves out what is false, and virt-controller tests the state as Go writes it.
+    // Go omits false values, and virt-controller tests the state as Go writes it.
     expect(JSON.stringify(status?.migrationState)).not.toContain("false");
     expect(target.metadata).toMatchObject({
       labels: { [kubevirt.LABEL.app]: "virt-launcher" },
@@ -97,14 +97,14 @@ describe("a migration that succeeds", () => {
     });
   });
 
-  test("has a target that carries what the VMI carries now; the source carries what it did then", async () => {
+  test("gives its target pod the VMI's current labels, while the source keeps its former ones", async () => {
     const { client } = world.sandbox;
     await createGuest("labelled");
     const late = { labels: { "a.io/late": "l" }, annotations: { "a.io/late": "a" } };
     const key = { namespace: NAMESPACE, name: "labelled" };
     await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: late } });
     await mark("labelled");
-    // By then virt-controller has seen both.
+    // virt-controller has seen both by then.
     await eventually(async () => JSON.stringify((await vmi("labelled")).status)).toContain("EvictionRequested");
     const migration = await migrateFully("labelled");
     const target = await targetOf(migration);
@@ -115,7 +115,7 @@ describe("a migration that succeeds", () => {
     await isOver(migration);
   });
 
-  test("its target pod, if it is nobody's any more, ends by itself when no guest comes for 240 s", async () => {
+  test("leaves a target pod that ends by itself if no guest arrives for 240 s", async () => {
     const { metadata } = await createGuest("orphan");
     const labels = { [kubevirt.LABEL.app]: "virt-launcher", [kubevirt.LABEL.createdBy]: metadata.uid };
     const annotations = { [kubevirt.ANNOTATION.migrationJobName]: "deleted" };
@@ -129,7 +129,7 @@ describe("a migration that succeeds", () => {
     await world.until(pods, target.metadata, ({ status }) => status?.phase === "Failed");
   });
 
-  test("leaves the VMI on the target's node, without mark, source and target label", async () => {
+  test("leaves the VMI on the target's node without mark, source and target label", async () => {
     const { metadata, status } = await vmi("mover");
     const nodeName = status?.migrationState?.targetNode;
     expect(status).toMatchObject({ nodeName, phase: "Running" });
@@ -141,7 +141,7 @@ describe("a migration that succeeds", () => {
     ]);
   });
 
-  test("leaves the source's launcher completed; the VMI lists it as long as it is there", async () => {
+  test("leaves the source's launcher pod completed, and listed by the VMI while it exists", async () => {
     const [source] = (await launchersOf("mover")).filter(({ spec }) => spec?.nodeName === "node-1");
     await world.until(pods, source?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
     expect(await listedPods("mover")).toHaveLength(2);
@@ -149,13 +149,13 @@ describe("a migration that succeeds", () => {
     await eventually(() => listedPods("mover")).not.toContain(source?.metadata.uid);
   });
 
-  test("back to a node where the launcher lies that the guest has left before: the guest runs on", async () => {
+  test("back to a node with the guest's former launcher pod keeps the guest running", async () => {
     await createGuest("returner");
     const [first] = await launchersOf("returner");
     await isOver(await migrateFully("returner"));
     await world.until(pods, first?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
     await isOver(await migrateFully("returner"));
-    // By then virt-handler has looked at it where it is now.
+    // virt-handler has reconciled the VMI on its current node by then.
     await eventually(async () => (await vmi("returner")).metadata.labels).not.toHaveProperty([
       kubevirt.LABEL.migrationTargetNodeName,
     ]);
@@ -164,7 +164,7 @@ describe("a migration that succeeds", () => {
     expect(Object.values(status?.activePods ?? {}).filter((node) => node === "node-1")).toHaveLength(2);
   });
 
-  test("of a VMI's finished migrations the five newest stay, each with the launcher it left", async () => {
+  test("leaves the five newest migrations of the VMI, each with its launcher pod", async () => {
     await createGuest("traveller");
     const all: string[] = [];
     for (let trip = 0; trip < 7; trip++) {
@@ -183,7 +183,7 @@ describe("a migration that succeeds", () => {
 });
 
 describe("a migration that does not succeed", () => {
-  test("fails as configured, per attempt; the VMI stays where it is, marked", async () => {
+  test("fails as configured per attempt, and the VMI stays on its node, marked", async () => {
     await createGuest("stubborn");
     world.sandbox.migrations.configure({
       outcome: ({ name, attempt }) => (name === "stubborn" && attempt === 1 ? "Failed" : "Succeeded"),
@@ -201,7 +201,7 @@ describe("a migration that does not succeed", () => {
     await reaches(await migrateFully("stubborn"), "Succeeded");
   });
 
-  test("deleted while it moves memory, it is aborted and goes", async () => {
+  test("is aborted and removed if it is deleted while it copies memory", async () => {
     await createGuest("undecided");
     const migration = await migrate("undecided");
     await reaches(migration, "Running");
@@ -215,7 +215,7 @@ describe("a migration that does not succeed", () => {
     });
   });
 
-  test("an unschedulable target is deleted after five minutes, and the migration fails", async () => {
+  test("fails after five minutes with an unschedulable target pod, which is deleted", async () => {
     const { client } = world.sandbox;
     await createGuest("stuck");
     const { metadata: migration } = await client.create(kubevirt.migrations, {
@@ -231,7 +231,7 @@ describe("a migration that does not succeed", () => {
     expect((await vmi("stuck")).status).toMatchObject({ phase: "Running", nodeName: "node-1" });
   });
 
-  test("the migrations of a VMI that is gone go, too", async () => {
+  test("is removed together with its VMI", async () => {
     const { client } = world.sandbox;
     await createGuest("leaver");
     const migration = await migrateFully("leaver");
@@ -241,7 +241,7 @@ describe("a migration that does not succeed", () => {
   });
 });
 
-test("of a VM whose name is longer than a label: the API server refuses it, as KubeVirt labels it with the name", async () => {
+test("a migration of a VMI with a name longer than a label is refused, because KubeVirt labels it with the name", async () => {
   const name = "a".repeat(64);
   await createGuest(name);
   const metadata = { name: "long", namespace: NAMESPACE };

@@ -1,4 +1,4 @@
-/** Plugins that refuse to let virt-handler shut a guest down: what they keep running, for how long, and what not. */
+/** Plugins that refuse virt-handler's shutdown of a guest: what they keep running, for how long, and their limits. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -7,7 +7,7 @@ import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const NAMESPACE = "hooks";
 const GRACE = 120;
-/** The guest's grace period, and what the launcher adds before it destroys the guest. */
+/** The guest's grace period, and the time that the launcher adds before it destroys the guest. */
 const DESTROYED_AFTER = GRACE + 15;
 const world = useSandbox({ terminationSeconds: 5, migrationSeconds: 60 });
 const vmis = kubevirt.virtualMachineInstances;
@@ -54,7 +54,7 @@ async function run(name: string, labels: Record<string, string> = { keep: "" }) 
   return { launcher };
 }
 
-/** Its launcher gets SIGTERM. */
+/** Sends SIGTERM to the guest's launcher. */
 async function signal(name: string, labels?: Record<string, string>) {
   const { launcher } = await run(name, labels);
   await world.sandbox.client.delete(pods, launcher.metadata);
@@ -62,7 +62,7 @@ async function signal(name: string, labels?: Record<string, string>) {
   return { launcher, secondsSince: () => (now() - since) / 1000 };
 }
 
-/** Long before it would be destroyed. */
+/** Long before the launcher destroys the guest. */
 const endsInOrder = (name: string) => world.pass(() => isFinal(name), 100);
 const isFinal = async (name: string) => kubevirt.isFinal((await get(name))?.status);
 const phaseOf = async (name: string) => (await get(name))?.status?.phase;
@@ -82,7 +82,7 @@ async function migrate(vmiName: string): Promise<void> {
 const unlabel = (name: string) =>
   world.sandbox.client.patch(vmis, keyOf(name), { type: "merge", body: { metadata: { labels: { keep: null } } } });
 
-describe("whether SIGTERM is refused", () => {
+describe("whether a Plugin refuses a shutdown:", () => {
   interface Case extends Partial<kubevirt.NodeHook> {
     readonly labels?: Record<string, string>;
     readonly gates?: readonly string[];
@@ -90,13 +90,13 @@ describe("whether SIGTERM is refused", () => {
   const absent = "vmi.status.nothing == 'there'";
   // prettier-ignore
   const rows: readonly (readonly [when: string, Case, isRefused: boolean])[] = [
-    ["its condition holds",                       { labels: { keep: "" } },                           true ],
-    ["its condition does not hold",               { labels: {} },                                     false],
-    ["its condition reads what is not there",     { condition: absent },                              true ],
-    ["it does, and failures are ignored",         { condition: absent, failureStrategy: "Ignore" },   true ],
-    ["the call's failure is ignored",             { failureStrategy: "Ignore" },                      false],
-    ["it is for another event",                   { permittedHooks: ["PostVMStop"] },                 false],
-    ["the gate is off",                           { gates: [] },                                      false],
+    ["yes, if its condition holds",                                              { labels: { keep: "" } },                           true ],
+    ["no, if its condition does not hold",                                       { labels: {} },                                     false],
+    ["yes, if its condition reads a missing field",                              { condition: absent },                              true ],
+    ["yes, if its condition reads a missing field and failures are ignored",     { condition: absent, failureStrategy: "Ignore" },   true ],
+    ["no, if the failure of the call is ignored",                                { failureStrategy: "Ignore" },                      false],
+    ["no, if it is for another event",                                           { permittedHooks: ["PostVMStop"] },                 false],
+    ["no, if the feature gate is off",                                           { gates: [] },                                      false],
   ];
   test.each(rows)("%s", async (_, { labels, condition, gates = ["Plugins"], ...more }, isRefused) => {
     await refuse(condition, more);
@@ -109,7 +109,7 @@ describe("whether SIGTERM is refused", () => {
 });
 
 describe("a guest whose shutdown is refused", () => {
-  test("is destroyed 15 s after its grace period, and never shut down in order", async () => {
+  test("is destroyed 15 s after its grace period, without a graceful shutdown", async () => {
     await refuse();
     const { secondsSince } = await signal("kept");
     await world.pass(() => isFinal("kept"));
@@ -118,7 +118,7 @@ describe("a guest whose shutdown is refused", () => {
     expect(secondsSince()).toBeLessThanOrEqual(DESTROYED_AFTER + 10);
   });
 
-  test("shuts down as soon as it is let go: the launcher has not forgotten the signal", async () => {
+  test("shuts down as soon as the Plugin allows it", async () => {
     await refuse();
     await signal("released");
     await world.pass(async () => (await refusals("released")) > 0);
@@ -126,7 +126,7 @@ describe("a guest whose shutdown is refused", () => {
     await endsInOrder("released");
   });
 
-  test("moves meanwhile, and its old launcher ends", async () => {
+  test("can migrate, and its former launcher pod ends", async () => {
     await refuse();
     const { launcher } = await signal("moved");
     await world.pass(async () => (await refusals("moved")) > 0);
@@ -136,7 +136,7 @@ describe("a guest whose shutdown is refused", () => {
     expect(await phaseOf("moved")).toBe("Running");
   });
 
-  test("is destroyed in the middle of a migration that takes too long", async () => {
+  test("is destroyed during a migration that takes too long", async () => {
     world.sandbox.migrations.configure({ seconds: 1_000 });
     await refuse();
     await signal("slow");
@@ -157,8 +157,8 @@ describe("a guest whose shutdown is refused", () => {
   });
 });
 
-describe("a launcher that is told to end while its guest migrates", () => {
-  test("lets it: virt-handler leaves a migrating guest alone", async () => {
+describe("a launcher pod that is terminated while its guest migrates", () => {
+  test("does not end the guest, because virt-handler ignores a migrating guest", async () => {
     await run("moving");
     await migrate("moving");
     const { status } = await until("moving", (vmi) => kubevirt.isMigrating(vmi.status));
@@ -183,7 +183,7 @@ describe("a launcher that is told to end while its guest migrates", () => {
 describe("a guest that a post-copy migration has lost", () => {
   test.each([
     ["is destroyed", "!(has(vmi.status.migrationState) && vmi.status.migrationState.mode == 'PostCopy')", "Failed"],
-    ["hangs if a plugin refuses that", "true", "Running"],
+    ["hangs if a Plugin refuses its end", "true", "Running"],
   ])("%s", async (_, condition, phase) => {
     await refuse(condition);
     world.sandbox.migrations.configure({ outcome: () => "Failed", postCopy: () => true });

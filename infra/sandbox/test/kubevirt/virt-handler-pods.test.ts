@@ -1,4 +1,4 @@
-/** virt-handlers that are pods: what a taint does to them, and what their absence does to guests. */
+/** virt-handlers as pods: the effect of a taint on them, and of their absence on guests. */
 import { expect, test } from "vitest";
 import { nodes, pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -24,7 +24,7 @@ const isSchedulable = async (name: string) =>
 const isTolerant = ({ spec }: Pod) =>
   spec?.tolerations?.some(({ key, operator }) => key === undefined && operator === "Exists");
 
-test("a NoExecute taint ends virt-handler, the node says so, and a marked VM does not move until it is back", async () => {
+test("when a NoExecute taint ends virt-handler, the node shows it, and a marked VM moves only after its return", async () => {
   const { client } = world.sandbox;
   for (const name of ["one", "two"]) await createNode(client, name);
   await eventually(() => isSchedulable("two")).toBe("true");
@@ -54,7 +54,7 @@ test("a NoExecute taint ends virt-handler, the node says so, and a marked VM doe
   });
 });
 
-test("it outlives the taint with the toleration of the KubeVirt object", async () => {
+test("virt-handler survives the taint with the KubeVirt CR's toleration", async () => {
   const { client } = world.sandbox;
   const tolerations = [{ operator: "Exists", effect: "NoExecute" }];
   await client.patch(kubevirt.kubeVirts, KUBEVIRT.metadata, {
