@@ -1,4 +1,4 @@
-/** Why Lifeboat's pods are not ready, in the words of a kubelet, a scheduler and an API server; and what helps. */
+/** Why Lifeboat's pods are not ready, in the words of a kubelet, a scheduler and an API server; and the remedy. */
 import { expect, test } from "vitest";
 import { type DeploymentFacts, type ServerPodFacts, troublesOf } from "../../../infra/cli/install/available.ts";
 
@@ -47,7 +47,7 @@ test.each<readonly [string, string | undefined, ServerPodFacts | undefined, stri
   ]);
 });
 
-test("a pod that is ready, or is going, is no trouble", () => {
+test("a ready or terminating pod is no problem", () => {
   const ready = pod({}, [conditionOf("Ready", "True")]);
   const going = pod(waiting("ImagePullBackOff", ""));
   const metadata = { ...going.metadata, deletionTimestamp: "2026-12-01T00:00:00Z" };

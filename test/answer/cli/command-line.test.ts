@@ -13,7 +13,7 @@ const person = { kubeconfig: NOWHERE };
 
 const COMMANDS = "explain plan drain status report evacuate cancel retry doctor install uninstall";
 
-test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command, and the exit codes", async (line) => {
+test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command and the exit codes", async (line) => {
   const { host, out } = machineOf({});
   expect(await run(line.split(" ").filter(Boolean), host)).toBe(0);
   for (const command of COMMANDS.split(" ")) expect(out.join("")).toMatch(new RegExp(`^  ${command} `, "m"));
@@ -40,7 +40,7 @@ test.each([
   ["install --worker https://a --image b",    "option '--image <image>' cannot be used with option '--worker <url>'"],
   ["install --in-cluster --entry a.json",     "--entry: expected --worker URL besides"],
   ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, shield, pressure"],
-])("lifeboat %s: exit code 2, nothing on stdout, %s", async (line, message) => {
+])("lifeboat %s exits with 2 and prints no output, but %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);
   const said = err.join(" ").replaceAll("\n", " ");
   expect({ code, out, said }).toEqual({ code: 2, out: [], said: expect.stringContaining(message) });
@@ -66,12 +66,12 @@ test.each([
   ["another context",     "--context prod cancel web",  kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod"; it has jane@sandbox'],
   ["no YAML",             "cancel web",                 "{",                     "cannot be read"],
   ["nothing there",       "cancel web",                 kubeconfigText(NOWHERE), "the cluster cannot be reached: connect ECONNREFUSED 127.0.0.1:2"],
-])("a kubeconfig with %s: exit code 1, and what to do", async (_, line, kubeconfig, message) => {
+])("a kubeconfig with %s: exit code 1, and a remedy", async (_, line, kubeconfig, message) => {
   const { code, out, err } = await lifeboat(line, { kubeconfig });
   expect({ code, out, said: err.join("\n") }).toEqual({ code: 1, out: [], said: expect.stringContaining(message) });
 });
 
-test("no kubeconfig: how to name one", async () => {
+test("without a kubeconfig, the message says how to name one", async () => {
   const { host, err } = machineOf({});
   vi.stubEnv("KUBECONFIG", undefined);
   vi.stubEnv("HOME", "/nowhere");
@@ -139,13 +139,13 @@ const PLACES: readonly (readonly string[])[] = [
   ["uninstall", "ODD"],
 ];
 
-test("the places are those of every command", () => {
+test("every argument of every command is tested", () => {
   const commands = [...COMMANDS.split(" "), "pause", "resume"];
   expect(new Set(PLACES.map(([command]) => command))).toEqual(new Set(commands));
 });
 
 test.each(PLACES.map((place) => [place.join(" "), place] as const))(
-  "lifeboat %s: one line says what was expected",
+  "lifeboat %s prints one line with the expected value",
   async (_, place) => {
     for (const odd of ODD) {
       const { host, out, err } = machineOf({});
@@ -163,7 +163,7 @@ test.each(PLACES.map((place) => [place.join(" "), place] as const))(
   },
 );
 
-test("a defect of ours is one line, too", async () => {
+test("a defect of Lifeboat is one line, too", async () => {
   const { host, err } = machineOf({});
   const broken = {
     ...host,

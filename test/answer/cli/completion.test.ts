@@ -45,11 +45,11 @@ test.each([
   ["install --with g",                 ["guard"]],
   ["explain node node01 --cont",       ["--context"]],
   ["sail _",                           []],
-])("lifeboat %s", async (line, names) => {
+])("lifeboat %s completes to its candidates", async (line, names) => {
   expect((await completed(line)).toSorted()).toEqual(names);
 });
 
-test("a cluster that does not answer has no names, and TAB does not fail", async () => {
+test("a cluster that does not answer has no candidates, and the completion does not fail", async () => {
   expect(await completed("explain node _", "{}")).toEqual([]);
 });
 
@@ -78,7 +78,7 @@ const ZSH = `zmodload zsh/zpty
 const isThere = (shell: string) => spawnSync(shell, ["--version"]).status === 0;
 
 test.each(Object.entries({ bash: BASH, fish: FISH, zsh: ZSH }).filter(([shell]) => shell === "bash" || isThere(shell)))(
-  "%s completes with it",
+  "%s completes a line with the script",
   async (shell, typed) => {
     const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
     onTestFinished(() => rm(folder, { recursive: true }));

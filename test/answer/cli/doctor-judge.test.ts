@@ -26,7 +26,7 @@ async function trouble(tweak: Tweak): Promise<readonly string[]> {
   return checks.map(({ status, message, reasons = [] }) => `${MARKS[status]} ${message}: ${reasons.join("; ")}`);
 }
 
-test("in order", async () => {
+test("a healthy cluster has no problem", async () => {
   expect(await trouble({})).toEqual([]);
   expect(worstStatus(await examine(reads()))).toBe("ok");
 });

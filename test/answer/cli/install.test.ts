@@ -12,7 +12,7 @@ afterEach(() => cluster.stop());
 
 const run = (line: string) => lifeboat(line, { kubeconfig: cluster.kubeconfig });
 
-test("install: an old KubeVirt is named before anything is applied", async () => {
+test("install refuses an old KubeVirt before it applies anything", async () => {
   const patch = { type: "merge", body: { status: { observedKubeVirtVersion: "v1.6.2" } } } as const;
   for (const { metadata } of (await cluster.client.list(kubeVirts)).items)
     await cluster.client.patch(kubeVirts, metadata, patch, { subresource: "status" });
@@ -23,7 +23,7 @@ test("install: an old KubeVirt is named before anything is applied", async () =>
   });
 });
 
-test("install: a part that needs a newer KubeVirt is named before anything is applied", async () => {
+test("install refuses a part that needs a newer KubeVirt before it applies anything", async () => {
   const patch = { type: "merge", body: { status: { observedKubeVirtVersion: "v1.8.4" } } } as const;
   for (const { metadata } of (await cluster.client.list(kubeVirts)).items)
     await cluster.client.patch(kubeVirts, metadata, patch, { subresource: "status" });
@@ -33,7 +33,7 @@ test("install: a part that needs a newer KubeVirt is named before anything is ap
   });
 });
 
-test("uninstall: a taint that Lifeboat has left on a node goes, and no other one", async () => {
+test("uninstall removes the taint that Lifeboat left on a node, and no other", async () => {
   const { spec } = await cluster.client.create(core.nodes, { metadata: { name: "tainted" } });
   const others = [...(spec?.taints ?? []), { key: "gpu", value: "a", effect: "NoSchedule" }];
   const body = { spec: { taints: [...others, PENDING_TAINT] } };
@@ -42,7 +42,7 @@ test("uninstall: a taint that Lifeboat has left on a node goes, and no other one
   expect((await cluster.client.get(core.nodes, { name: "tainted" }))?.spec?.taints).toEqual(others);
 });
 
-test("uninstall: no other product's budgets go; nodes that nothing takes up are named", async () => {
+test("uninstall keeps other products' budgets, and names nodes that nobody uncordons", async () => {
   const spec = { minAvailable: 1, selector: { matchLabels: { app: "db" } } };
   for (const [name, label] of [
     ["lifeboat-web", "lifeboat"],
@@ -102,7 +102,7 @@ const definitions: Resource = {
 };
 const MISSING = ["nodeevacuations.lifeboat.dev", "kubevirts.kubevirt.io", "virtualmachineinstances.kubevirt.io"];
 
-test("uninstall: to its end where kinds are missing, because it was interrupted, or KubeVirt is gone already", async () => {
+test("uninstall completes where kinds are missing, after an interruption or without KubeVirt", async () => {
   for (const name of MISSING) await cluster.client.delete(definitions, { name });
   expect(await run("uninstall --yes")).toMatchObject({
     code: 0,

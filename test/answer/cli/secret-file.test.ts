@@ -1,4 +1,4 @@
-/** Files with tokens and keys are new: nobody else can have prepared them. */
+/** Files with tokens and keys are always new, so nobody else can have prepared them. */
 import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ let folder: string;
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "lifeboat-"))));
 afterEach(() => rm(folder, { recursive: true }));
 
-test("a new one is for its owner only", async () => {
+test("a new file is readable only for its owner", async () => {
   const file = join(folder, "entry.json");
   await createSecretFile(file, "secret");
   expect([await readFile(file, "utf8"), (await stat(file)).mode & 0o777]).toEqual(["secret", 0o600]);
@@ -21,21 +21,21 @@ test("a new one is for its owner only", async () => {
 test.each([
   ["a file",                       (file: string) => writeFile(file, "theirs", { mode: 0o666 })],
   ["a link to a file",             async (file: string) => { await writeFile(`${file}.theirs`, "theirs"); await symlink(`${file}.theirs`, file); }],
-  ["a link to a file that is not there", (file: string) => symlink(`${file}.theirs`, file)],
-])("given %s that is there already, it is named, and nothing is written", async (_, prepare) => {
+  ["a dangling link", (file: string) => symlink(`${file}.theirs`, file)],
+])("given %s at the path of a new file, the path is named, and nothing is written", async (_, prepare) => {
   const file = join(folder, "entry.json");
   await prepare(file);
   await expect(createSecretFile(file, "secret")).rejects.toThrow(`${file} exists, and a secret is only written into a new file`);
   expect(await readFile(`${file}.theirs`, "utf8").catch(() => "theirs")).toBe("theirs");
 });
 
-test("a folder that is not there is named", async () => {
+test("a missing folder is named", async () => {
   await expect(createSecretFile("/nowhere/entry.json", "secret")).rejects.toThrow(
     "/nowhere/entry.json cannot be written: ENOENT",
   );
 });
 
-test("command, tools and demo write no other file for its owner only", () => {
+test("command, tools and demo write all such files with this function", () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const files = globSync(["infra/{cli,lab/demo}/**/*.ts", "infra/tools/*.ts"], { cwd: root });
   const writing = files.filter((file) => /writeFile\([^;]*0o600/.test(readFileSync(`${root}${file}`, "utf8")));

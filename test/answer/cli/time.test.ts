@@ -1,4 +1,4 @@
-/** Times that a person types for `--at` and `--until`, and how they are written in full before anything is asked. */
+/** Times that a person types for `--at` and `--until`, and their full form before a request. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fullTime, timeLines, timeOf, timesOfOptions } from "../../../infra/cli/time.ts";
 
@@ -23,17 +23,17 @@ test.each([
   expect(fullTime(timeOf(typed)(at), at)).toBe(is);
 });
 
-test("west of Greenwich, and half an hour off", () => {
+test("west of Greenwich and with half hours, the zone is written in full", () => {
   vi.stubEnv("TZ", "America/St_Johns");
   expect(fullTime(timeOf("22:00")(NOW), NOW)).toBe("Saturday 2026-12-05 22:00 -03:30 (America/St_Johns), in 7h");
 });
 
 // prettier-ignore
-test.each(["24:00", "22:60", "22", "22:00:00", "10pm", "2026-12-05", "2026-12-05T22:00", "-1h", "", "1e3s"])("%j is no time", (typed) => {
+test.each(["24:00", "22:60", "22", "22:00:00", "10pm", "2026-12-05", "2026-12-05T22:00", "-1h", "", "1e3s"])("%j is not a time", (typed) => {
   expect(() => timeOf(typed)).toThrow("Expected 22:00");
 });
 
-test("an end is the next such hour after the beginning, and both are written in full", () => {
+test("an end is the next such hour after the start, and both are written in full", () => {
   const times = timesOfOptions({ at: timeOf("22:00"), until: timeOf("20:00") }, NOW);
   expect(timeLines(times, NOW)).toEqual([
     "starts Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h30m",

@@ -20,7 +20,7 @@ import {
 interface Stage {
   readonly fake: FakeCluster;
   readonly apps: readonly App[];
-  /** The most nodes that were cordoned at a time. */
+  /** The largest number of nodes that were cordoned at the same time. */
   most: number;
 }
 
@@ -42,7 +42,7 @@ function stageOf(spec: object = {}, processes = 1): Stage {
 
 const LONG = 20;
 
-test.each([1, 3])("with %i processes, each node is emptied once, one after another", async (processes) => {
+test.each([1, 3])("with %i processes, each node is evacuated once, one after another", async (processes) => {
   const stage = stageOf({}, processes);
   await ticks(stage, LONG);
   expect(rollingOf(stage.fake).status).toMatchObject({
@@ -60,20 +60,20 @@ test.each([1, 3])("with %i processes, each node is emptied once, one after anoth
   expect(stage.fake.evacuations.list()).toHaveLength(3);
 });
 
-test("two nodes at a time, if two may be out of service", async () => {
+test("with maxUnavailable 2, two nodes are evacuated at the same time", async () => {
   const stage = stageOf({ maxUnavailable: 2 }, 2);
   await ticks(stage, LONG);
   expect([rollingOf(stage.fake).status.phase, stage.most]).toEqual(["Completed", 2]);
 });
 
-test("the next node waits until the one before is back", async () => {
+test("the next node waits until the node before it is back", async () => {
   const stage = stageOf();
   await ticks(stage, 8, false);
   expect(phasesOf(stage.fake)).toEqual(["Evacuated", "Pending", "Pending"]);
   expect(rollingOf(stage.fake).status.message).toContain("waits until node-1 is schedulable and Ready again");
 });
 
-test("a pause of the whole keeps the node that is being emptied, too, from going on; a resume continues", async () => {
+test("a pause also pauses the node in progress, and a resume continues it", async () => {
   const stage = stageOf();
   const readPhases = async () => {
     await stage.apps[0]?.reconcile();
@@ -97,7 +97,7 @@ test("a pause of the whole keeps the node that is being emptied, too, from going
   expect(rollingOf(stage.fake).status.phase).toBe("Completed");
 });
 
-test("withdrawn, its node is given back, and no other one starts", async () => {
+test("a withdrawn RollingMaintenance uncordons its node, and starts no other", async () => {
   const stage = stageOf();
   // KubeVirt does nothing yet.
   await stage.apps[0]?.reconcile();
@@ -124,7 +124,7 @@ async function uncordonedEarly(spec: object = {}): Promise<Stage> {
   return stage;
 }
 
-test("uncordoned by a person while it is drained, nothing new starts anywhere, and it says so", async () => {
+test("when a person uncordons a node in progress, no evacuation starts, and the status says so", async () => {
   const { fake } = await uncordonedEarly();
   const { status } = rollingOf(fake);
   expect([status.phase, ...phasesOf(fake)]).toEqual(["Running", "Paused", "Pending", "Pending"]);
@@ -134,7 +134,7 @@ test("uncordoned by a person while it is drained, nothing new starts anywhere, a
   expect(cordoned(fake)).toEqual([]);
 });
 
-test("… cordoned again by that person, it is drained, and the next ones follow", async () => {
+test("when the person cordons that node again, it is evacuated, and the next nodes follow", async () => {
   const stage = await uncordonedEarly();
   stage.fake.nodes.put({ ...inService("node-1"), unschedulable: true });
   await ticks(stage, LONG);
@@ -149,14 +149,14 @@ test("… cordoned again by that person, it is drained, and the next ones follow
 test.each([
   ["Stop", "Stopped", "Expired,Skipped,Skipped"],
   ["Continue", "Completed", "Expired,Returned,Evacuated"],
-])("… left so, it expires after its time, and %s decides", async (whenNodeFails, phase, phases) => {
+])("if the node stays uncordoned, it expires after its time, and %s decides", async (whenNodeFails, phase, phases) => {
   const stage = await uncordonedEarly({ whenNodeFails, nodeTimeoutSeconds: 120 });
   stage.apps[0]?.pass(120);
   await ticks(stage, LONG);
   expect([rollingOf(stage.fake).status.phase, phasesOf(stage.fake).join()]).toEqual([phase, phases]);
 });
 
-test("what happens has Events on the object and on the node", async () => {
+test("the RollingMaintenance and its nodes have Events", async () => {
   const stage = stageOf();
   await ticks(stage, LONG);
   const reported = stage.fake.recordedEvents.map(
@@ -174,7 +174,7 @@ test("what happens has Events on the object and on the node", async () => {
 
 type Death = "before" | "after";
 
-/** The first process dies at that write. Returns how many writes it made. */
+/** Lets the first process die at that write. Returns how many writes it made. */
 async function runDying(n: number, death: Death): Promise<{ readonly writes: number; readonly stage: Stage }> {
   const fake = weekend({ nodes: { names: NAMES.slice(0, 2) } });
   let [isDead, isReborn, writes] = [false, false, 0];
@@ -199,7 +199,7 @@ async function runDying(n: number, death: Death): Promise<{ readonly writes: num
   return { writes, stage };
 }
 
-test("a death before or after any write leaves nothing wrong", async () => {
+test("after a death before or after any write, the maintenance completes", async () => {
   const { writes } = await runDying(Number.POSITIVE_INFINITY, "before");
   expect(writes).toBeGreaterThan(20);
   for (let n = 1; n <= writes; n++) {

@@ -1,4 +1,7 @@
-/** Random fleets: the plan is made, then the nodes are maintained one after the other as the sandbox's scheduler places pods. */
+/**
+ * Random fleets: a plan is made, then the nodes are maintained one after another as the sandbox's scheduler places
+ * pods.
+ */
 import { expect, test } from "vitest";
 import { seededLots } from "../../../infra/sandbox/index.ts";
 import { carryOut } from "../../support/plan/carried-out.ts";
@@ -6,7 +9,7 @@ import { fleetFor, objectsOf } from "../../support/plan/fleet.ts";
 import { historyOf, paceFor, secondsFor } from "../../support/plan/pace.ts";
 import { type Compared, compare, planFor } from "../../support/plan/promises.ts";
 
-/** At night many more. */
+/** At night there are many more fleets. */
 const FLEETS = Number(process.env["PLAN_FLEETS"] ?? (process.env["LIFEBOAT_NIGHTLY"] === undefined ? 10 : 200));
 /** The seed of the first fleet. Each fleet has its own, by which the scheduler draws its lots, too. */
 const SEED = Number(process.env["PLAN_SEED"] ?? 20_261_128);
@@ -14,7 +17,7 @@ const SEED = Number(process.env["PLAN_SEED"] ?? 20_261_128);
 const MIGRATIONS = "virtualmachineinstancemigrations";
 
 test(
-  `${FLEETS} random fleets: outcomes of VMs come true, every promise holds, and the end is when the plan says`,
+  `${FLEETS} random fleets: outcomes of VMs, promises and the end of a plan come true`,
   { timeout: 7_200_000 },
   async () => {
     const all: Compared[] = [];
@@ -32,7 +35,7 @@ test(
     const sum = (of: (one: Compared) => number) => all.reduce((total, one) => total + of(one), 0);
     const judged = sum(({ vms, unknown }) => vms - unknown);
     expect(all.map(({ brokenPromises }) => brokenPromises)).toEqual(all.map(() => []));
-    // Most of it has to be judged at all.
+    // Most VMs have to be judged.
     expect(judged / sum(({ vms }) => vms)).toBeGreaterThan(0.8);
     expect(sum(({ right }) => right) / judged).toBeGreaterThanOrEqual(0.995);
     expect(inRange / FLEETS).toBeGreaterThanOrEqual(0.9);

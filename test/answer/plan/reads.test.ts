@@ -14,10 +14,10 @@ async function read(answers: Answers = {}) {
   return { facts, requests };
 }
 
-/** The one pod here does not say when it was created. */
+/** The only pod here has no creation time. */
 const ODD = "1 pods that cannot be understood";
 
-test("one list of each kind, and nothing is written; objects that cannot be understood are counted", async () => {
+test("a plan reads one list of each kind, writes nothing, and counts objects that cannot be parsed", async () => {
   const { facts, requests } = await read();
   expect(facts.unread).toEqual([ODD]);
   expect(requests.every((request) => JSON.stringify(request).includes("list"))).toBe(true);
@@ -32,13 +32,13 @@ test.each([
   ["virtualmachines",                 "the wishes of owners, and whether VMs start again"],
   ["virtualmachineinstancemigrations","which migrations have succeeded or failed"],
   ["evacuations",                     "which evacuations have failed"],
-])("who may not list %s learns what is not judged", async (kind, what) => {
+])("a plan without permission to list %s names what is not judged", async (kind, what) => {
   const { facts } = await read({ [`list ${kind}`]: forbidden });
   expect(facts.unread).toEqual([ODD, `${what}: you may not list ${kind}`]);
   // A fact that was not read is not taken for absent.
   if (kind === "virtualmachines") expect(facts.vms).toEqual(new Map());
 });
 
-test.each(["nodes", "pods", "virtualmachineinstances"])("without %s there is no plan", async (kind) => {
+test.each(["nodes", "pods", "virtualmachineinstances"])("a plan without permission to list %s fails", async (kind) => {
   await expect(read({ [`list ${kind}`]: forbidden })).rejects.toThrow();
 });

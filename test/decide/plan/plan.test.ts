@@ -1,4 +1,4 @@
-/** A rolling maintenance, rehearsed: each node is judged on what the nodes before it leave behind. */
+/** A rolling maintenance, planned: each node is judged after the nodes before it. */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanOptions } from "../../../shared/plan/facts.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
@@ -15,13 +15,13 @@ function moves(f: PlanFacts, tweak: Partial<PlanOptions> = {}): readonly string[
   );
 }
 
-test("a node comes back empty, and takes what the next one has", () => {
+test("an evacuated node returns empty, and takes the VMs of the next node", () => {
   const f = cluster({ node01: [], node02: [vm("a", 12)], node03: [vm("b", 12)] });
   expect(moves(f)).toEqual(["a: node02 > node01", "b: node03 > node02"]);
   expect(new Set(Object.values(verdicts(f)))).toEqual(new Set(["WillSucceed"]));
 });
 
-test("a node is judged on what those before it leave behind", () => {
+test("a node is judged with the VMs that earlier nodes left elsewhere", () => {
   const f = cluster({ node01: [vm("a", 9)], node02: [vm("b", 9)], node03: [] });
   const filling = {
     ...f,
@@ -29,12 +29,12 @@ test("a node is judged on what those before it leave behind", () => {
       one.name === "node01" ? { ...one, allocatable: { ...one.allocatable, memory: 8 * GIB } } : one,
     ),
   };
-  // Alone, each would have room on node03.
+  // Alone, each VM would have room on node03.
   expect(verdicts(filling, { nodes: ["node02"] })).toEqual({ node02: "WillSucceed" });
   expect(verdicts(filling)).toEqual({ node01: "WillSucceed", node02: "NoRoom", node03: "NoRoom" });
 });
 
-test("replacements of ordinary pods take room, too", () => {
+test("replacements of ordinary pods need room, too", () => {
   const f = cluster({ node01: [ordinary("x", 10)], node02: [vm("a", 10)], node03: [] }, {});
   const smaller = {
     ...f,
@@ -48,13 +48,13 @@ test("replacements of ordinary pods take room, too", () => {
   expect(verdicts(smaller, { nodes: ["node01", "node02"] })).toEqual({ node01: "WillSucceed", node02: "NoRoom" });
 });
 
-test("what cannot leave stays, and its node comes back with it", () => {
+test("VMs that cannot leave stay, and their node returns with them", () => {
   const pinned = vm("pinned", 10, { vmi: { liveMigratable: { migratable: false, reason: "DisksNotLiveMigratable" } } });
   const f = cluster({ node01: [pinned, vm("a", 2)], node02: [vm("b", 10)], node03: [vm("c", 10)] });
   expect(verdicts(f)).toEqual({ node01: "WillBlock", node02: "NoRoom", node03: "NoRoom" });
 });
 
-test("of nodes that are emptied at a time none takes what the other has", () => {
+test("nodes that are evacuated at the same time take no VM of each other", () => {
   const f = cluster({ node01: [vm("a", 8)], node02: [vm("b", 8)], node03: [vm("c", 4)] });
   expect(moves(f, { nodes: ["node01", "node02"] })).toEqual(["a: node01 > node03", "b: node02 > node01"]);
   expect(verdicts(f, { nodes: ["node01", "node02"], parallel: 2 })).toEqual({
@@ -63,8 +63,8 @@ test("of nodes that are emptied at a time none takes what the other has", () => 
   });
 });
 
-test("a promise holds whatever the scheduler chooses and in whatever order VMs leave", () => {
-  // Smallest first, both small ones take the room that the large one needs, or do not.
+test("a promise holds for any choice of the scheduler and any order of VMs", () => {
+  // In the order smallest first, both small VMs may take the room that the large VM needs.
   const f = cluster({
     node01: [vm("s1", 5), vm("s2", 5), vm("large", 12)],
     node02: [vm("x", 2)],
@@ -74,7 +74,7 @@ test("a promise holds whatever the scheduler chooses and in whatever order VMs l
   expect(["NoRoom", "Unknown"]).toContain(first?.verdict);
 });
 
-test("VMs that a plan moves twice keep the CPU of the node that they started on", () => {
+test("VMs that a plan moves twice keep the CPU model of their first node", () => {
   const f = cluster({ node01: [vm("a")], node02: [], node03: [] });
   const other = {
     labels: {
@@ -86,7 +86,7 @@ test("VMs that a plan moves twice keep the CPU of the node that they started on"
   expect(moves({ ...f, nodes }, { nodes: ["node01", "node02"] })).toEqual(["a: node01 > node02", "a: node02 > node01"]);
 });
 
-test("a node that does not exist is said", () => {
+test("a plan names a node that does not exist", () => {
   const f = cluster({ node01: [], node02: [] });
   expect(planOf(f, options(f, { nodes: ["node01", "nowhere"] })).missing).toEqual(["nowhere"]);
 });

@@ -1,4 +1,4 @@
-/** How long the nodes take: ranges from what this cluster's migrations have taken. */
+/** The duration of nodes: ranges from the durations of this cluster's migrations. */
 import { expect, test } from "vitest";
 import type { PlanFacts } from "../../../shared/plan/facts.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
@@ -8,7 +8,7 @@ import { cluster, GIB, options, ordinary, vm } from "../../support/plan/clusters
 const seconds = (n: number) => new Date(NOW.getTime() + n * 1000);
 const names = ["a", "b", "c", "d", "e", "f"];
 
-/** Six VMs of 2 GiB on node01; migrations of so many seconds each. */
+/** Six VMs of 2 GiB on node01; migrations of this many seconds each. */
 function fleet(took: readonly number[]): PlanFacts {
   const migrations = took.map((tookSeconds, i) => ({
     ...migration({ name: `m${i}`, uid: `m${i}`, vmiName: names[i] ?? "", phase: "Succeeded" }),
@@ -21,21 +21,21 @@ function fleet(took: readonly number[]): PlanFacts {
 const plan = (f: PlanFacts, tweak: Parameters<typeof options>[1] = {}) =>
   planOf(f, options(f, { nodes: ["node01"], ...tweak }));
 
-test("as VMs of this cluster have moved, two at a time", () => {
+test("the duration follows from the cluster's migrations, two at a time", () => {
   const { takes, basis } = plan(fleet([20, 20, 20, 20, 20, 20]));
   expect(basis).toBe("based on 6 finished migrations of this cluster, their sizes, and KubeVirt's limits");
-  // Three rounds of 20 s, and some seconds to begin.
+  // Three rounds of 20 s, and some seconds to start.
   expect(takes.least).toBeGreaterThan(52);
   expect(takes.most).toBeLessThan(90);
   expect(takes.least).toBeLessThan(takes.most);
 });
 
-test("migrations of different lengths make the range wider", () => {
+test("migrations of different durations widen the range", () => {
   const width = ({ takes }: ReturnType<typeof plan>) => takes.most - takes.least;
   expect(width(plan(fleet([5, 10, 20, 30, 40, 60])))).toBeGreaterThan(width(plan(fleet([27, 27, 27, 28, 28, 28]))));
 });
 
-test("without a finished migration, or with --bandwidth, by the bandwidth", () => {
+test("without a finished migration, or with --bandwidth, the duration follows from the bandwidth", () => {
   const f = fleet([]);
   expect(plan(f).basis).toMatch(/^no migration has finished yet: between 64 MiB\/s and 10 Gbit\/s/);
   const slow = plan(f, { bandwidth: 16 * 1024 ** 2 });
@@ -43,14 +43,14 @@ test("without a finished migration, or with --bandwidth, by the bandwidth", () =
   expect(slow.takes.least).toBeGreaterThan((3 * 2 * GIB) / (20 * 1024 ** 2));
 });
 
-test("a node starts when the one before it is empty; nodes of one wave start together", () => {
+test("a node starts when the node before it is empty, and nodes of one wave start together", () => {
   const f = cluster({ node01: [vm("a")], node02: [vm("b")], node03: [ordinary("x")], node04: [] });
   const starts = (parallel: number) => planOf(f, options(f, { parallel })).nodes.map((node) => node.starts.most > 0);
   expect(starts(1)).toEqual([false, true, true, true]);
   expect(starts(2)).toEqual([false, false, true, true]);
 });
 
-test("nodes that will not be empty in time are said", () => {
+test("nodes that will not be empty in time are named", () => {
   const f = cluster({ node01: [vm("a")], node02: [vm("b")], node03: [] });
   const inTime = (until: Date) =>
     planOf(f, options(f, { nodes: ["node01", "node02"], until, bandwidth: GIB })).nodes.map(({ isInTime }) => isInTime);
@@ -59,7 +59,7 @@ test("nodes that will not be empty in time are said", () => {
   expect(inTime(seconds(1))).toEqual([false, false]);
 });
 
-test("what keeps a node from being powered off", () => {
+test("pods that keep a node from being powered off are named", () => {
   const storage = ordinary("replica", 1, {
     claims: ["data"],
     owners: [{ kind: "DaemonSet", name: "osd", uid: "o", controller: true }],

@@ -5,7 +5,7 @@ import { useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
 
-test("Ctrl-C leaves it at work; pause and resume change it, the same command follows it again: 0", async () => {
+test("after Ctrl-C a drain continues; pause and resume change it, and the same command follows it again", async () => {
   const node = await on.freshNode();
   const name = await on.vmOn(node);
   await on.limitMigrations(0);
@@ -24,7 +24,7 @@ test("Ctrl-C leaves it at work; pause and resume change it, the same command fol
   expect(await on.nodeOf(name)).not.toBe(node);
 });
 
-test("a bare word is a node's name: an object that is named like the node, and is about another one, stays as it is", async () => {
+test("a bare name is a node's, not that of another node's NodeEvacuation", async () => {
   const [node, other] = [await on.freshNode(), await on.freshNode()];
   const schedule = { notBefore: new Date(Date.now() + 86_400_000).toISOString() };
   const create = (name: string, nodeName: string) =>
@@ -43,7 +43,7 @@ test("a bare word is a node's name: an object that is named like the node, and i
   expect(unknown.err).toEqual([expect.stringContaining(`nodeevacuation/kernel-${node}`)]);
 });
 
-test("cancel node/NAME: what has not moved stays, and the node is uncordoned; the drain ends: 3; there is nothing more to cancel: 1", async () => {
+test("cancel node/NAME keeps VMs that have not moved, and uncordons the node; the drain exits with 3", async () => {
   const node = await on.freshNode();
   const name = await on.vmOn(node);
   await on.limitMigrations(0);
@@ -60,7 +60,7 @@ test("cancel node/NAME: what has not moved stays, and the node is uncordoned; th
   await on.limitMigrations(5);
 });
 
-test("an API server that does not answer for a while is waited for, and that is said once: 0", async () => {
+test("an API server that does not answer for a while is waited for, with one message", async () => {
   const node = await on.freshNode();
   await on.vmOn(node);
   await on.limitMigrations(0);

@@ -8,7 +8,7 @@ import { useDrains } from "./drain-stage.ts";
 const on = useDrains();
 
 describe("given a node with VMs and other pods", () => {
-  test("when a person drains it, VMs move, other pods go, DaemonSets stay; a report says what has become of each: 0", async () => {
+  test("a drain moves VMs, evicts other pods, keeps DaemonSets, exits with 0, and has a report of each", async () => {
     const node = await on.freshNode();
     const names = [await on.vmOn(node), await on.vmOn(node), await on.vmOn(node)];
     await on.createOtherPod({ node, name: `web-${node}`, controller: "ReplicaSet" });
@@ -65,7 +65,7 @@ const Report = z.object({
 });
 
 describe("given a VM that cannot move", () => {
-  test("when the person does not want that, the node is left as it is: 1", async () => {
+  test("a drain that the person declines leaves the node as it is, and exits with 1", async () => {
     const node = await on.freshNode();
     await on.pinnedOn(node);
     const { code, err } = await on.lifeboat(`drain ${node}`, { terminal: true, answer: "n" });
@@ -73,7 +73,7 @@ describe("given a VM that cannot move", () => {
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
 
-  test("--when-blocked Restart: that it is restarted is said and asked for; without a terminal nothing changes: 2", async () => {
+  test("--when-blocked Restart asks first, and without a terminal exits with 2 and changes nothing", async () => {
     const node = await on.freshNode();
     const name = await on.restartableOn(node);
     const { code, err } = await on.lifeboat(`drain ${node} --when-blocked Restart`);
@@ -86,7 +86,7 @@ describe("given a VM that cannot move", () => {
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
 
-  test("when the person says --yes, the others move, it runs on and is named: 3; once its owner has stopped it: 0", async () => {
+  test("with --yes the others move and the VM is named, exit code 3; when its owner has stopped it, 0", async () => {
     const node = await on.freshNode();
     const [pinned, other] = [await on.pinnedOn(node), await on.vmOn(node)];
     const { code, out, err } = await on.lifeboat(`drain ${node} --yes`);
@@ -108,7 +108,7 @@ describe("given a VM that cannot move", () => {
   });
 });
 
-test("given several nodes, each begins when the one before is empty and uncordoned: 0", async () => {
+test("given several nodes, each starts when the node before it is empty and uncordoned", async () => {
   const nodes = [await on.freshNode({ pool: "several" }), await on.freshNode({ pool: "several" })];
   for (const node of nodes) await on.vmOn(node);
   const phases = async () => {
@@ -131,7 +131,7 @@ test("given several nodes, each begins when the one before is empty and uncordon
   });
 });
 
-test("--at: it is scheduled as it was asked for, with a verdict, and the node stays as it is: 0", async () => {
+test("--at schedules the drain with a forecast, and the node stays as it is", async () => {
   const node = await on.freshNode();
   await on.vmOn(node);
   const asked = "--at 2h --until 4h --order LargestFirst --when-blocked Restart --start-if WillSucceed --return";
@@ -160,7 +160,7 @@ test.each([
   ["drain -l pool!=x",                  '--selector: expected key=value or key, got "pool!=x"'],
   ["drain node-1 --at tomorrow",        "argument 'tomorrow' is invalid. Expected 22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h"],
   ["drain node-1 --at 2h --until 1h",   "--until: expected a time after "],
-])("%s: 2, and what was expected", async (line, said) => {
+])("%s exits with 2 and names the expected value", async (line, said) => {
   const { code, err } = await on.lifeboat(line);
   expect({ code, err: err.join("\n") }).toEqual({ code: 2, err: expect.stringContaining(said) });
 });

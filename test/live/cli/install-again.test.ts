@@ -14,7 +14,7 @@ beforeAll(async () => {
   await createNode(sandbox.client, "node01");
 });
 afterAll(() => sandbox.stop());
-/** As `kubectl apply -k infra/kubernetes` does, on any Kubernetes. */
+/** Applies as `kubectl apply -k infra/kubernetes` does, on any Kubernetes. */
 beforeEach(() => applyManifests(sandbox.client, kustomized()));
 
 const call = (line: string) => lifeboat(line, { kubeconfig: sandbox.kubeconfig });
@@ -44,7 +44,7 @@ async function gates(): Promise<object> {
     .featureGates;
 }
 
-test("over 0.3 with a part that has gone: install deletes that part and its gate, and keeps the others", async () => {
+test("install over 0.3 deletes an obsolete part and its gate, and keeps the others", async () => {
   await applyOld();
   const { code, out } = await call("install --yes --with pressure");
   expect({ code, deleted: out.filter((line) => line.includes("deleted")) }).toEqual({ code: 0, deleted: OLD });
@@ -52,7 +52,7 @@ test("over 0.3 with a part that has gone: install deletes that part and its gate
   expect((await call("install --yes")).out.filter((line) => line.includes("deleted"))).toEqual([]);
 });
 
-test("what kubectl has applied of this version is no conflict, and nothing changes", async () => {
+test("install over this version's objects applied by kubectl has no conflict, and changes nothing", async () => {
   const PLURALS = new Map([
     ["ValidatingAdmissionPolicy", "validatingadmissionpolicies"],
     ["ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"],
@@ -78,11 +78,11 @@ test.each([
   ["by its digest",        "ghcr.io/lifeboat/lifeboat@sha256:00", RELEASED,  RELEASED],
   ["of another registry",  "registry.test:5000/lifeboat:0.2.0",   RELEASED,  "registry.test:5000/lifeboat:0.2.0"],
   ["a build of one's own", "registry.test:5000/lifeboat:0.2.0",   undefined, "registry.test:5000/lifeboat:0.2.0"],
-])("the image without --image, %s", (_, present, ofRelease, expected) => {
+])("without --image, the image is kept or not: %s", (_, present, ofRelease, expected) => {
   expect(imageBeside(present, ofRelease)).toBe(expected);
 });
 
-test("uninstall deletes what 0.3 has installed of a part that has gone", async () => {
+test("uninstall deletes the obsolete part of 0.3", async () => {
   await applyOld();
   expect((await call("uninstall --yes")).out).toEqual(expect.arrayContaining(OLD));
 });

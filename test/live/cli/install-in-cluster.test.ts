@@ -57,7 +57,7 @@ async function everything(): Promise<readonly string[]> {
 /** The VMs' pods on other nodes, and their migrations. */
 const isKubeVirts = (line: string) => /^(pods|virtualmachineinstancemigrations) vms\//.test(line);
 
-test("from nothing to the first drained node; again, nothing changes; without flags, only what is missing comes; uninstalled, nothing is left", async () => {
+test("install leads to a drained node, changes nothing when repeated, restores missing objects, and uninstall removes all", async () => {
   const before = await everything();
   const parts = "--with guard,maintenance,migration-policy,restriction";
   const installed = await call(`install --yes --in-cluster --image ${IMAGE} ${parts}`);

@@ -15,7 +15,7 @@ function useCluster(): void {
 
 const install: InstallStage["install"] = (...said) => stage.install(...said);
 
-describe("given what keeps it from being installed", () => {
+describe("install is refused", () => {
   useCluster();
 
   // prettier-ignore
@@ -25,14 +25,14 @@ describe("given what keeps it from being installed", () => {
   ["install --worker https://a.example --cluster ../x",  '--cluster: expected letters, digits, ".", "_" and "-", got "../x"'],
 ] as const;
 
-  test("what is missing or no name is said: exit code 2", async () => {
+  test("with exit code 2 if a value is missing or is no name", async () => {
     for (const [line, message] of MISTAKES) {
       const { code, err } = await stage.call(line);
       expect({ code, message: err[0] }).toEqual({ code: 2, message: expect.stringContaining(message) });
     }
   });
 
-  test("an entry that cannot be written: exit code 1, and the token that was made for it is gone", async () => {
+  test("with exit code 1 if the entry cannot be written, and its new token is deleted", async () => {
     const { code, err } = await install("--entry /nowhere/entry.json", { meanwhile: () => untilFilled(stage.sandbox) });
     expect({ code, said: err.at(-1) }).toEqual({
       code: 1,
@@ -41,7 +41,7 @@ describe("given what keeps it from being installed", () => {
     expect((await stage.sandbox.client.list(secrets)).items).toEqual([]);
   });
 
-  test("the Worker is never told: what to do, then exit code 1, and no webhook", async () => {
+  test("with exit code 1 and no webhook if the Worker never gets its entry", async () => {
     const { code, err } = await install("--timeout 1m", { meanwhile: () => undefined });
     expect(code).toBe(1);
     expect(err.join("\n")).toMatch(/Give it .*entry\.json .*\n +npm run cluster -- add prod --entry/);
@@ -51,7 +51,7 @@ describe("given what keeps it from being installed", () => {
     expect(await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
   });
 
-  test("the shield without KubeVirt's gate: the command that switches it on, and nothing is applied; with the gate it is", async () => {
+  test("without KubeVirt's gate for the shield, and succeeds with it", async () => {
     const { code, out, err } = await install("--with guard,shield");
     expect({ code, out }).toEqual({ code: 1, out: [] });
     expect(err.join("\n")).toContain("--with shield needs KubeVirt's feature gate Plugins, which is off");
@@ -70,10 +70,10 @@ describe("given what keeps it from being installed", () => {
   });
 });
 
-describe("given Lifeboat in the cluster", () => {
+describe("given Lifeboat in the cluster, an installation of the Worker", () => {
   useCluster();
 
-  test("its webhook leads to the Worker, with nothing of the Service left, and nothing runs there any more", async () => {
+  test("points the webhook to the Worker, and removes the server", async () => {
     const [shipped] = manifestsIn("kubernetes/webhook.yaml");
     const webhook = z.looseObject({ webhooks: z.array(z.looseObject({})) }).parse(shipped);
     const service = {

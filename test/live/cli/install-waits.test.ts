@@ -31,7 +31,7 @@ async function taint(taints: readonly object[] | null): Promise<void> {
   }
 }
 
-test("a quota that allows one pod of two: named with what helps; once it is raised, install ends", async () => {
+test("a quota for one pod of two is named with its remedy, and install ends when it is raised", async () => {
   const quota = { namespace: "lifeboat-system", name: "few" };
   await sandbox.client.create(namespaces, { metadata: { name: quota.namespace } });
   await sandbox.client.create(resourceQuotas, { metadata: quota, spec: { hard: { pods: "1" } } });
@@ -47,7 +47,7 @@ test("a quota that allows one pod of two: named with what helps; once it is rais
   expect(await call(INSTALL, { meanwhile: raise })).toMatchObject({ code: 0 });
 });
 
-test("taints that its pods do not tolerate: named while it waits; once they are gone, install ends", async () => {
+test("taints that its pods do not tolerate are named, and install ends when they are removed", async () => {
   await call("uninstall --yes");
   await taint([{ key: "dedicated", value: "gpu", effect: "NoSchedule" }]);
   await expect.poll(() => sandbox.client.get(namespaces, { name: "lifeboat-system" })).toBeUndefined();

@@ -31,10 +31,10 @@ const Conditions = z.object({
   status: z.object({ conditions: z.array(z.object({ type: z.string(), reason: z.string() })) }),
 });
 
-describe("given nothing of Lifeboat's", () => {
+describe("given a cluster without Lifeboat", () => {
   useCluster();
 
-  test("from nothing to the first evacuated VM, in the order of --export, which changes nothing; nor does a second time", async () => {
+  test("install leads to the first evacuated VM, and --export or a repetition changes nothing", async () => {
     const { client } = stage.sandbox;
     const exported = Objects.parse(loadAll((await install(`--export ${PARTS}`)).out.join("\n")));
     expect(await client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
@@ -92,7 +92,7 @@ describe("given an installation", () => {
   useCluster();
   beforeEach(async () => expect(await install()).toMatchObject({ code: 0 }));
 
-  test("when a part is added, its webhook leads where the other one does, with the token that is there", async () => {
+  test("a part that is added later gets the same address and token", async () => {
     expect((await stage.call("install --yes --with guard")).code).toBe(0);
     const { webhookToken } = await stage.readEntry();
     const found = await stage.sandbox.client.get(mutatingConfigurations, { name: "lifeboat-guard" });
@@ -111,7 +111,7 @@ describe("given an installation", () => {
     ]);
   });
 
-  test("a field that another manager has set: named, and overwritten only if so asked", async () => {
+  test("a field of another manager is named, and overwritten only with the flag", async () => {
     await setAsEditor("/metadata/labels/team", "virtualization");
     expect((await install()).code).toBe(0);
 

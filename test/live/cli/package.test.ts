@@ -61,7 +61,7 @@ test("the package is one program, its license and its README", () => {
   expect(files.toSorted()).toEqual([".build/lifeboat.mjs", "LICENSE", "README.md", "package.json"]);
 });
 
-test("npm installs nothing besides it, and runs nothing of it", async () => {
+test("npm installs only the package, and runs no script of it", async () => {
   const { dependencies, scripts } = z
     .looseObject({ scripts: z.record(z.string(), z.string()) })
     .parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
@@ -86,7 +86,7 @@ test("npx runs it in an empty folder, from a kubeconfig", async () => {
   expect(plan.stdout).toMatch(new RegExp(`^${node} .*WillSucceed`, "m"));
 });
 
-test("an installed command needs nothing but itself and a Node, and names its commit", async () => {
+test("an installed command needs only itself and a Node, and names its commit", async () => {
   await npm(["install", "--global", "--prefix", join(folder, "installed"), tarball], folder);
   await rm(tarball);
   for (const node of [process.execPath, ...MACHINE.slice(0, 1).map((found) => join(found, "node"))]) {

@@ -5,7 +5,7 @@ import { useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
 
-test("several nodes: one RollingMaintenance, followed until each is empty: 0; the report has every VM", async () => {
+test("a drain of several nodes follows one RollingMaintenance until each is empty, and the report has every VM", async () => {
   const [a, b] = [await on.freshNode(), await on.freshNode()];
   const [vmA, vmB] = [await on.vmOn(a), await on.vmOn(b)];
   const meanwhile = async () => {
@@ -40,7 +40,7 @@ test("several nodes: one RollingMaintenance, followed until each is empty: 0; th
   expect(JSON.parse(ofNode.out.join("\n"))).toMatchObject({ reports: [{ nodes: [{ node: a }] }] });
 });
 
-test("a node that blocks is said: 3; status names it: 3; cancel gives it back, and the rest never starts", async () => {
+test("a node that blocks makes drain and status exit with 3; cancel uncordons it, and the rest never starts", async () => {
   const pool = { pool: "several" };
   const [a, b] = [await on.freshNode(pool), await on.freshNode(pool)];
   const pinned = await on.pinnedOn(a);

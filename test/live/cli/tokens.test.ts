@@ -21,7 +21,7 @@ async function revoke(): Promise<void> {
   for (const name of await secretNames()) await stage.sandbox.client.delete(secrets, { namespace: SYSTEM, name });
 }
 
-test("a token that has leaked: after its revocation nothing brings it back", async () => {
+test("a revoked token stays revoked", async () => {
   const { token: leaked } = await stage.readEntry();
   expect(await stage.codeOf(leaked)).toBe(200);
   await revoke();
@@ -43,7 +43,7 @@ test("a token that has leaked: after its revocation nothing brings it back", asy
   expect([await stage.codeOf(leaked), await stage.codeOf(token)]).toEqual([401, 200]);
 });
 
-test("rotated as the documents say: until the Worker has the new token the old one works, and afterwards it opens nothing", async () => {
+test("during a rotation the old token works until the Worker has the new one, and afterwards is invalid", async () => {
   const { client } = stage.sandbox;
   const before = await stage.readEntry();
   const [old = ""] = await secretNames();
