@@ -20,7 +20,7 @@ async function rollOut(targetDeploymentID: string): Promise<void> {
   await on.stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-test("a NodeEvacuation waits for its optional component, empties the node, and returns the VM when it is uncordoned", async () => {
+test("a NodeEvacuation waits for its component, evacuates the node, and returns the VM after the uncordon", async () => {
   await createNode(on.stage.client, "full");
   await createVirtualMachine(on.stage.client, "Always", vm("returns", "full"));
   await createPod(on.stage.client, { name: "daemon", node: "full", tolerations: [{ operator: "Exists" }] });

@@ -1,4 +1,4 @@
-/** A plugin of oxlint: comments are plain English, and those of exported functions start with a verb. */
+/** A plugin of oxlint: comments and titles of tests are plain English; comments of exported functions start with a verb. */
 import { problemsOf, startsWithVerb } from "./plain-english.ts";
 
 interface Position {
@@ -15,9 +15,14 @@ interface Statement extends Position {
   readonly declaration?: { readonly type: string } | null;
 }
 
+interface Call {
+  readonly callee: { readonly name?: string; readonly object?: Call["callee"]; readonly callee?: Call["callee"] };
+  readonly arguments: readonly (Position & { readonly type: string; readonly value?: unknown })[];
+}
+
 interface Context {
   readonly sourceCode: { getAllComments(): readonly Comment[] };
-  report(problem: { readonly node: Comment; readonly message: string }): void;
+  report(problem: { readonly node: Position; readonly message: string }): void;
 }
 
 const textOf = ({ value }: Comment): string => value.replaceAll(/^\s*\*+/gmu, " ").trim();
@@ -66,5 +71,22 @@ const verbs = {
   }),
 };
 
-const plugin = { meta: { name: "prose" }, rules: { comments, verbs } };
+/** Returns `test` for `test.each(rows)`. */
+const nameOf = ({ name, object, callee }: Call["callee"]): string => {
+  const inner = object ?? callee;
+  return inner === undefined ? (name ?? "") : nameOf(inner);
+};
+
+const titles = {
+  create: (context: Context) => ({
+    CallExpression({ callee, arguments: [title] }: Call) {
+      if (typeof title?.value !== "string" || !["test", "describe"].includes(nameOf(callee))) return;
+      for (const { sentence, message } of problemsOf({ text: title.value })) {
+        context.report({ node: title, message: `"${sentence.slice(0, 60)}" ${message}` });
+      }
+    },
+  }),
+};
+
+const plugin = { meta: { name: "prose" }, rules: { comments, titles, verbs } };
 export default plugin;

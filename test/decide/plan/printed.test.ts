@@ -47,7 +47,7 @@ test("only what a person has to do has a cross; unproven VMs stand beside the ve
   expect(lines.find((line) => line.includes("WillBlock"))).toMatch(/WillBlock \?1$/);
 });
 
-test("the table fits 80 columns, whatever nodes are called; wide shows every VM", () => {
+test("the table fits 80 columns with any node names, and wide shows every VM", () => {
   const name = `worker-${"x".repeat(60)}`;
   const f = cluster({ [name]: [ending, vm("a"), vm("b")], node02: [] });
   const lines = printed(f, { nodes: [name, "node02"] });

@@ -69,7 +69,7 @@ test.each(RECORDED)("$question", async ({ request: { as, path, ...request }, ans
   if (request.method === "POST" && code === 201) migration ||= String(at(body, "metadata.name"));
 });
 
-test("a VMI starts Pending with KubeVirt's finalizer, whatever its creator writes", async () => {
+test("a VMI starts Pending with KubeVirt's finalizer, despite its creator's values", async () => {
   const body = {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",

@@ -179,7 +179,7 @@ describe("an eviction by the descheduler", () => {
   });
 });
 
-test("an eviction of an ordinary pod is allowed, whatever its name", async () => {
+test("an eviction of an ordinary pod with any name is allowed", async () => {
   await createPod("virt-launcher-impostor", "something-else");
   expect(await evict("virt-launcher-impostor")).toMatchObject(EVICTED);
 });
