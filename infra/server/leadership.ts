@@ -37,14 +37,14 @@ export class Leadership {
 
   async keep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.look().catch(this.#options.onFailure);
+      await this.renew().catch(this.#options.onFailure);
       await pause(this.#options.clock, RENEW_EVERY_MS, signal);
     }
     if (this.isLeader()) await this.#giveBack().catch(this.#options.onFailure);
   }
 
   /** Takes or renews the Lease, unless another replica holds it. */
-  async look(): Promise<void> {
+  async renew(): Promise<void> {
     const { identity, clock, connect } = this.#options;
     const now = clock.now();
     const asked = now.getTime();

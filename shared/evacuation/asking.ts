@@ -9,7 +9,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NodeFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { named } from "../kube/objects.ts";
-import { launchersOf } from "../kube/selections.ts";
+import { selectLaunchersOf } from "../kube/selections.ts";
 import { isOff, isRestart, leftAs, mayBeAsked } from "./shutdown.ts";
 
 /** Undefined fields: the object does not exist. */
@@ -35,7 +35,7 @@ export function askingOf(e: EvacuationFacts, vmiUID: string | undefined, facts: 
 
 function refusalOf(e: EvacuationFacts, vmiUID: string, facts: Facts): Refusal | undefined {
   const { namespace } = e;
-  const selection = { ...launchersOf({ uid: vmiUID }), namespace, unlike: { "spec.nodeName": [""] } };
+  const selection = { ...selectLaunchersOf({ uid: vmiUID }), namespace, unlike: { "spec.nodeName": [""] } };
   const [pods, budgets] = together(
     () => facts.readable(SCHEDULED_PODS, selection).items,
     () => facts.readable("poddisruptionbudgets", { namespace }).items,

@@ -4,7 +4,16 @@ import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube
 import { isForbidden, isNotServed } from "../kube/failures.ts";
 import { isFinal, isVmiKey, keyOf } from "../kube/objects.ts";
 import type { FactsOf } from "../kube/resources.ts";
-import * as select from "../kube/selections.ts";
+import {
+  ACTIVE_EVACUATIONS,
+  MIGRATING_VMIS,
+  SOME,
+  selectEvacuationsFrom,
+  selectEvacuationsOf,
+  selectMigrationsOf,
+  selectPodsOf,
+  selectVmisOn,
+} from "../kube/selections.ts";
 import { each, type Facts, unlessFailed } from "./facts.ts";
 
 /**
@@ -16,24 +25,24 @@ export function kubeVirt(facts: Facts): FactsOf<"kubevirts"> | undefined {
 }
 
 export function evacuationsOf(key: NamespacedName, facts: Facts): readonly EvacuationFacts[] {
-  return isVmiKey(key) ? facts.readable("evacuations", select.selectEvacuationsOf(key)).items : [];
+  return isVmiKey(key) ? facts.readable("evacuations", selectEvacuationsOf(key)).items : [];
 }
 
 export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
-  return facts.readable("evacuations", select.ACTIVE_EVACUATIONS).items;
+  return facts.readable("evacuations", ACTIVE_EVACUATIONS).items;
 }
 
 export function evacuationsFrom(node: string, facts: Facts): readonly EvacuationFacts[] {
-  return facts.readable("evacuations", select.selectEvacuationsFrom(node)).items;
+  return facts.readable("evacuations", selectEvacuationsFrom(node)).items;
 }
 
 export function vmisOn(node: string, facts: Facts): readonly VmiFacts[] {
-  return facts.readable("virtualmachineinstances", select.selectVmisOn(node)).items;
+  return facts.readable("virtualmachineinstances", selectVmisOn(node)).items;
 }
 
 /** Lists VMIs that run on a migration's target pod already. */
 export function migratingVmis(facts: Facts): readonly VmiFacts[] {
-  const found = facts.readable("virtualmachineinstances", select.MIGRATING_VMIS).items;
+  const found = facts.readable("virtualmachineinstances", MIGRATING_VMIS).items;
   return found.filter(({ isMigrating }) => isMigrating);
 }
 
@@ -42,7 +51,7 @@ export function migratingVmis(facts: Facts): readonly VmiFacts[] {
  * VMI.
  */
 export function finishedMigrations(facts: Facts): readonly MigrationFacts[] {
-  const some = facts.readable("virtualmachineinstancemigrations", select.SOME).items;
+  const some = facts.readable("virtualmachineinstancemigrations", SOME).items;
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
@@ -54,7 +63,7 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
   });
   const wanted = new Set(moving.map(keyOf));
   const lists = each(
-    select.selectMigrationsOf(moving),
+    selectMigrationsOf(moving),
     (one) => facts.readable("virtualmachineinstancemigrations", one).items,
   );
   const isWanted = (m: MigrationFacts) => wanted.has(keyOf({ ...m, name: m.vmiName })) && !isFinal(m);
@@ -74,15 +83,13 @@ export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
 
 /** Lists migrations of a VMI, including finished ones. */
 export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly MigrationFacts[] {
-  const lists = select
-    .selectMigrationsOf([vmi])
-    .map((one) => facts.readable("virtualmachineinstancemigrations", one).items);
+  const lists = selectMigrationsOf([vmi]).map((one) => facts.readable("virtualmachineinstancemigrations", one).items);
   return lists.flat().filter(({ namespace, vmiName }) => namespace === vmi.namespace && vmiName === vmi.name);
 }
 
 /** Lists pods that are labelled as a VMI's: launcher pods, or pods of a tenant with the same label. */
 export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
-  return facts.readable("pods", select.selectPodsOf(vmi)).items;
+  return facts.readable("pods", selectPodsOf(vmi)).items;
 }
 
 /** Asks for a fact. Returns the alternative if Lifeboat may not read it. */

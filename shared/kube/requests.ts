@@ -6,7 +6,15 @@ import { ClusterError } from "./failures.ts";
 import * as names from "./names.ts";
 import { isOfLiveVm, isVmiKey, keyOf, launcherOfHotplug, vmiNameOf } from "./objects.ts";
 import type { KubeVirtFacts } from "./schemas/kubevirt.ts";
-import * as select from "./selections.ts";
+import {
+  ACTIVE_EVACUATIONS,
+  MIGRATING_VMIS,
+  SOME,
+  selectEvacuationsFrom,
+  selectEvacuationsOf,
+  selectMigrationsOf,
+  selectVmisOn,
+} from "./selections.ts";
 
 export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
@@ -21,15 +29,15 @@ export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | und
 
 export async function readEvacuationsOf(key: NamespacedName, cluster: Client): Promise<readonly EvacuationFacts[]> {
   if (!isVmiKey(key)) return [];
-  return await cluster.list("evacuations", select.selectEvacuationsOf(key));
+  return await cluster.list("evacuations", selectEvacuationsOf(key));
 }
 
 export function readEvacuationsFrom(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
-  return cluster.list("evacuations", select.selectEvacuationsFrom(node));
+  return cluster.list("evacuations", selectEvacuationsFrom(node));
 }
 
 export function readActiveEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
-  return cluster.list("evacuations", select.ACTIVE_EVACUATIONS);
+  return cluster.list("evacuations", ACTIVE_EVACUATIONS);
 }
 
 /**
@@ -48,14 +56,12 @@ export async function unfinishedEvacuations(cluster: Client): Promise<readonly E
 
 /** Lists the VMIs on a node. Calls `onOdd` for each VMI that does not parse and is left out. */
 export function readVmisOn(node: string, cluster: Client, onOdd?: () => void): Promise<readonly VmiFacts[]> {
-  return cluster.list("virtualmachineinstances", { ...select.selectVmisOn(node), ...(onOdd && { onOdd }) });
+  return cluster.list("virtualmachineinstances", { ...selectVmisOn(node), ...(onOdd && { onOdd }) });
 }
 
 /** Lists VMIs that were handed over to a running target pod. The target's virt-handler removes the label in the end. */
 export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
-  return (await cluster.list("virtualmachineinstances", select.MIGRATING_VMIS)).filter(
-    ({ isMigrating }) => isMigrating,
-  );
+  return (await cluster.list("virtualmachineinstances", MIGRATING_VMIS)).filter(({ isMigrating }) => isMigrating);
 }
 
 /**
@@ -63,7 +69,7 @@ export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFa
  * VMI.
  */
 export async function readFinishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
-  const some = await cluster.list("virtualmachineinstancemigrations", select.SOME);
+  const some = await cluster.list("virtualmachineinstancemigrations", SOME);
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
@@ -76,7 +82,7 @@ export async function readMigrationsOf(
   cluster: Client,
 ): Promise<readonly MigrationFacts[]> {
   const lists = await Promise.all(
-    select.selectMigrationsOf(vmis).map((one) => cluster.list("virtualmachineinstancemigrations", one)),
+    selectMigrationsOf(vmis).map((one) => cluster.list("virtualmachineinstancemigrations", one)),
   );
   const wanted = new Set(vmis.map(keyOf));
   return lists.flat().filter(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));

@@ -15,14 +15,14 @@ export const ACTIVE_EVACUATIONS: Selection = { unlike: { "status.phase": END_PHA
 
 export const selectVmisOn = (node: string): Selection => ({ labels: { [names.NODE_NAME_LABEL]: node } });
 
-export const evacuationsFor = (nodeEvacuation: string): Selection => {
+export const selectEvacuationsFor = (nodeEvacuation: string): Selection => {
   return { fields: { "spec.nodeEvacuation.name": nodeEvacuation } };
 };
 
-export const podsOn = (node: string): Selection => ({ fields: { "spec.nodeName": node } });
+export const selectPodsOn = (node: string): Selection => ({ fields: { "spec.nodeName": node } });
 
 export const selectLaunchersOn = (node: string): Selection => {
-  return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT }, ...podsOn(node) };
+  return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT }, ...selectPodsOn(node) };
 };
 
 /** VMIs that run on a migration's target pod already. The target's virt-handler removes the label in the end. */
@@ -33,7 +33,7 @@ export const selectPodsOf = ({ namespace, uid }: VmiFacts): Selection => {
 };
 
 /** Selects launcher pods of a VMI in any namespace. A tenant may label other pods the same way. */
-export const launchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => {
+export const selectLaunchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT, [names.CREATED_BY_LABEL]: uid } };
 };
 

@@ -6,7 +6,7 @@ import { unlessFailed, type View } from "../facts/facts.ts";
 import { ClusterError, describeFailure, isForbidden, isLasting, isOddObject } from "../kube/failures.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 import { type ClaimedVolume, PersistentVolumeWithClaim, type VolumeAttachmentFacts } from "../kube/schemas/storage.ts";
-import * as select from "../kube/selections.ts";
+import { selectPodsOn } from "../kube/selections.ts";
 import { PREFLIGHT_PODS } from "../preflight/views.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { NodeWorld } from "./world.ts";
@@ -73,6 +73,6 @@ function attachedTo(w: NodeWorld): readonly VolumeAttachmentFacts[] {
 }
 
 function claimsOn({ ne, facts }: NodeWorld): ReadonlySet<string> {
-  const pods = facts.list(PREFLIGHT_PODS, select.podsOn(ne.spec.nodeName)).filter((pod) => !isFinal(pod));
+  const pods = facts.list(PREFLIGHT_PODS, selectPodsOn(ne.spec.nodeName)).filter((pod) => !isFinal(pod));
   return new Set(pods.flatMap(({ namespace, claims }) => claims.map((name) => keyOf({ namespace, name }))));
 }

@@ -15,7 +15,7 @@ import { vmOf, type VmView } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
 export function leaving(seen: NodeWorld): NodeNext {
-  const { views, starts: beginnings } = turnsOf(viewsOf(seen), seen);
+  const { views, starts } = turnsOf(viewsOf(seen), seen);
   const outcomes = outcomesOf(views, seen);
   const w = { ...seen, ne: { ...seen.ne, status: { ...seen.ne.status, outcomes } } };
   const counts = countsOf(views, w);
@@ -23,7 +23,7 @@ export function leaving(seen: NodeWorld): NodeNext {
   const isEmpty = counts.left + counts.moving + pods.length === 0;
   if (isEmpty) return whenEmpty(counts, w);
   const evicted = pods.filter((pod) => isEvicted(pod, views));
-  const started = [...beginnings, ...undone(w)];
+  const started = [...starts, ...undone(w)];
   const blockers = blockersOf(views, pods, w);
   const isProgress = started.length > 0 || evicted.some(({ pod }) => blockers.every(({ uid }) => uid !== pod.uid));
   const held = new Set(views.filter(({ isHeldBack }) => isHeldBack).map(({ vmi }) => vmi.uid));
@@ -39,7 +39,7 @@ export function leaving(seen: NodeWorld): NodeNext {
       estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w),
     },
     chains: [...started.map((action) => [action]), ...evicted.map((pod) => evict(pod, w))],
-    again: beginnings.length > 0,
+    again: starts.length > 0,
   };
 }
 

@@ -7,7 +7,7 @@ import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { isFinal, keyOf, named, vmiNameOf } from "../kube/objects.ts";
-import * as select from "../kube/selections.ts";
+import { selectEvacuationsFor, selectPodsOn, selectLaunchersOn, selectVmisOn } from "../kube/selections.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import { boundBecause } from "../preflight/held.ts";
 import { podsOfNode, preflightOf } from "../preflight/of-node.ts";
@@ -32,28 +32,28 @@ export function rivalsOf(w: NodeWorld): readonly NodeEvacuationFacts[] {
 /** Lists Evacuations that belong to the NodeEvacuation, including ended ones. */
 export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFacts[] {
   if (!hasStarted(ne)) return [];
-  const found = facts.readable("evacuations", select.evacuationsFor(ne.name)).items;
+  const found = facts.readable("evacuations", selectEvacuationsFor(ne.name)).items;
   return found.filter(({ spec }) => spec.nodeEvacuation?.uid === ne.uid);
 }
 
 /** Lists VMs on the node that have not ended. */
 export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
-  const found = facts.readable("virtualmachineinstances", select.selectVmisOn(ne.spec.nodeName)).items;
+  const found = facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName)).items;
   return found.filter((vmi) => !isFinal(vmi));
 }
 
 /** Fails if an object could not be parsed, because it may be on the node. */
 export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
-  facts.list("virtualmachineinstances", select.selectVmisOn(ne.spec.nodeName));
-  facts.list("evacuations", select.evacuationsFor(ne.name));
-  facts.list(PREFLIGHT_PODS, select.podsOn(ne.spec.nodeName));
+  facts.list("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
+  facts.list("evacuations", selectEvacuationsFor(ne.name));
+  facts.list(PREFLIGHT_PODS, selectPodsOn(ne.spec.nodeName));
 }
 
 /** Returns the priorities of VMs. VMs of one priority class have the same priority: then it reads nothing. */
 export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld): ReadonlyMap<string, number> {
   const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
   if (ne.spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
-  const pods = facts.readable("pods", select.selectLaunchersOn(ne.spec.nodeName)).items;
+  const pods = facts.readable("pods", selectLaunchersOn(ne.spec.nodeName)).items;
   return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
 }
 

@@ -8,7 +8,7 @@ import { ClusterError, describeFailure, isForbidden, isOddObject } from "../kube
 import type { NamespacedName } from "../kube/facts.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { named } from "../kube/objects.ts";
-import { evacuationsFor } from "../kube/selections.ts";
+import { selectEvacuationsFor } from "../kube/selections.ts";
 import { eachOf } from "../act/each-of.ts";
 import { perform, type Performed } from "../act/perform.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -111,7 +111,7 @@ async function examine(
 /** Returns the questions of each pass: the node and the Evacuations. All NodeEvacuations were read before. */
 function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]): Beforehand {
   const node: Question = { kind: "nodes", key: named(ne.spec.nodeName) };
-  const own: Question = { kind: "evacuations", selection: evacuationsFor(ne.name) };
+  const own: Question = { kind: "evacuations", selection: selectEvacuationsFor(ne.name) };
   return { known: [[EVERY_NODE_EVACUATION, { value: all }]], first: hasStarted(ne) ? [node, own] : [node] };
 }
 

@@ -8,7 +8,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { isLauncher, named } from "../kube/objects.ts";
-import { podsOn } from "../kube/selections.ts";
+import { selectPodsOn } from "../kube/selections.ts";
 import type { NeighbourPod, PreflightPod, Volume } from "../preflight/facts.ts";
 import type { FitNode } from "../preflight/fit.ts";
 import { placeAll } from "../preflight/place.ts";
@@ -31,7 +31,7 @@ export function returning(w: NodeWorld): readonly VmiFacts[] {
   if (moved.length === 0) return [];
   const [node, here, away] = together(
     () => facts.get(ROOMY_NODES, named(nodeName)),
-    () => facts.readable(PREFLIGHT_PODS, podsOn(nodeName)).items,
+    () => facts.readable(PREFLIGHT_PODS, selectPodsOn(nodeName)).items,
     () => each(moved, (e) => awayOf(e, w)).flat(),
   );
   return node === undefined ? [] : fitting(away, { node, here, settings, volumes: volumesOf(away, w) });

@@ -6,7 +6,7 @@ import type { VmiFacts } from "../kube/facts.ts";
 import { HOTPLUG_COMPONENT, COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../kube/names.ts";
 import { hasEnded } from "../kube/node-evacuation.ts";
 import { isFinal, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
-import * as select from "../kube/selections.ts";
+import { selectVmisOn } from "../kube/selections.ts";
 import { canMigrate } from "../settings/strategy.ts";
 import type { Deciding } from "../settings/time.ts";
 import type { Leaving, PreflightPod } from "./facts.ts";
@@ -77,7 +77,7 @@ function leavingOf(node: FitNode, isLeaving: (vmi: VmiFacts) => boolean, facts: 
   const labels = { [COMPONENT_LABEL]: [LAUNCHER_COMPONENT, HOTPLUG_COMPONENT] };
   const [pods, here] = together(
     () => facts.readable(PREFLIGHT_PODS, { labels, fields: { "spec.nodeName": node.name } }).items,
-    () => facts.readable("virtualmachineinstances", select.selectVmisOn(node.name)).items,
+    () => facts.readable("virtualmachineinstances", selectVmisOn(node.name)).items,
   );
   const vmis = here.filter((vmi) => !isFinal(vmi) && isLeaving(vmi));
   const names = new Set(vmis.map(keyOf));

@@ -13,7 +13,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isOddObject } from "../kube/failures.ts";
 import { isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
-import * as select from "../kube/selections.ts";
+import { selectPodsOn, selectVmisOn } from "../kube/selections.ts";
 import type { Deciding } from "../settings/time.ts";
 import { leavingElsewhere, type Listed } from "./elsewhere.ts";
 import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.ts";
@@ -60,8 +60,8 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
 
 export function podsOfNode(name: string, flags: DrainFlags, { facts, settings, now }: Deciding): PodsOfNode {
   const [pods, here, evacuations, budgets] = together(
-    () => listed("pods of the node", facts.readable(PREFLIGHT_PODS, select.podsOn(name))),
-    () => listed("VMIs of the node", facts.readable("virtualmachineinstances", select.selectVmisOn(name))),
+    () => listed("pods of the node", facts.readable(PREFLIGHT_PODS, selectPodsOn(name))),
+    () => listed("VMIs of the node", facts.readable("virtualmachineinstances", selectVmisOn(name))),
     () => evacuationsSeen(name, facts),
     () => unlessUnread("disruption budgets", () => facts.readable("poddisruptionbudgets")),
   );

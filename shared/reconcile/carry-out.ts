@@ -67,8 +67,8 @@ export function sum(results: readonly Result[]): Result {
     refused: total(({ refused }) => refused),
     left: total(({ left }) => left),
     again: results.some(({ again }) => again),
-    pressured: [...new Set(results.flatMap(({ pressured: pressed }) => pressed))],
-    nodeEvacuations: [...new Set(results.flatMap(({ nodeEvacuations: emptied }) => emptied))],
+    pressured: [...new Set(results.flatMap(({ pressured }) => pressured))],
+    nodeEvacuations: [...new Set(results.flatMap(({ nodeEvacuations }) => nodeEvacuations))],
     isUnderWay: results.some(({ isUnderWay }) => isUnderWay),
   };
 }

@@ -10,7 +10,7 @@ import { guard } from "../guard/feature.ts";
 import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";
 import type { LauncherFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
-import { launchersOf } from "../kube/selections.ts";
+import { selectLaunchersOf } from "../kube/selections.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Deciding } from "../settings/time.ts";
 import type { Plan, Plans } from "../kube/action.ts";
@@ -86,6 +86,6 @@ const LAUNCHERS: View<LauncherFacts> = { resource: "pods", name: "Launcher", sch
 function annotationsOf(subject: Subject): Plan {
   const { vmi, evacuations, settings, now, facts } = subject;
   if (vmi === undefined || !isFeatureOn(deschedulerSupport, settings)) return NOTHING;
-  const launchers = facts.readable(LAUNCHERS, launchersOf(vmi)).items;
+  const launchers = facts.readable(LAUNCHERS, selectLaunchersOf(vmi)).items;
   return deschedulerSupport.plan({ settings, now, vmis: [vmi], launchers, evacuations });
 }

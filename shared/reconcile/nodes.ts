@@ -48,7 +48,7 @@ export async function decideOnNodes(asked: SignalsAsked, observer: Observer): Pr
     { name: guard.name, ...guard.plan({ ...w, pods }) },
     { name: shield.name, ...shield.plan({ ...w, pressured: seen.pressured, shielded: [] }) },
     { name: pressure.name, ...pressure.plan({ ...w, ...seen }) },
-    { name: "beginnings", ...planByTaint({ ...w, vmis: here }) },
+    { name: "new evacuations", ...planByTaint({ ...w, vmis: here }) },
   ];
   return { plans, evacuations };
 }

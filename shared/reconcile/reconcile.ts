@@ -55,8 +55,8 @@ function nodeEvacuationsOf(evacuations: readonly EvacuationFacts[], { done }: Re
   return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
 }
 
-function pressuredNodes({ pressured: pressed }: Result): readonly ReconcileRequest[] {
-  return pressed.map((name) => ({ kind: "Node", name }));
+function pressuredNodes({ pressured }: Result): readonly ReconcileRequest[] {
+  return pressured.map((name) => ({ kind: "Node", name }));
 }
 
 function observerOf({ cluster, settings, clock, onFailure }: Deps) {
@@ -180,11 +180,11 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
 /** Reconciles NodeEvacuations that events name, whose nodes or VMs have changed, or that wait for one of these. */
 async function emptyConcerned(
   requests: readonly ReconcileRequest[],
-  { nodeEvacuations: emptied }: Result,
+  { nodeEvacuations }: Result,
   deps: Deps,
 ): Promise<Result> {
   const namesOf = (kind: ReconcileRequest["kind"]) => requests.filter((r) => r.kind === kind).map(({ name }) => name);
-  const [names, nodes] = [new Set([...namesOf("NodeEvacuation"), ...emptied]), new Set(namesOf("Node"))];
+  const [names, nodes] = [new Set([...namesOf("NodeEvacuation"), ...nodeEvacuations]), new Set(namesOf("Node"))];
   const rolling = new Set(namesOf("RollingMaintenance"));
   if (names.size + nodes.size + rolling.size === 0) return NOTHING;
   const isNamed = ({ name, spec, owner }: NodeEvacuationFacts) =>

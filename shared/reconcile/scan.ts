@@ -59,7 +59,7 @@ export async function scan(observer: Observer): Promise<Scanned> {
     { name: pressure.name, ...pressure.plan({ ...seen, ...around }) },
     { name: deschedulerSupport.name, ...deschedulerSupport.plan({ ...seen, launchers }) },
     { name: "budget", ...planBudgets({ ...seen, vmis: budgeted, migrations: [], budgets, complete }) },
-    { name: "beginnings", ...planNewEvacuations(seen) },
+    { name: "new evacuations", ...planNewEvacuations(seen) },
     { name: "history", ...planHistory({ ...seen, openNodeEvacuations }) },
     { name: "history of maintenance", ...planMaintenanceHistory({ ...seen, nodeEvacuations, rolling }) },
     { name: "steering", ...(maintenance === undefined ? { chains: [] } : planSteering(nodes, rolling, now)) },

@@ -6,7 +6,7 @@ import { isSafeOnCachedFacts, isSafeOnOneReading, isSafeWithLiveVmi } from "../f
 import type { Action } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
-import * as select from "../kube/selections.ts";
+import { selectEvacuationsOf, selectMigrationsOf } from "../kube/selections.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { Deps } from "./carry-out.ts";
 import { decideOnVmi, type VmiDecision } from "./decide-on-vmi.ts";
@@ -83,11 +83,11 @@ function isMarkBehind({ evacuations }: VmiDecision, now: Date): boolean {
 }
 
 function evacuationsAnswer(key: NamespacedName, value: readonly EvacuationFacts[]) {
-  return [{ kind: "evacuations", selection: select.selectEvacuationsOf(key) }, { value }] as const;
+  return [{ kind: "evacuations", selection: selectEvacuationsOf(key) }, { value }] as const;
 }
 
 function answersOf(key: NamespacedName, { vmi, evacuations, migrations }: Reviewed) {
-  const ofMigrations = select.selectMigrationsOf([key]).map((selection) => {
+  const ofMigrations = selectMigrationsOf([key]).map((selection) => {
     return [{ kind: "virtualmachineinstancemigrations", selection }, { value: migrations }] as const;
   });
   return [

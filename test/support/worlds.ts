@@ -1,7 +1,7 @@
 /** Worlds for the planners, minimal plus one change. Their rules ask a map of facts: a request for any other fact fails the test. */
 import { SEEN_EVENTS } from "../../shared/evacuation/not-started.ts";
 import { textOf } from "../../shared/facts/facts.ts";
-import * as select from "../../shared/kube/selections.ts";
+import { MIGRATING_VMIS, selectMigrationsOf, selectPodsOf } from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/kube/action.ts";
 import { budgetName, type BudgetWorld, planBudgets } from "../../shared/budget/budget.ts";
 import { type HistoryWorld, planEvacuations } from "../../shared/evacuation/plan.ts";
@@ -48,7 +48,7 @@ export function world(tweak: Partial<Around> = {}): HistoryWorld & EvacuationWor
 
 function mapOf({ vmis, queue, more, ...around }: Around): FactMap {
   const kind = "virtualmachineinstances";
-  const ofQueue = queue && { [textOf({ kind, selection: select.MIGRATING_VMIS })]: migrating(queue) };
+  const ofQueue = queue && { [textOf({ kind, selection: MIGRATING_VMIS })]: migrating(queue) };
   return Object.assign({}, ...vmis.map((vmi) => factsAround(vmi, around)), ofQueue, more);
 }
 
@@ -57,14 +57,14 @@ type AroundVmi = Pick<Around, "nodes" | "migrations" | "budgets" | "pods" | "eve
 function factsAround(vmi: VmiFacts, { nodes, migrations, budgets, pods, events }: AroundVmi): FactMap {
   const names = [vmi.nodeName, vmi.evacuationNodeName].filter((name) => name !== undefined);
   const key = keyOf({ namespace: vmi.namespace, name: budgetName(vmi) });
-  const ofMigrations = select.selectMigrationsOf([vmi]).map((selection) => {
+  const ofMigrations = selectMigrationsOf([vmi]).map((selection) => {
     return [textOf({ kind: "virtualmachineinstancemigrations", selection }), migrations];
   });
   return {
     ...Object.fromEntries(names.map((name) => [`nodes ${name}`, nodes.find((node) => node.name === name)])),
     ...Object.fromEntries(ofMigrations),
     [`poddisruptionbudgets ${key}`]: budgets.find((one) => keyOf(one) === key),
-    [textOf({ kind: "pods", selection: select.selectPodsOf(vmi) })]: pods,
+    [textOf({ kind: "pods", selection: selectPodsOf(vmi) })]: pods,
     ...(events && eventsAbout(vmi, pods, events)),
   };
 }

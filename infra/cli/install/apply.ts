@@ -131,11 +131,11 @@ interface Waiting {
 export async function until<T>(
   what: string | (() => string),
   { host, seconds = 60 }: Waiting,
-  look: () => Promise<T | undefined>,
+  read: () => Promise<T | undefined>,
 ): Promise<T> {
   const last = host.now().getTime() + seconds * 1000;
   while (host.now().getTime() <= last && !host.interrupted.aborted) {
-    const found = await look();
+    const found = await read();
     if (found !== undefined) return found;
     await host.wait(POLL_MS);
   }

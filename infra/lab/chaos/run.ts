@@ -217,12 +217,12 @@ function startTicking(run: Run): Ticking {
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
   const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
   const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;
-  for (let looks = 1; ; looks++) {
+  for (let ticks = 1; ; ticks++) {
     const objects = await persist(() => objectsOf(client, namespace));
     const found = invariants.leftOver(objects, plan.budgeted);
     const left = found.length > 0 ? found : await persist(() => problemsOf(cluster, replicas));
-    if (left.length === 0 || looks * TICK_MS > withinMs) return left;
-    if (!plan.relayed || looks % TICKS_APART === 0) replicas.tick();
+    if (left.length === 0 || ticks * TICK_MS > withinMs) return left;
+    if (!plan.relayed || ticks % TICKS_APART === 0) replicas.tick();
     await delay(TICK_MS);
   }
 }

@@ -23,8 +23,8 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
  * checks come late, and everything else does, too.
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
-  for (let looks = 0; !condition(); looks++) {
-    if (looks * POLL_MS >= ms) return false;
+  for (let polls = 0; !condition(); polls++) {
+    if (polls * POLL_MS >= ms) return false;
     await delay(POLL_MS);
   }
   return true;

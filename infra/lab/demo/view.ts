@@ -48,24 +48,24 @@ export interface Frame {
   readonly about: string;
 }
 
-export function renderFrame({ seconds, rows, worlds, said, about }: Frame, look: View): readonly string[] {
-  const paint = painter(look);
-  const name = Math.min(Math.max(4, ...rows.map((row) => row.name.length)), Math.floor(look.width / 3));
-  const width = Math.max(6, Math.min(PLACE_WIDTH, Math.floor((look.width - name - 6) / 2)));
+export function renderFrame({ seconds, rows, worlds, said, about }: Frame, view: View): readonly string[] {
+  const paint = painter(view);
+  const name = Math.min(Math.max(4, ...rows.map((row) => row.name.length)), Math.floor(view.width / 3));
+  const width = Math.max(6, Math.min(PLACE_WIDTH, Math.floor((view.width - name - 6) / 2)));
   const line = (head: string, left: string, right: string) => `  ${head.padEnd(name)}  ${left.padEnd(width)}  ${right}`;
   const cell = (place: Place) => paint(STYLE[place.mood], cut(textOf(place), width).padEnd(width));
   const nodes = nodesOf(worlds.without).map((node, index) =>
     line("", cut(node, width), nodesOf(worlds.withIt)[index] ?? ""),
   );
   return [
-    paint("bold", cut(line("", `Without ${about}`.toUpperCase(), `With ${about}`.toUpperCase()), look.width)),
+    paint("bold", cut(line("", `Without ${about}`.toUpperCase(), `With ${about}`.toUpperCase()), view.width)),
     ...rows.map((row) => line(cut(row.name, name), cell(row.without), cell(row.withIt))),
     "",
-    ...nodes.map((text) => cut(text, look.width)),
-    paint("dim", cut(line("", "▣ virtual machine  ▫ other pod", ""), look.width)),
+    ...nodes.map((text) => cut(text, view.width)),
+    paint("dim", cut(line("", "▣ virtual machine  ▫ other pod", ""), view.width)),
     "",
     ...[`${Math.floor(seconds)} s`, `${NAME.without}  ${said.without}`, `${NAME.withIt}  ${said.withIt}`].map((text) =>
-      paint("dim", cut(text, look.width)),
+      paint("dim", cut(text, view.width)),
     ),
   ];
 }
@@ -131,8 +131,8 @@ function rendered(head: string, outcome: Outcome): string {
   return `${head}: ${parts.join(", ")}`;
 }
 
-export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string, look: View): readonly string[] {
-  const paint = painter(look);
+export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string, view: View): readonly string[] {
+  const paint = painter(view);
   const isHarmed = without.lost.length > 0;
   return [
     paint(isHarmed ? ["bold", "red"] : "yellow", rendered(`Without ${about}`, without)),

@@ -32,10 +32,10 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
       heard.delete(name);
       return undefined;
     }
-    const { checks: looks, nextCheck: nextLook } = listen(name);
-    if (looks >= SILENT_CHECKS) await declareSilent(node);
+    const { checks, nextCheck } = listen(name);
+    if (checks >= SILENT_CHECKS) await declareSilent(node);
     await taint(node);
-    return { requeueAfterMs: nextLook - clock.now().getTime() };
+    return { requeueAfterMs: nextCheck - clock.now().getTime() };
   };
 
   /** Changes of the node also lead here between looks; they do not count as looks. */

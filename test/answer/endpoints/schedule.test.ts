@@ -56,7 +56,7 @@ describe("a requested full scan", () => {
     putVm(fake, "broken", { ...EXTERNAL, ...MARKED });
     const app = openApp(fake, failing(/^create evacuations$/));
     expect(await reconcile(app)).toMatchObject({ code: 200, body: { done: { CreateBudget: 2 }, failures: 1 } });
-    const failures = [{ times: 1, doing: "reconciling: beginnings", failure: { reason: "Unreachable" } }];
+    const failures = [{ times: 1, doing: "reconciling: new evacuations", failure: { reason: "Unreachable" } }];
     const line = { cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 };
     expect(app.log).toContainEqual(line);
     await app.settle();

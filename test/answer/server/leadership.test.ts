@@ -32,28 +32,28 @@ const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.hol
 
 test("the first replica takes the Lease and renews it, and the other waits", async () => {
   for (let times = 0; times < 5; times += 1) {
-    await a?.look();
-    await b?.look();
+    await a?.renew();
+    await b?.renew();
     expect(leaders()).toEqual([true, false]);
     clock.advance(5_000);
   }
 });
 
 test("of two simultaneous replicas, one takes the Lease", async () => {
-  await Promise.all([a?.look(), b?.look()]);
+  await Promise.all([a?.renew(), b?.renew()]);
   expect(leaders().filter(Boolean)).toHaveLength(1);
 });
 
 test("when the holder is gone, the other replica takes over after the duration of the Lease", async () => {
-  await a?.look();
-  await b?.look();
+  await a?.renew();
+  await b?.renew();
   clock.advance(14_900);
-  await b?.look();
+  await b?.renew();
   expect(leaders()).toEqual([true, false]);
   clock.advance(100);
-  await b?.look();
+  await b?.renew();
   expect(leaders()).toEqual([false, true]);
-  await a?.look();
+  await a?.renew();
   expect(leaders()).toEqual([false, true]);
   expect((await sandbox.client.get(leases, SERVER))?.spec).toMatchObject({ holderIdentity: "b" });
 });
@@ -64,6 +64,6 @@ test("a replica that ends gives the Lease back, so the other need not wait", asy
   await expect.poll(holder).toBe("a");
   stopping.abort();
   await kept;
-  await b?.look();
+  await b?.renew();
   expect(leaders()).toEqual([false, true]);
 });

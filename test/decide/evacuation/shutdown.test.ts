@@ -4,7 +4,7 @@ import type { BudgetFacts, NodeFacts, VmiFacts } from "../../../shared/kube/fact
 import { textOf } from "../../../shared/facts/facts.ts";
 import { SCHEDULED_PODS } from "../../../shared/facts/views.ts";
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
-import { launchersOf } from "../../../shared/kube/selections.ts";
+import { selectLaunchersOf } from "../../../shared/kube/selections.ts";
 import type { FactMap } from "../../support/facts.ts";
 import { budget, node, NODE, time } from "../../support/fixtures.ts";
 import { CORDONED, own, pinnedVm, started } from "../../support/maintenance/worlds.ts";
@@ -41,7 +41,7 @@ const KEEPING = budget({
   selector: { matchLabels: launcher("web").labels, matchExpressions: [] },
 });
 const POD = launcher("web");
-const LAUNCHERS = { ...launchersOf({ uid: web.uid }), namespace: "apps", unlike: { "spec.nodeName": [""] } };
+const LAUNCHERS = { ...selectLaunchersOf({ uid: web.uid }), namespace: "apps", unlike: { "spec.nodeName": [""] } };
 
 function factsOf({ vm, ne, budgets }: Asking): FactMap {
   return {

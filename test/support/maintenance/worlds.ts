@@ -12,7 +12,17 @@ import type { NamespacedName, NodeFacts, VmiFacts } from "../../../shared/kube/f
 import type { ClusterError } from "../../../shared/kube/failures.ts";
 import { keyOf, named } from "../../../shared/kube/objects.ts";
 import type { Selection } from "../../../shared/kube/selection.ts";
-import * as select from "../../../shared/kube/selections.ts";
+import {
+  ACTIVE_EVACUATIONS,
+  MIGRATING_VMIS,
+  SOME,
+  selectEvacuationsFor,
+  selectEvacuationsFrom,
+  selectLaunchersOn,
+  selectMigrationsOf,
+  selectVmisOn,
+  selectPodsOn,
+} from "../../../shared/kube/selections.ts";
 import type { VolumeAttachmentFacts } from "../../../shared/kube/schemas/storage.ts";
 import { nextOfNode } from "../../../shared/maintenance/rules.ts";
 import type { NodeNext, NodeWorld } from "../../../shared/maintenance/world.ts";
@@ -105,7 +115,7 @@ function factsAbout(ne: NodeEvacuationFacts, situation: Omit<Situation, "more">)
   return Object.fromEntries([
     ask("nodes", named(nodeName), "node" in situation ? situation.node : node(CORDONED)),
     list("nodeevacuations", {}, [ne, ...rivals]),
-    list("evacuations", select.evacuationsFor(ne.name), evacuations),
+    list("evacuations", selectEvacuationsFor(ne.name), evacuations),
     list("volumeattachments", {}, attachments),
     ...virtualMachines(vms),
     ...podsOn(nodeName, facts({ pods: [], ...left, vmis, evacuations: [...evacuations, ...others] }), left.vmis),
@@ -132,16 +142,16 @@ function podsOn(name: string, f: PreflightFacts, arriving: readonly VmiFacts[] =
   };
   return [
     ...f.pods.map(vmiOfPod),
-    list("virtualmachineinstances", select.selectVmisOn(name), f.vmis),
-    list("evacuations", select.ACTIVE_EVACUATIONS, f.evacuations.filter(isActive)),
-    list("evacuations", select.selectEvacuationsFrom(name), []),
-    list(PREFLIGHT_PODS, select.podsOn(name), f.pods),
-    list(SCHEDULED_PODS, select.selectLaunchersOn(name), f.pods),
+    list("virtualmachineinstances", selectVmisOn(name), f.vmis),
+    list("evacuations", ACTIVE_EVACUATIONS, f.evacuations.filter(isActive)),
+    list("evacuations", selectEvacuationsFrom(name), []),
+    list(PREFLIGHT_PODS, selectPodsOn(name), f.pods),
+    list(SCHEDULED_PODS, selectLaunchersOn(name), f.pods),
     list("poddisruptionbudgets", {}, f.budgets),
     list(QUOTAS, {}, f.quotas),
-    ...select
-      .selectMigrationsOf([...f.vmis, ...arriving].filter(isMarkedOrMoving))
-      .map((selection) => list("virtualmachineinstancemigrations", selection, f.migrations)),
+    ...selectMigrationsOf([...f.vmis, ...arriving].filter(isMarkedOrMoving)).map((selection) =>
+      list("virtualmachineinstancemigrations", selection, f.migrations),
+    ),
     ask(ROOMY_NODES, named(name), f.node),
   ];
 }
@@ -155,9 +165,9 @@ function roomAround(name: string, f: PreflightFacts) {
     ...podsOn(name, f),
     list(ROOMY_NODES, {}, [f.node, ...f.otherNodes]),
     list(NEIGHBOUR_PODS, { unlike }, unread === undefined ? f.otherPods : new OddList(f.otherPods, unread)),
-    list("virtualmachineinstances", select.MIGRATING_VMIS, f.migratingElsewhere),
+    list("virtualmachineinstances", MIGRATING_VMIS, f.migratingElsewhere),
     list(VOLUMES, {}, f.volumes),
-    list("virtualmachineinstancemigrations", select.SOME, f.finished),
+    list("virtualmachineinstancemigrations", SOME, f.finished),
     list("kubevirts", {}, []),
   ];
 }

@@ -58,7 +58,7 @@ const LOOK_MS = 20;
 const HAS_READ = "rehearsing";
 
 async function planned(words: readonly string[], kubeconfig: string) {
-  const begun = performance.now();
+  const start = performance.now();
   const child = spawn(process.execPath, [...words, "--request-timeout", "300"], {
     env: { PATH: process.env["PATH"], KUBECONFIG: kubeconfig },
     stdio: ["ignore", "ignore", "pipe"],
@@ -79,5 +79,5 @@ async function planned(words: readonly string[], kubeconfig: string) {
   }
   if (hasRead === undefined) throw new Error(`there is no plan: ${said.join("; ")}`);
   const seconds = ((await end) - hasRead.at) / 1000;
-  return { readSeconds: (hasRead.at - begun) / 1000, seconds, cpuSeconds: (cpuMs - hasRead.cpuMs) / 1000, memory };
+  return { readSeconds: (hasRead.at - start) / 1000, seconds, cpuSeconds: (cpuMs - hasRead.cpuMs) / 1000, memory };
 }

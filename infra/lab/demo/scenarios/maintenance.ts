@@ -69,7 +69,7 @@ export const maintenance: Act = {
   lostWithout: 0,
   epilogue: [
     "kubectl drain moved what can migrate, and waits for the other two until a person acts, with the node cordoned.",
-    "The NodeEvacuation foretold them before its hour, and had KubeVirt restart them elsewhere, one after the other.",
+    "The NodeEvacuation named them before its start, and had KubeVirt restart them on other nodes, one after the other.",
     "",
   ],
   encore: `kubectl get nodeevacuation ${NAME} -o yaml; kubectl uncordon ${NODE}; kubectl explain nodeevacuation.spec`,
