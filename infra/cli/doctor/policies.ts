@@ -70,6 +70,9 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
 }
 
 /** Reports schedulers that the guard does not know: it does not refuse their preemptions. */
+const UNKNOWN_SCHEDULERS = "the accounts that schedule pods could not be read";
+const READ_ROLES = "run lifeboat doctor with an account that may list both";
+
 export async function schedulers({
   guardSite,
   guardWebhook,
@@ -78,7 +81,10 @@ export async function schedulers({
   if ((await guardWebhook()) === undefined) return [];
   const { requesters, featureGates } = await guardSite();
   if (!featureGates.includes("PreemptionEvictionLiveMigration")) return [];
-  const found = schedulerFix(await read(), requesters);
+  const accounts = await read();
+  if (accounts === undefined)
+    return [warning(UNKNOWN_SCHEDULERS, "they are in ClusterRoles and ClusterRoleBindings", READ_ROLES)];
+  const found = schedulerFix(accounts, requesters);
   if (found === undefined) return [ok("the guard knows the accounts that schedule pods")];
   const reason = "they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them";
   return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];

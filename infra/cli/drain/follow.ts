@@ -118,11 +118,11 @@ function unlessForbidden(error: unknown): readonly EvacuationFacts[] {
 }
 
 /** Makes a read that continues through times without an answer from the API server, and then returns undefined. */
-export function steadily<T>(readSteadily: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
+export function steadily<T>(read: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
   let isSilent = false;
   return async () => {
     try {
-      const found = await readSteadily();
+      const found = await read();
       if (isSilent) host.stderr.write("the API server answers again\n");
       isSilent = false;
       return found;

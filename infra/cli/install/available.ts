@@ -54,8 +54,8 @@ interface Checking {
   readonly seconds: number;
 }
 
-export async function untilAvailable(deployments: readonly Manifest[], looking: Checking): Promise<void> {
-  for (const deployment of deployments) await untilReady(deployment, looking);
+export async function untilAvailable(deployments: readonly Manifest[], checking: Checking): Promise<void> {
+  for (const deployment of deployments) await untilReady(deployment, checking);
 }
 
 async function untilReady(manifest: Manifest, { send, host, seconds }: Checking): Promise<void> {

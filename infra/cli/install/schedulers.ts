@@ -12,12 +12,16 @@ const Bindings = z.object({
   items: z.array(z.object({ roleRef: Named, subjects: z._default(z.array(Subject), []) })),
 });
 
-/** Returns the usernames whose roles bind pods to nodes and delete pods, in any distribution. A group names nobody. */
-function schedulersIn(roles: unknown, bindings: unknown): readonly string[] {
-  const scheduling = (Roles.safeParse(roles).data?.items ?? []).filter(({ rules }) => isOfScheduler(rules ?? []));
+/**
+ * Returns the usernames whose roles bind pods to nodes and delete pods, in any distribution. A group names nobody.
+ * Returns undefined if one of the answers is no list.
+ */
+function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | undefined {
+  const [seen, bound] = [Roles.safeParse(roles).data, Bindings.safeParse(bindings).data];
+  if (seen === undefined || bound === undefined) return undefined;
+  const scheduling = seen.items.filter(({ rules }) => isOfScheduler(rules ?? []));
   const named = new Set([SCHEDULER_ROLE, ...scheduling.map(({ metadata }) => metadata.name)]);
-  const items = Bindings.safeParse(bindings).data?.items ?? [];
-  const subjects = items.filter(({ roleRef }) => named.has(roleRef.name)).flatMap((one) => one.subjects);
+  const subjects = bound.items.filter(({ roleRef }) => named.has(roleRef.name)).flatMap((one) => one.subjects);
   const usernames = subjects.flatMap(({ kind, name, namespace }) => {
     if (kind === "ServiceAccount") return [`system:serviceaccount:${namespace}:${name}`];
     return kind === "User" ? [name] : [];
@@ -37,7 +41,8 @@ function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
-export async function findSchedulers(send: Send): Promise<readonly string[]> {
+/** Reads roles and their bindings. Returns undefined if the caller may not. */
+export async function findSchedulers(send: Send): Promise<readonly string[] | undefined> {
   const list = (plural: string) => send({ method: "GET", path: `${RBAC}/${plural}`, expect: [403, 404] });
   const [roles, bindings] = await Promise.all([list("clusterroles"), list("clusterrolebindings")]);
   return schedulersIn(roles.body, bindings.body);
@@ -54,9 +59,15 @@ export function schedulerFix(schedulers: readonly string[], requesters: readonly
   };
 }
 
+const UNREAD = `‼ The accounts that schedule pods could not be read: the guard refuses preemptions by guard.requesters only.
+    Let an administrator run lifeboat doctor, which needs list clusterroles and clusterrolebindings
+`;
+
 /** Returns a warning for schedulers that are not among the guard's requesters. */
 export async function adviseOnSchedulers(send: Send, requesters: readonly string[]): Promise<string> {
-  const found = schedulerFix(await findSchedulers(send), requesters);
+  const schedulers = await findSchedulers(send);
+  if (schedulers === undefined) return UNREAD;
+  const found = schedulerFix(schedulers, requesters);
   if (found === undefined) return "";
   return `‼ the guard does not refuse preemptions by ${found.unknown}, which may bind and delete pods. If it schedules pods:
     ${found.fix}

@@ -1,11 +1,12 @@
 /** `lifeboat uninstall`: removes everything of Lifeboat from a cluster, and lists what it leaves. */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
-import { actOnNode, isOnNode } from "../../../shared/act/nodes.ts";
+import { actOnNode } from "../../../shared/act/nodes.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
 import { planSteering } from "../../../shared/maintenance/rolling/steering.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { type Add, agree, EXIT, type With, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
+import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { ifServed, readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
@@ -113,7 +114,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
 const QUESTION = `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including people's accounts for the page.`;
 
 const QUESTION_OF_REST =
-  "Take labels and annotations of Lifeboat's off VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?";
+  "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?";
 
 /** Lists all objects in the order of their deletion: the namespace and the kinds last. */
 function everything(): readonly Manifest[] {
@@ -176,11 +177,18 @@ const MOST_TRIES = 5;
 /** Removes the taints that Lifeboat could not remove when a RollingMaintenance was withdrawn. */
 async function untaint(connect: () => Client): Promise<number> {
   const { chains } = planSteering(await connect().list("nodes"), [], new Date());
-  for (const action of chains.flat().filter(isOnNode)) {
-    // Another party may change the taints of the node at the same time.
-    for (let i = 0; i < MOST_TRIES; i++) if ((await actOnNode(action, connect())) === "Done") break;
+  const actions = chains.flat().flatMap((action) => (action.verb === "Steer" ? [action] : []));
+  for (const action of actions) {
+    if (await isDone(() => actOnNode(action, connect()))) continue;
+    throw new Failed(`node "${action.node}" keeps the taint ${names.PENDING_TAINT.key}: run lifeboat uninstall again`);
   }
-  return chains.length;
+  return actions.length;
+}
+
+/** Repeats an action, because another party may change the node at the same time. */
+async function isDone(act: () => ReturnType<typeof actOnNode>): Promise<boolean> {
+  for (let i = 0; i < MOST_TRIES; i++) if ((await act()) === "Done") return true;
+  return false;
 }
 
 /** Deletes Lifeboat's budgets. The label alone may be another product's. */

@@ -16,7 +16,7 @@ export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream 
     `  ${plan.basis}; work on the drained node takes additional time`,
     ...rowsOf(plan, wide),
     ...(plan.nodes.some(({ unproven }) => unproven > 0)
-      ? ["  ?: VMs that leave the node, and of whose kind none is proven to migrate"]
+      ? ["  ?: the number of leaving VMs whose class no migration has proven"]
       : []),
     ...troubles(plan, paint),
     ...evidenceLines(plan, paint),

@@ -1,6 +1,6 @@
 /** `lifeboat install` into a cluster that is too old, and `lifeboat uninstall`, which takes what is Lifeboat's and says what is left. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { core, kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
+import { applyManifests, core, kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
 import { PENDING_TAINT } from "../../../shared/kube/names.ts";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { NAMESPACE, startSandboxCluster, type SandboxCluster } from "../../support/installed/worker.ts";
@@ -40,6 +40,23 @@ test("uninstall removes the taint that Lifeboat left on a node, and no other", a
   await cluster.client.patch(core.nodes, { name: "tainted" }, { type: "merge", body });
   expect((await run("uninstall --yes")).out).toContain("cleaned taints of nodes: 1");
   expect((await cluster.client.get(core.nodes, { name: "tainted" }))?.spec?.taints).toEqual(others);
+});
+
+test("uninstall fails if a node keeps the taint, and names the node", async () => {
+  await cluster.client.create(core.nodes, { metadata: { name: "kept" }, spec: { taints: [PENDING_TAINT] } });
+  const policy = { kind: "ValidatingAdmissionPolicy", metadata: { name: "fixed-nodes" } };
+  const nodes = { apiGroups: [""], apiVersions: ["v1"], resources: ["nodes"], operations: ["UPDATE"] };
+  const spec = { matchConstraints: { resourceRules: [nodes] }, validations: [{ expression: "false" }] };
+  const binding = { spec: { policyName: "fixed-nodes", validationActions: ["Deny"] } };
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const manifests = [
+    { apiVersion, ...policy, spec },
+    { apiVersion, ...policy, kind: "ValidatingAdmissionPolicyBinding", ...binding },
+  ];
+  await applyManifests(cluster.client, manifests);
+  const kept = 'error: node "kept" keeps the taint lifeboat.dev/maintenance-pending: run lifeboat uninstall again';
+  const { code, err } = await run("uninstall --yes");
+  expect([code, err.at(-1)]).toEqual([1, kept]);
 });
 
 test("uninstall keeps other products' budgets, and names nodes that nobody uncordons", async () => {
