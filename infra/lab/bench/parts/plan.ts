@@ -53,7 +53,7 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
   }
 }
 
-const LOOK_MS = 20;
+const POLL_MS = 20;
 /** The command says this when it has read everything. */
 const HAS_READ = "rehearsing";
 
@@ -75,7 +75,7 @@ async function planned(words: readonly string[], kubeconfig: string) {
   while (child.exitCode === null) {
     memory = (await peakMemoryOf(pid)) ?? memory;
     cpuMs = await cpuMsOf(pid).catch(() => cpuMs);
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
   if (hasRead === undefined) throw new Error(`there is no plan: ${said.join("; ")}`);
   const seconds = ((await end) - hasRead.at) / 1000;
