@@ -55,6 +55,7 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
     const own = { workloads: true, migrationSeconds: MIGRATION_SECONDS, images, ...act.sandbox } as const;
     const sandbox = await startSandboxAsChosen(own);
     const { client, stats, url: server } = sandbox;
+    if (act.outcome !== undefined) sandbox.migrations.configure({ outcome: act.outcome });
     const configuration = act.lifeboat[side];
     const install = inCluster ? installInCluster : startBeside;
     const lifeboat = configuration && (await install(sandbox, act.optional));

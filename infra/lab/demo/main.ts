@@ -3,12 +3,13 @@ import { FLAG, HELP, nameOf, readArguments, runTool } from "../../tools/console/
 import { UsageError } from "../../cli/failed.ts";
 import { createScreen } from "../../tools/console/screen.ts";
 
-const SCENARIOS = ["maintenance", "preemption", "taint", "pressure"] as const;
+const SCENARIOS = ["maintenance", "plan", "preemption", "taint", "pressure"] as const;
 
 const USAGE = `Usage: npm start [-- [SCENARIO] [--in-cluster] [--exit]]
 
 Each scenario happens in two clusters: one goes without Lifeboat, or without what the scenario is about. Scenarios:
   maintenance  a node has to be empty at a given hour, and two of its virtual machines cannot migrate (the default)
+  plan         six nodes are drained in turn; one has no room in the given order, and one VM fails to migrate
   preemption   a pod of high priority takes the place of virtual machines
   taint        a NoExecute taint drives everything off a node
   pressure     a node runs out of memory, and its kubelet out of patience; then a kubelet has less, and one cluster

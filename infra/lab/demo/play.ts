@@ -67,8 +67,8 @@ async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promi
   const hasHappened = await watch(act, { clusters, before, screen });
   const after = await both(clusters, ({ client }) => readWorld(client));
   const outcome = {
-    without: outcomeOf(before.without, after.without, act.node),
-    withIt: outcomeOf(before.withIt, after.withIt, act.node),
+    without: outcomeOf(before.without, after.without, act.nodes),
+    withIt: outcomeOf(before.withIt, after.withIt, act.nodes),
   };
   if (!hasHappened) screen.print("", "This takes too long, or was refused for good: the scenario ends here.");
   screen.print("", ...(await evacuationsOf(clusters.withIt, screen)));
@@ -104,7 +104,11 @@ async function watch(act: Act, { clusters, before, screen }: Watching): Promise<
       const rows = rowsOf(before, worlds, act);
       const said = (side: keyof Pair<unknown>) => [...lines[side], ...noteworthy(before[side], worlds[side])];
       narrate(rows, worlds, { without: said("without"), withIt: said("withIt") });
-      if (results.length === 2 && isAtRest(rows) && sides.every((side) => act.hasHappened(before[side], worlds[side])))
+      if (
+        results.length === 2 &&
+        (act.isEndless || isAtRest(rows)) &&
+        sides.every((side) => act.hasHappened(before[side], worlds[side]))
+      )
         return true;
       await Promise.race([delay(FRAME_MS), failed]);
     }

@@ -21,9 +21,9 @@ const ABSENT: Place = { now: "", mood: "idle" };
 export function rowsOf(
   before: Pair<World>,
   now: Pair<World>,
-  { node, pods }: Pick<Act, "node" | "pods">,
+  { nodes, pods }: Pick<Act, "nodes" | "pods">,
 ): readonly Row[] {
-  const vms = [...before.withIt.vmis.values()].filter((vmi) => vmi.nodeName === node).map(({ key }) => key);
+  const vms = [...before.withIt.vmis.values()].filter((vmi) => runsOnOneOf(nodes, vmi)).map(({ key }) => key);
   const rowOf = (name: string, place: (name: string, before: World, now: World) => Place): Row => ({
     name,
     without: place(name, before.without, now.without),
@@ -95,6 +95,11 @@ export function isAtRest(rows: readonly Row[]): boolean {
   return rows.every(({ without, withIt }) =>
     [without, withIt].every(({ mood, now }) => !IN_MOTION.has(mood) && !ENDING.has(now)),
   );
+}
+
+/** Returns whether the VM is on one of the nodes. */
+export function runsOnOneOf(nodes: readonly string[], { nodeName }: VirtualMachine): boolean {
+  return nodeName !== undefined && nodes.includes(nodeName);
 }
 
 /** Returns how many VMs run on a node. */

@@ -1,5 +1,5 @@
 /** An act of a scenario: two clusters, what happens to both, and when it is over. */
-import type { KubeClient, SandboxOptions } from "../../sandbox/index.ts";
+import type { KubeClient, Sandbox, SandboxOptions } from "../../sandbox/index.ts";
 import type { World } from "../stage/world.ts";
 import type { Cluster, Configuration, Pair } from "./clusters.ts";
 
@@ -18,10 +18,12 @@ export interface Act {
   /** Further files of infra/kubernetes. */
   readonly optional: readonly string[];
   readonly sandbox?: Pick<SandboxOptions, "eviction" | "featureGates">;
+  /** How migrations end. They succeed by default. */
+  readonly outcome?: NonNullable<Parameters<Sandbox["migrations"]["configure"]>[0]["outcome"]>;
   /** Puts nodes, virtual machines and pods into a cluster: the same into each. */
   setScene(client: KubeClient): Promise<Scene>;
-  /** The node that it is about. */
-  readonly node: string;
+  /** The nodes that it is about. */
+  readonly nodes: readonly string[];
   /** Keys of the ordinary pods worth watching, whether they are there yet or not. */
   readonly pods: readonly string[];
   /** Printed before the act. */
@@ -33,6 +35,8 @@ export interface Act {
   hasHappened(before: World, now: World): boolean;
   /** The VMs that may be lost: with Lifeboat none, without it at least so many. */
   readonly lostWithout: number;
+  /** Whether KubeVirt repeats a migration without end, so that a VM never comes to rest. */
+  readonly isEndless?: true;
   readonly epilogue?: readonly string[];
   /** A command worth trying afterwards. */
   readonly encore: string;

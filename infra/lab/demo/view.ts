@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { World } from "../stage/world.ts";
 import type { Pair } from "./clusters.ts";
-import { type Mood, type Place, type Row, vmsOn } from "./rows.ts";
+import { type Mood, type Place, type Row, runsOnOneOf, vmsOn } from "./rows.ts";
 
 export interface View {
   readonly width: number;
@@ -100,15 +100,15 @@ export function renderChanges(previous: readonly Row[], rows: readonly Row[]): r
 export type Fate = "moved" | "restarted" | "shutDown" | "stayed" | "lost";
 export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
-/** Returns what became of the node's VMs, judged from the cluster's state before and after. */
-export function outcomeOf(before: World, after: World, node: string): Outcome {
+/** Returns what became of the nodes' VMs, judged from the cluster's state before and after. */
+export function outcomeOf(before: World, after: World, nodes: readonly string[]): Outcome {
   const outcome: Record<Fate, string[]> = { moved: [], restarted: [], shutDown: [], stayed: [], lost: [] };
   for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
     const now = after.vmis.get(vmi.uid);
     const isUpAgain = isRestarted(vmi, after) && guestRuns(successorOf(vmi, after), after);
     const end = isUpAgain ? "restarted" : mayStop(vmi, now) ? "shutDown" : "lost";
     const fate = guestRuns(now, after) ? (now?.nodeName === vmi.nodeName ? "stayed" : "moved") : end;
-    if (vmi.nodeName === node || fate === "lost") outcome[fate].push(vmi.key);
+    if (runsOnOneOf(nodes, vmi) || fate === "lost") outcome[fate].push(vmi.key);
   }
   return outcome;
 }

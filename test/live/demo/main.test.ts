@@ -30,6 +30,24 @@ test("the maintenance scenario, with Lifeboat as two pods of its cluster, loses 
   expect(code).toBe(0);
 });
 
+test(
+  "the plan scenario names before the maintenance what kubectl drain fails at, and its order drains each node",
+  AT_NIGHT,
+  async () => {
+    const { code, lines, stderr } = await start("plan");
+    expect(stderr).toBe("");
+    expect(lines).toContainEqual(expect.stringMatching(/^× node-1: .* with --order planned node-1 goes after node-2$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^‼ 1 VM \(.*\): the last migration failed; shop\/legacy: /));
+    for (const node of ["node-1", "node-6"])
+      expect(lines).toContainEqual(
+        expect.stringMatching(new RegExp(`^.{8} without +error: unable to drain node "${node}"`)),
+      );
+    expect(lines).toContainEqual(expect.stringContaining("Completed: nodes evacuated: 5 of 5"));
+    expect(lines.at(-2)).toBe("With Lifeboat: VMs moved 5, VMs stayed 1 (shop/legacy), VMs lost 0");
+    expect(code).toBe(0);
+  },
+);
+
 const GIVEN = "%s: %i VMs are lost without Lifeboat, none with it";
 type Scenario = readonly [name: string, lost: number, outcome: RegExp, lines: readonly string[]];
 // prettier-ignore

@@ -48,7 +48,7 @@ export const maintenance: Act = {
   lifeboat: { withIt: {} },
   optional: ["optional/maintenance/maintenance.yaml"],
   setScene,
-  node: NODE,
+  nodes: [NODE],
   pods: [],
   prologue: preflight,
   headline: [

@@ -29,7 +29,7 @@ export const preemption: Act = {
     await createPriorityClass(client, "high", 1_000_000);
     return { vms: VMS.length, nodes: 3, pods: 0 };
   },
-  node: NODE,
+  nodes: [NODE],
   pods: [PREEMPTOR, ...JOBS].map((name) => `${NAMESPACE}/${name}`),
   headline: [
     `${NODE} is full. Pod ${NAMESPACE}/${PREEMPTOR}, of high priority, fits nowhere else: the scheduler preempts.`,

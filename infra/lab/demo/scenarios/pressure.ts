@@ -27,7 +27,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
       },
     },
     setScene,
-    node: NODE,
+    nodes: [NODE],
     pods: [`${WAREHOUSE.namespace}/${WAREHOUSE.name}`],
     headline: [
       `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,

@@ -31,7 +31,7 @@ export const taint: Act = {
     await createPod(client, { ...ORDINARY, node: NODE });
     return { vms: VMS.length, nodes: NODES.length, pods: 2 };
   },
-  node: NODE,
+  nodes: [NODE],
   pods: [DAEMON, ORDINARY].map(({ namespace, name }) => `${namespace}/${name}`),
   headline: [`$ ${COMMAND}`],
   async disrupt({ client }) {

@@ -1,0 +1,149 @@
+/** Six nodes are drained in turn: kubectl in the order of their names, a RollingMaintenance in the order that `lifeboat plan` found. */
+import { setTimeout as delay } from "node:timers/promises";
+import { load } from "js-yaml";
+import * as z from "zod/mini";
+import { run } from "../../../cli/run.ts";
+import { type KubeClient, kubevirt, nodes, waitFor } from "../../../sandbox/index.ts";
+import { drainNode } from "../../stage/drain-client.ts";
+import { nodeEvacuations, rollingMaintenances } from "../../stage/evacuations.ts";
+import { quietHost } from "../../stage/host.ts";
+import { createNodes, createVms } from "../../stage/scene.ts";
+import { type Cluster, lifeboatOf } from "../clusters.ts";
+import type { Act, Scene } from "../scenario.ts";
+
+const LARGE = ["node-1", "node-2"];
+const SMALL = ["node-3", "node-4", "node-5", "node-6"];
+const NODES = [...LARGE, ...SMALL];
+const NAMESPACE = "shop";
+const VMS = [
+  // It fits only on a large node that is empty.
+  { name: "warehouse", node: "node-1", memory: "12Gi" },
+  { name: "web-1", node: "node-2", memory: "4Gi" },
+  { name: "web-2", node: "node-2", memory: "4Gi" },
+  { name: "cart", node: "node-3", memory: "1Gi" },
+  { name: "mail", node: "node-4", memory: "1Gi" },
+];
+/** KubeVirt says that it can migrate, and each of its migrations fails. It names its CPU, so it is the only VM of its class. */
+const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
+/** Its VM would fail: the plan names it, and it is not drained tonight. */
+const LEFT_OUT = FAILING.node;
+const PLANNED = NODES.filter((node) => node !== LEFT_OUT);
+
+/** `--timeout` of kubectl drain. */
+const TIMEOUT_SECONDS = 7;
+const POLL_MS = 200;
+/** A minute of Lifeboat's scans takes one second here. */
+const TICK_MS = 1000;
+
+const PRINTED = z.looseObject({
+  metadata: z.object({ name: z.string() }),
+  spec: z.looseObject({ nodes: z.object({ names: z.array(z.string()) }) }),
+});
+
+export const plan: Act = {
+  about: "Lifeboat",
+  lifeboat: { withIt: {} },
+  optional: ["optional/maintenance/maintenance.yaml"],
+  setScene,
+  outcome: ({ name }) => (name === FAILING.name ? "Failed" : "Succeeded"),
+  nodes: NODES,
+  pods: [],
+  prologue: rehearse,
+  headline: [
+    `Now the maintenance. Without Lifeboat: kubectl drain --timeout=${TIMEOUT_SECONDS}s for each node in the given order, then kubectl uncordon.`,
+    `With it: $ lifeboat plan ${PLANNED.join(" ")} --order planned -o yaml | kubectl apply -f -`,
+    `${LEFT_OUT} is left out until ${FAILING.name} can migrate.`,
+  ],
+  disrupt: (cluster, over, say) => (cluster.lifeboat === undefined ? drainEach : maintain)(cluster, over, say),
+  hasHappened: (_, now) => [...now.nodes.values()].every(({ cordoned }) => !cordoned),
+  lostWithout: 0,
+  isEndless: true,
+  epilogue: [
+    "kubectl drain learned at night which nodes cannot be drained. The plan named them before, and the cause.",
+    "",
+  ],
+  encore: "npm run lifeboat -- plan --order planned -o wide",
+};
+
+async function setScene(client: KubeClient): Promise<Scene> {
+  await createNodes(client, LARGE, { memory: "16Gi" });
+  await createNodes(client, SMALL, { memory: "8Gi" });
+  const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate" };
+  const vms = [...VMS, FAILING].map((one) => ({ ...vm, ...one }));
+  await createVms(client, vms);
+  // Its evidence, as a cluster has it after an earlier attempt.
+  const metadata = { namespace: NAMESPACE, name: `${FAILING.name}-attempt` };
+  await client.create(kubevirt.migrations, { metadata, spec: { vmiName: FAILING.name } });
+  await waitFor(client, {
+    resource: kubevirt.migrations,
+    key: metadata,
+    what: "failed",
+    until: ({ status }) => status?.phase === "Failed",
+  });
+  return { vms: vms.length, nodes: NODES.length, pods: 0 };
+}
+
+/** Returns what `lifeboat plan` prints: for the given order, then for the planned one. */
+async function rehearse(cluster: Cluster): Promise<readonly string[]> {
+  const given = await lifeboat(cluster, ["plan"]);
+  const planned = await lifeboat(cluster, ["plan", ...PLANNED, "--order", "planned"]);
+  return [...given, ...planned];
+}
+
+/** Returns the command and its output. */
+async function lifeboat({ kubeconfig }: Cluster, words: readonly string[]): Promise<readonly string[]> {
+  const said: string[] = [];
+  const host = { ...quietHost(), stdout: { write: (text: string) => said.push(text) } };
+  await run([...words, "--kubeconfig", kubeconfig], host);
+  return ["", `$ lifeboat ${words.join(" ")}`, "", ...said.join("").trimEnd().split("\n")];
+}
+
+/** Drains each node as a script does: it gives up after the timeout, and continues with the next node. */
+async function drainEach({ client }: Cluster, over: AbortSignal, say: (line: string) => void): Promise<void> {
+  for (const node of NODES) {
+    say(`$ kubectl drain ${node} --timeout=${TIMEOUT_SECONDS}s`);
+    const signal = AbortSignal.any([over, AbortSignal.timeout(TIMEOUT_SECONDS * 1000)]);
+    const isDrained = await drainNode({ client, node, onLine: say, signal }).catch(() => false);
+    over.throwIfAborted();
+    if (!isDrained) say(`error: unable to drain node "${node}": global timeout reached: ${TIMEOUT_SECONDS}s`);
+    await uncordon(client, node);
+  }
+}
+
+async function uncordon(client: KubeClient, node: string): Promise<void> {
+  await client.patch(nodes, { name: node }, { type: "strategic", body: { spec: { unschedulable: false } } });
+}
+
+/** Creates the RollingMaintenance that the plan prints. Resolves to whether all of its nodes were evacuated. */
+async function maintain(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean> {
+  const { client } = cluster;
+  const printed = await lifeboat(cluster, ["plan", ...PLANNED, "--order", "planned", "-o", "yaml"]);
+  const wanted = PRINTED.parse(load(printed.slice(3).join("\n")));
+  await client.create(rollingMaintenances, wanted);
+  say(`rollingmaintenance.lifeboat.dev/${wanted.metadata.name} created`);
+  let nextTick = 0;
+  while (!over.aborted) {
+    const { status } = (await client.get(rollingMaintenances, wanted.metadata)) ?? {};
+    if (status?.phase !== undefined) say(`${wanted.metadata.name}: ${status.phase}: ${status.message}`);
+    await takeBack(client, say);
+    if (status?.phase === "Completed") return true;
+    if (status?.phase === "Stopped") return false;
+    if (Date.now() >= nextTick) {
+      await lifeboatOf(cluster).reconcile();
+      nextTick = Date.now() + TICK_MS;
+    }
+    await delay(POLL_MS);
+  }
+  return false;
+}
+
+/** Uncordons each evacuated node, as people do after their work. */
+async function takeBack(client: KubeClient, say: (line: string) => void): Promise<void> {
+  const { items } = await client.list(nodeEvacuations);
+  for (const { spec, status } of items.filter((one) => one.status?.phase === "Evacuated")) {
+    const node = await client.get(nodes, { name: spec.nodeName });
+    if (status === undefined || node?.spec?.unschedulable !== true) continue;
+    say(`$ kubectl uncordon ${spec.nodeName}`);
+    await uncordon(client, spec.nodeName);
+  }
+}
