@@ -103,9 +103,11 @@ async function drainEach({ client }: Cluster, over: AbortSignal, say: (line: str
   for (const node of NODES) {
     say(`$ kubectl drain ${node} --timeout=${TIMEOUT_SECONDS}s`);
     const signal = AbortSignal.any([over, AbortSignal.timeout(TIMEOUT_SECONDS * 1000)]);
-    const isDrained = await drainNode({ client, node, onLine: say, signal }).catch(() => false);
-    over.throwIfAborted();
-    if (!isDrained) say(`error: unable to drain node "${node}": global timeout reached: ${TIMEOUT_SECONDS}s`);
+    const drained = drainNode({ client, node, onLine: say, signal });
+    await drained.catch((error: unknown) => {
+      if (over.aborted || !signal.aborted) throw error;
+    });
+    if (signal.aborted) say(`error: unable to drain node "${node}": global timeout reached: ${TIMEOUT_SECONDS}s`);
     await uncordon(client, node);
   }
 }
@@ -140,9 +142,9 @@ async function maintain(cluster: Cluster, over: AbortSignal, say: (line: string)
 /** Uncordons each evacuated node, as people do after their work. */
 async function takeBack(client: KubeClient, say: (line: string) => void): Promise<void> {
   const { items } = await client.list(nodeEvacuations);
-  for (const { spec, status } of items.filter((one) => one.status?.phase === "Evacuated")) {
+  for (const { spec } of items.filter((one) => one.status?.phase === "Evacuated")) {
     const node = await client.get(nodes, { name: spec.nodeName });
-    if (status === undefined || node?.spec?.unschedulable !== true) continue;
+    if (node?.spec?.unschedulable !== true) continue;
     say(`$ kubectl uncordon ${spec.nodeName}`);
     await uncordon(client, spec.nodeName);
   }
