@@ -121,7 +121,9 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
   if (vmi.deleting) return allow("VmiDeleting");
   if (isFinal(vmi)) return allow("VmiFinal");
   const ofVmi = { ...f, pod, vmi };
-  if (f.launcher !== undefined) return deny(ofVmi, "HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
+  // A hotplug pod is on no list of launchers: the launcher shows whether the VM migrates, and so whether it needs a budget.
+  if (f.launcher !== undefined)
+    return deny({ ...ofVmi, pod: f.launcher }, "HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
   const resolved = resolveStrategy(vmi, f.settings);
   return resolved.known
     ? decideLiveEviction({ ...ofVmi, strategy: resolved.strategy })
@@ -151,7 +153,7 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
   const answer: FirstAnswer = FIRST_REQUEST[strategy][mobilityOf(vmi)];
   switch (answer) {
     case "allow":
-      return allow("StrategyNone", { actions: before });
+      return allow("StrategyNone");
     case "shutdown": {
       // The VM moves to another namespace or cluster with disks that are not shared. A shutdown would end the migration
       // that saves it.

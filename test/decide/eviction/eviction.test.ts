@@ -3,8 +3,9 @@
  * joins or waits for.
  */
 import { describe, expect, test } from "vitest";
-import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
+import { doMigrationsDecide, type EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { answerTo, decided, NAMED } from "./evictions.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { type Cells, cellsOf } from "../cells.ts";
 import {
   at,
@@ -16,6 +17,7 @@ import {
   newborn,
   only,
   PINNED,
+  pod,
   POD_NAME,
   POD_UID,
   settings,
@@ -76,8 +78,10 @@ const noBudgets = settings({ disruptionBudgets: "Never" });
 test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["a VM with an unknown strategy",           { vmi: vmi(odd) },                                         UNKNOWN],
   ["a VM on no node, which cannot be marked",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: CreateBudget"],
+  ["a VM on no node, by a pod on no node",               { vmi: without(vmi({ phase: "Scheduled", activePods: {} }), "nodeName"), pod: without(pod(), "nodeName") }, "Deny NotScheduled: CreateBudget"],
   // A pinned VM can be sent to another namespace or cluster.
   ["a pinned VM that is being sent to another cluster is not shut down",  { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
+  ["a pinned VM that is being sent, by its migration", { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
   ["a pinned VM whose migration to another cluster has failed",     { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [{ ...sent, phase: "Failed" }] }, SHUTDOWN],
   // No budget if budgets are switched off.
   ["a pinned VM with budgets switched off",                         { vmi: vmi(PINNED), settings: noBudgets },                 "Deny NotMigratable: Event"],
@@ -89,6 +93,35 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["a VM that KubeVirt's webhook marked first",                       { vmi: marked() },                                         STARTED_BY_KUBEVIRT],
   ["a VM whose mark another function saw first gets the requester's name", { vmi: marked(), evacuations: [foundMarked] }, STARTED_BY_KUBEVIRT],
 ])("eviction of %s: $2", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
+
+// prettier-ignore
+test.each<[what: string, tweak: Partial<VmiFacts>, decides: boolean]>([
+  ["a pinned VM",                             PINNED,                                        false],
+  ["a pinned VM that migrates",               { ...PINNED, isMigrating: true },              true],
+  ["a pinned VM that is sent away",           { ...PINNED, decentralized: "Sends" },         true],
+  ["a pinned VM that is received",            { ...PINNED, decentralized: "Receives" },      false],
+  ["a pinned VM with a mark",                 { ...PINNED, evacuationNodeName: "node00" },   true],
+  ["a VM that can migrate, with a mark",      { evacuationNodeName: "node00" },              false],
+  ["a pinned VM with a mark, being deleted",  { ...PINNED, evacuationNodeName: "node00", deleting: true },           false],
+  ["a pinned VM with a mark, ended",          { ...PINNED, evacuationNodeName: "node00", phase: "Failed" },          false],
+  ["a pinned VM with a mark and strategy None", { ...PINNED, evacuationNodeName: "node00", evictionStrategy: "None" }, false],
+])("whether migrations of %s decide: $2", (_, tweak, decides) => expect(doMigrationsDecide(vmi(tweak))).toBe(decides));
+
+const external = { evictionStrategy: "External" };
+const asked = `admin asked to evict pod ${POD_NAME}:`;
+const pinnedText = `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`;
+const shutdownText = `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`;
+
+// prettier-ignore
+test.each<[what: string, tweak: Partial<EvictionFacts>, reason: string, message: string]>([
+  ["starts an evacuation",             {},                          "EvacuationTriggered", `${asked} evacuating the VM from node node01`],
+  ["marks a VM with strategy External", { vmi: vmi(external) },      "EvacuationTriggered", `${asked} marked for node node01; eviction strategy External: it waits for its external controller to move it`],
+  ["finds a VM that KubeVirt marked",  { vmi: marked() },           "EvacuationTriggered", `${asked} KubeVirt has marked the VM for node node01`],
+  ["is refused",                       { vmi: vmi(PINNED) },        "EvictionRefused",     pinnedText],
+  ["shuts the VM down",                { vmi: vmi(ifPossible) },    "ShutdownByStrategy",  shutdownText],
+])("the Event of an eviction that %s has the reason $2", (_, tweak, reason, message) =>
+  expect(decided(tweak).events).toMatchObject([{ verb: "Event", reason, message }]),
+);
 
 describe("an eviction", () => {
   const request = { username: "system:serviceaccount:kube-system:descheduler", cause: "Descheduler" } as const;

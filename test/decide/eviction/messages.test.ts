@@ -1,5 +1,6 @@
 /** Answers, Events and kubectl's warnings use the words of their readers: the descheduler, kubectl, administrators. */
 import { describe, expect, test } from "vitest";
+import { WAITS_FOR_CONTROLLER } from "../../../shared/evacuation/mark.ts";
 import { causeOfEviction } from "../../../shared/kube/evacuation.ts";
 import type { DenyReason, EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { decided, NAMED, eviction } from "./evictions.ts";
@@ -17,12 +18,13 @@ import {
   at,
   EXTERNAL,
 } from "../../support/fixtures.ts";
-import { warningsOf } from "../../../shared/eviction/messages.ts";
+import { REMEDY, remedyOfBlocked, warningsOf } from "../../../shared/eviction/messages.ts";
 import type { EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 
 /** kubernetes-sigs/descheduler takes a 429 for an annotated pod with this text for an eviction in background. */
 const DESCHEDULER_EXPECTS = "Eviction triggered evacuation";
 
+const EXTERNALLY = `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`;
 const ifPossible = vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED });
 const silent = without(vmi(), "evictionStrategy");
 const rested = endedEvacuation("Abandoned", { status: { nextAttemptTime: time(20) } });
@@ -31,6 +33,10 @@ const rested = endedEvacuation("Abandoned", { status: { nextAttemptTime: time(20
 const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Partial<EvictionFacts>, text: string])[] = [
   ["EvacuationTriggered",  {},                                                `Eviction triggered evacuation of ${NAMED}`],
   ["EvacuationInProgress", { vmi: marked(), evacuations: [evacuation()] },    `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`],
+  ["EvacuationInProgress", { vmi: marked(EXTERNAL), evacuations: [evacuation()] }, `${EXTERNALLY}; ${WAITS_FOR_CONTROLLER}`],
+  ["EvacuationInProgress", { vmi: marked(EXTERNAL) },                         `${EXTERNALLY}; ${WAITS_FOR_CONTROLLER}`],
+  ["EvacuationInProgress", { vmi: marked(EXTERNAL), evacuations: [evacuation({ status: { phase: "Migrating", message: "its migration runs" } })] }, `${EXTERNALLY}; its migration runs`],
+  ["EvacuationInProgress", { vmi: marked(EXTERNAL), evacuations: [evacuation({ status: { phase: "WaitingForExternalController", message: "its owner moves it" } })] }, `${EXTERNALLY}; its owner moves it`],
   ["NotMigratable",        { vmi: vmi(PINNED) },                              `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
   ["NotMigratable",        { vmi: vmi({ liveMigratable: { migratable: false } }) }, `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: no LiveMigratable condition`],
   ["UnknownStrategy",      { vmi: vmi({ evictionStrategy: "x".repeat(999) }) }, `${NAMED}: spec.evictionStrategy is "${"x".repeat(64)}", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
@@ -51,7 +57,7 @@ describe("the answer to an eviction", () => {
 
   test("is recognised by the descheduler only for VMs that move", () => {
     const moving = rows.filter(([, , text]) => text.includes(DESCHEDULER_EXPECTS)).map(([reason]) => reason);
-    expect(moving).toEqual(["EvacuationTriggered", "EvacuationInProgress"]);
+    expect(new Set(moving)).toEqual(new Set(["EvacuationTriggered", "EvacuationInProgress"]));
   });
 });
 
@@ -88,9 +94,11 @@ type Row = readonly [what: string, Partial<EvictionFacts>, expected: readonly st
 // prettier-ignore
 const warned: readonly Row[] = [
   ["the migration runs",                     { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "Running", message: "m" }) }, []],
+  ["the guest moves to another cluster",     { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "Synchronizing", message: "m" }) }, [`${NAMED}: m`]],
   ["virt-controller is away",                { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "KubeVirtNotAnswering", message: "no answer" }) }, [`${NAMED}: no answer`]],
   ["an attempt has failed",                  { vmi: marked(), evacuations: active(backingOff) },             [BACKING_OFF]],
   ["attempts of more than one evacuation have failed",   { vmi: marked(), evacuations: active({ ...backingOff, attempts: 6 }) }, [BACKING_OFF.replace("2 of 5", "6")]],
+  ["all attempts have failed",               { vmi: marked(), evacuations: active({ ...backingOff, attempts: 5 }) }, [BACKING_OFF.replace("2 of 5", "5 of 5")]],
   ["the evacuation is blocked",                 { vmi: marked(PINNED), evacuations: active(blocked) },          [`${NAMED} cannot leave node node01: the VM is not live-migratable: no; ${OWNER}`]],
   ["the VM's owner has to move it",                { vmi: marked(EXTERNAL), evacuations: active({ phase: "WaitingForExternalController", message: "its owner" }) }, [`${NAMED}: its owner`]],
   ["the last evacuation was abandoned",                       { evacuations: [abandoned] },                                   [ABANDONED]],
@@ -103,14 +111,28 @@ const warned: readonly Row[] = [
   ["the strategy is unknown",                       { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },               [expect.stringMatching(/^VMI "apps\/web": spec\.evictionStrategy is "LiveMigrat", .*; its owner, or the administrator/)]],
   ["the VM is shut down",                        { vmi: ifPossible },                                            [`${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`]],
   ["the pod is the target of a migration",                         { vmi: marked(), pod: pod({ uid: "target", nodeName: "node02" }), evacuations: active(backingOff) }, []],
+  ["the VM has strategy None",                         { vmi: vmi({ evictionStrategy: "None" }) },                 []],
   ["the pod is not a VM's",                         { pod: pod({ labels: {} }) },                                   []],
 ];
 
 test.each(warned)("kubectl's warnings when %s: %j", (_, tweak, expected) => expect(warnings(tweak)).toEqual(expected));
 
+// prettier-ignore
+test.each([
+  ["BeingReceived",  "nobody: the VM is moving here from another namespace or cluster"],
+  ["MigrationsOff",  REMEDY.MigrationsOff],
+  ["AnotherReason",  REMEDY.NotMigratable],
+  [undefined,        REMEDY.NotMigratable],
+])("a VM that is blocked by %s is unblocked by %s", (reason, remedy) => expect(remedyOfBlocked(reason)).toBe(remedy));
+
 function saying(message: string): string {
   return warnings({ vmi: marked(), evacuations: active({ phase: "BackingOff", message }) })[0] ?? "";
 }
+
+test("a pod that is gone has no warnings of evacuations, though its last one was abandoned", () => {
+  const gone = without(eviction({ evacuations: [abandoned] }), "pod");
+  expect(warningsOf(gone, decided({ vmi: vmi(PINNED), evacuations: [abandoned] }))).toHaveLength(1);
+});
 
 describe("a warning", () => {
   test("has the same text at each request, so kubectl prints it once", () => {
@@ -123,6 +145,12 @@ describe("a warning", () => {
     expect(text).toHaveLength(256);
     expect(text).toMatch(/…$/);
     expect(text.isWellFormed()).toBe(true);
+  });
+
+  test("is not shortened at 256 characters", () => {
+    const [prefix] = saying("x").split("x");
+    const text = `${prefix}${"x".repeat(256 - (prefix?.length ?? 0))}`;
+    expect(saying("x".repeat(256 - (prefix?.length ?? 0)))).toBe(text);
   });
 
   test.each(["two\nlines", "a\ttab", "\u001b[31mred", "a\u202Ebidi", "a\u2028separator", "half\uD83D"])(

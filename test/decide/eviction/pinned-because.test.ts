@@ -11,6 +11,9 @@ test.each<[reason: string | undefined, message: string | undefined, words: strin
   ["DisksNotLiveMigratable",     `cannot migrate VMI: PVC root is not shared, ${SHARED}`,            "DisksNotLiveMigratable (PVC root is not shared)"],
   ["DisksNotLiveMigratable",     "another text",                                                     "DisksNotLiveMigratable"],
   ["DisksNotLiveMigratable",     undefined,                                                          "DisksNotLiveMigratable"],
+  ["DisksNotLiveMigratable",     `cannot migrate VMI with ${"d".repeat(99)}`,                        `DisksNotLiveMigratable (${"d".repeat(80)})`],
+  ["DisksNotLiveMigratable",     "it cannot migrate VMI with non-shared HostDisk",                   "DisksNotLiveMigratable"],
+  ["InterfaceNotLiveMigratable", "cannot migrate VMI with an odd network",                           "InterfaceNotLiveMigratable"],
   ["InterfaceNotLiveMigratable", "cannot migrate VMI which does not use masquerade",                 "InterfaceNotLiveMigratable"],
   [undefined,                    undefined,                                                          "no LiveMigratable condition"],
 ])("the reason %s with the message %s is stated as %s", (reason, message, words) => {

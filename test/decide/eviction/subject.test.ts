@@ -50,6 +50,7 @@ const given = { pod: hotplug(), launcher: pod() };
 const hotplugs: readonly Row[] = [
   ["of a running VM",                          given,                                                   VOLUME],
   ["of a running VM with strategy None",            { ...given, vmi: vmi(none) },                            "Deny HotplugOfLiveVmi"],
+  ["of a running pinned VM, which needs no budget",            { ...given, vmi: vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED }) }, "Deny HotplugOfLiveVmi"],
   ["that has completed",                             { ...given, pod: hotplug({ phase: "Succeeded" }) },      "Allow PodCompleted"],
   ["whose launcher pod is gone",                  { pod: hotplug() },                                      "Allow VmiGone"],
   ["whose launcher pod has completed",            { ...given, launcher: pod({ phase: "Failed" }) },        "Allow NotAVirtualMachine"],
