@@ -84,5 +84,7 @@ export interface ScheduledPod extends PodFacts {
   readonly spread?: readonly SpreadConstraint[];
   readonly localStorage: boolean;
   readonly claims: readonly string[];
+  /** Claims that exist as long as the pod. Its replacement has others. */
+  readonly ephemeralClaims?: readonly string[];
   readonly hasResourceClaims: boolean;
 }

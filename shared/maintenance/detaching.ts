@@ -7,6 +7,7 @@ import { ClusterError, describeFailure, isForbidden, isLasting, isOddObject } fr
 import { isFinal, keyOf } from "../kube/objects.ts";
 import { type ClaimedVolume, PersistentVolumeWithClaim, type VolumeAttachmentFacts } from "../kube/schemas/storage.ts";
 import { selectPodsOn } from "../kube/selections.ts";
+import type { PreflightPod } from "../preflight/facts.ts";
 import { PREFLIGHT_PODS } from "../preflight/views.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { NodeWorld } from "./world.ts";
@@ -56,23 +57,37 @@ function unknownText(failed: ClusterError): string {
 }
 
 /** Returns attached volumes, without those of pods that stay, such as DaemonSets' pods. */
-function attachedTo(w: NodeWorld): readonly VolumeAttachmentFacts[] {
-  const { ne, facts } = w;
-  const all = facts.list("volumeattachments");
-  const here = all.filter((one) => one.nodeName === ne.spec.nodeName && one.persistentVolumeName !== undefined);
-  const used = claimsOn(w);
-  if (here.length === 0 || used.size === 0) return here;
-  const stays = ({ claim }: ClaimedVolume) => claim !== undefined && used.has(keyOf(claim));
-  const staying = new Set(
-    facts
-      .list(CLAIMED_VOLUMES)
-      .filter(stays)
-      .map(({ name }) => name),
-  );
-  return here.filter(({ persistentVolumeName = "" }) => !staying.has(persistentVolumeName));
+function attachedTo({ ne, facts }: NodeWorld): readonly VolumeAttachmentFacts[] {
+  const { nodeName } = ne.spec;
+  return unclaimedOn(nodeName, {
+    attachments: facts.list("volumeattachments"),
+    pods: facts.list(PREFLIGHT_PODS, selectPodsOn(nodeName)),
+    volumes: () => facts.list(CLAIMED_VOLUMES),
+  });
 }
 
-function claimsOn({ ne, facts }: NodeWorld): ReadonlySet<string> {
-  const pods = facts.list(PREFLIGHT_PODS, selectPodsOn(ne.spec.nodeName)).filter((pod) => !isFinal(pod));
-  return new Set(pods.flatMap(({ namespace, claims }) => claims.map((name) => keyOf({ namespace, name }))));
+interface Attached {
+  readonly attachments: readonly VolumeAttachmentFacts[];
+  /** All pods of the node, including ended pods. */
+  readonly pods: readonly Pick<PreflightPod, "namespace" | "phase" | "claims" | "ephemeralClaims">[];
+  /** Called only if the answer depends on it. */
+  readonly volumes: () => readonly ClaimedVolume[];
+}
+
+/** Returns volumes that are attached to the node and that no pod of the node uses. */
+export function unclaimedOn(node: string, { attachments, pods, volumes }: Attached): readonly VolumeAttachmentFacts[] {
+  const here = attachments.filter((one) => one.nodeName === node && one.persistentVolumeName !== undefined);
+  const used = new Set(pods.filter((pod) => !isFinal(pod)).flatMap(claimsOf));
+  if (here.length === 0 || used.size === 0) return here;
+  const isUsed = ({ claim }: ClaimedVolume) => claim !== undefined && used.has(keyOf(claim));
+  const inUse = new Set(
+    volumes()
+      .filter(isUsed)
+      .map(({ name }) => name),
+  );
+  return here.filter(({ persistentVolumeName = "" }) => !inUse.has(persistentVolumeName));
+}
+
+function claimsOf({ namespace, claims, ephemeralClaims = [] }: Attached["pods"][number]): readonly string[] {
+  return [...claims, ...ephemeralClaims].map((name) => keyOf({ namespace, name }));
 }

@@ -3,6 +3,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationSpec, VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import type { ScheduledNode } from "../kube/scheduled-pod.ts";
+import type { ClaimedVolume, VolumeAttachmentFacts } from "../kube/schemas/storage.ts";
 import type { NodeVerdict, PodVerdict, PreflightPod, QuotaFacts, Volume } from "../preflight/facts.ts";
 import type { Moment } from "../settings/time.ts";
 
@@ -19,8 +20,17 @@ export interface PlanFacts extends Moment {
   readonly budgets: readonly BudgetFacts[];
   readonly quotas: readonly QuotaFacts[];
   readonly volumes: readonly Volume[];
+  /** Volumes that are attached to nodes. Absent: they, or the claims of volumes, could not be read. */
+  readonly attached?: AttachedVolumes;
   /** Names the lists that could not be read. */
   readonly unread: readonly string[];
+  /** The same for lists that matter only after a drain: no verdict depends on them. */
+  readonly unreadAfterwards: readonly string[];
+}
+
+export interface AttachedVolumes {
+  readonly attachments: readonly VolumeAttachmentFacts[];
+  readonly volumes: readonly ClaimedVolume[];
 }
 
 /** `image`: of a launcher pod's compute container. */

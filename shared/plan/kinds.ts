@@ -1,8 +1,11 @@
-/** Pods, VMIs and migrations with the further fields that a plan reads. */
+/** Pods, VMIs, migrations and volumes with the further fields that a plan reads. */
 import * as z from "zod/mini";
 import { listOf, part, Text, TextsOrNone } from "../kube/schemas/fields.ts";
 import { Migration } from "../kube/schemas/kubevirt.ts";
+import { type ClaimedVolume, PersistentVolumeWithClaim } from "../kube/schemas/storage.ts";
 import { Vmi } from "../kube/schemas/vmi.ts";
+import type { Volume } from "../preflight/facts.ts";
+import { PersistentVolume } from "../preflight/kinds.ts";
 import { preflightPodSchema } from "../preflight/preflight-pod.ts";
 import type { PlanMigration, PlanPod, PlanVmi, VmKind } from "./facts.ts";
 
@@ -94,4 +97,16 @@ export const MigrationOfPlan = z.transform((input: unknown, { issues }): PlanMig
   if (migration === undefined || more === undefined) return z.NEVER;
   const { sourcePod } = more.status.migrationState;
   return { ...migration, ...(sourcePod !== undefined && { sourcePod }) };
+});
+
+/** A PersistentVolume with its claim, and with the nodes that reach it if those are not all. */
+export interface PlanVolume extends ClaimedVolume {
+  readonly bound?: Volume;
+}
+
+export const VolumeOfPlan = z.transform((input: unknown, { issues }): PlanVolume => {
+  const read = reader(input, issues);
+  const [claimed, bound] = [read(PersistentVolumeWithClaim), read(PersistentVolume)];
+  if (claimed === undefined) return z.NEVER;
+  return { ...claimed, ...(bound && { bound }) };
 });

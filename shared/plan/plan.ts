@@ -51,7 +51,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
     basis: times.basis,
     evidence,
     ...(better && { stuck: better.stuck }),
-    unread: f.unread,
+    unread: [...f.unread, ...f.unreadAfterwards],
     missing: asked.nodes.filter((node) => !exist.has(node)),
   };
 }
@@ -106,7 +106,7 @@ function nodePlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, 
     failing: failing.length,
     ...(shortage !== undefined && { shortage, ...roomAfter(node, seen) }),
     unsure,
-    powerOff: powerOffObstacles(step),
+    powerOff: powerOffObstacles(step, seen.f),
     pods,
     unknown,
   };

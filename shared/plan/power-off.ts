@@ -1,17 +1,43 @@
 /**
- * Reasons not to power off a drained node: pods that stay with their volumes, and storage engines that protect a last
- * replica.
+ * Reasons not to power off a drained node: pods that stay with their volumes, volumes that no pod uses and that are
+ * attached even so, and storage engines that protect a last replica.
  */
 import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { unclaimedOn } from "../maintenance/detaching.ts";
 import type { PodVerdict, PreflightPod } from "../preflight/facts.ts";
+import type { PlanFacts } from "./facts.ts";
 import type { Step } from "./sequence.ts";
 
-export function powerOffObstacles({ judged: { facts, verdicts, mayEnd } }: Pick<Step, "judged">): readonly string[] {
-  return facts.pods.flatMap((pod) => {
+export function powerOffObstacles(
+  { node, judged: { facts, verdicts, mayEnd } }: Pick<Step, "node" | "judged">,
+  f: Pick<PlanFacts, "pods" | "attached">,
+): readonly string[] {
+  const ofPods = facts.pods.flatMap((pod) => {
     const verdict = verdicts.get(keyOf(pod));
     return (verdict && obstacleOf(pod, verdict, mayEnd)) ?? [];
   });
+  return [...ofPods, ...unusedOn(node, f)];
 }
+
+/**
+ * Names volumes of the node that no pod uses now: nothing that leaves during the drain detaches them. Pods that come
+ * from other nodes do not count, because they bring their own attachments.
+ */
+function unusedOn(node: string, { pods, attached }: Pick<PlanFacts, "pods" | "attached">): readonly string[] {
+  if (attached === undefined) return [];
+  const { attachments, volumes } = attached;
+  const own = pods.filter(({ nodeName }) => nodeName === node);
+  const names = unclaimedOn(node, { attachments, pods: own, volumes: () => volumes }).map(
+    ({ persistentVolumeName = "" }) => persistentVolumeName,
+  );
+  if (names.length === 0) return [];
+  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return [
+    `volumes are attached that no pod on it uses: ${names.slice(0, MOST_NAMED).join(", ")}${rest} (kubectl get volumeattachments)`,
+  ];
+}
+
+const MOST_NAMED = 3;
 
 function obstacleOf(pod: PreflightPod, verdict: PodVerdict, mayEnd: boolean): string | undefined {
   if (verdict.reason === "BudgetOfController") {
@@ -19,7 +45,8 @@ function obstacleOf(pod: PreflightPod, verdict: PodVerdict, mayEnd: boolean): st
   }
   if (!isLeft(verdict, mayEnd)) return undefined;
   const name = isOfVm(pod) ? `VM ${pod.namespace}/${vmiNameOf(pod) ?? ""}` : `pod ${keyOf(pod)}`;
-  if (pod.claims.length > 0) return `volumes stay attached: ${pod.claims.join(", ")} of ${name}`;
+  const claims = [...pod.claims, ...(pod.ephemeralClaims ?? [])];
+  if (claims.length > 0) return `volumes stay attached: ${claims.join(", ")} of ${name}`;
   return isOfVm(pod) ? `${name} runs on it` : undefined;
 }
 

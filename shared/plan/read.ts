@@ -5,16 +5,17 @@ import { keyOf } from "../kube/objects.ts";
 import { readKubeVirt, noneUnlessServed } from "../kube/requests.ts";
 import type { Resource } from "../kube/resources.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
-import { PersistentVolume, ResourceQuota } from "../preflight/kinds.ts";
+import { ResourceQuota } from "../preflight/kinds.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import type { PlanFacts } from "./facts.ts";
-import { MigrationOfPlan, planPodSchema, VmiOfPlan } from "./kinds.ts";
+import { MigrationOfPlan, planPodSchema, VmiOfPlan, VolumeOfPlan } from "./kinds.ts";
 
 /** For each list that a person may not be allowed to read: the questions that stay open without it. */
 const WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets hold pods",
   resourcequotas: "whether quotas refuse target pods",
-  persistentvolumes: "which nodes reach the volumes",
+  persistentvolumes: "which nodes reach the volumes, and which volumes stay attached",
+  volumeattachments: "which volumes stay attached",
   virtualmachines: "the wishes of owners, and whether VMs start again",
   virtualmachineinstancemigrations: "which migrations have succeeded or failed",
   evacuations: "which evacuations have failed",
@@ -25,15 +26,13 @@ export async function observePlan(
   { cluster, settings, now }: Observer,
   say: (what: string) => void = () => undefined,
 ): Promise<PlanFacts> {
-  const unread: string[] = [];
-  const read = <T>(what: string, list: (onOdd: () => void) => Promise<readonly T[]>) => {
-    say(what);
-    return counted(what, unread, list);
-  };
-  const optional = <T>(kind: keyof typeof WITHOUT, list: (onOdd: () => void) => Promise<readonly T[]>) =>
-    unlessForbidden(kind, unread, () => read(kind, list));
-  const orNone = async <T>(kind: keyof typeof WITHOUT, list: (onOdd: () => void) => Promise<readonly T[]>) =>
-    (await optional(kind, list)) ?? [];
+  const [drains, afterwards] = [newReads(say), newReads(say)];
+  const { read, optional } = drains;
+  const orNone = async <T>(kind: Optional, list: List<T>) => (await optional(kind, list)) ?? [];
+  // Before the pods: an attachment for a pod that starts meanwhile would seem to be unused.
+  const attachments = await afterwards.optional("volumeattachments", (onOdd) =>
+    cluster.list("volumeattachments", { onOdd }).catch(noneUnlessServed),
+  );
   const nodes = await read("nodes", () => cluster.list("nodes", { as: NodeWithResources, strict: true }));
   const pods = await read("pods", (onOdd) =>
     cluster.list("pods", { unlike: { "spec.nodeName": [""] }, as: planPodSchema(), onOdd }),
@@ -52,10 +51,11 @@ export async function observePlan(
   const quotas = await orNone("resourcequotas", (onOdd) =>
     cluster.list("resourcequotas", { as: ResourceQuota, onOdd }),
   );
-  const volumes = await orNone("persistentvolumes", (onOdd) =>
-    cluster.list("persistentvolumes", { as: PersistentVolume, onOdd }),
+  const volumes = await optional("persistentvolumes", (onOdd) =>
+    cluster.list("persistentvolumes", { as: VolumeOfPlan, onOdd }),
   );
-  await readRollout(cluster, unread);
+  await readRollout(cluster, drains.unread);
+  const isAttachedKnown = attachments && volumes && !drains.odd.has("pods") && !drains.odd.has("persistentvolumes");
   return {
     settings,
     now,
@@ -67,36 +67,42 @@ export async function observePlan(
     evacuations,
     budgets,
     quotas,
-    volumes: volumes.filter((volume) => volume !== undefined),
-    unread,
+    volumes: (volumes ?? []).flatMap(({ bound }) => bound ?? []),
+    ...(isAttachedKnown && { attached: { attachments, volumes } }),
+    unread: drains.unread,
+    unreadAfterwards: afterwards.unread,
   };
 }
 
-/** Reads a list, and says how many objects could not be parsed. */
-async function counted<T>(
-  what: string,
-  unread: string[],
-  list: (onOdd: () => void) => Promise<readonly T[]>,
-): Promise<readonly T[]> {
-  let odd = 0;
-  const items = await list(() => void (odd += 1));
-  if (odd > 0) unread.push(`${odd} ${what} that cannot be understood`);
-  return items;
-}
+type Optional = keyof typeof WITHOUT;
+type List<T> = (onOdd: () => void) => Promise<readonly T[]>;
 
-async function unlessForbidden<T>(
-  kind: keyof typeof WITHOUT,
-  unread: string[],
-  list: () => Promise<readonly T[]>,
-): Promise<readonly T[] | undefined> {
-  try {
-    return await list();
-  } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
-    const isForbidden = error.failure.reason === "Refused" && error.failure.code === 403;
-    unread.push(`${WITHOUT[kind]}: ${isForbidden ? `you may not list ${kind}` : `${kind} could not be read`}`);
-    return undefined;
-  }
+/** Reads lists, and collects in words what could not be read. */
+function newReads(say: (what: string) => void) {
+  const unread: string[] = [];
+  /** Kinds with objects that could not be parsed. */
+  const odd = new Set<string>();
+  const read = async <T>(what: string, list: List<T>): Promise<readonly T[]> => {
+    say(what);
+    let count = 0;
+    const items = await list(() => void (count += 1));
+    if (count === 0) return items;
+    unread.push(`${count} ${what} that cannot be understood`);
+    odd.add(what);
+    return items;
+  };
+  /** Returns undefined if the list could not be read. */
+  const optional = async <T>(kind: Optional, list: List<T>): Promise<readonly T[] | undefined> => {
+    try {
+      return await read(kind, list);
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error;
+      const isForbidden = error.failure.reason === "Refused" && error.failure.code === 403;
+      unread.push(`${WITHOUT[kind]}: ${isForbidden ? `you may not list ${kind}` : `${kind} could not be read`}`);
+      return undefined;
+    }
+  };
+  return { unread, odd, read, optional };
 }
 
 /** Reports a rollout of KubeVirt, whose own migrations and restarts may delay the drains. */

@@ -25,6 +25,8 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
   readonly limits?: Resources;
   /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
+  /** Claims that exist as long as the pod. Its replacement has others. */
+  readonly ephemeralClaims?: readonly string[];
   /** Whether it has an emptyDir. */
   readonly localStorage: boolean;
   /**

@@ -30,6 +30,8 @@ const NodeName = "expected the name of a node";
 
 const Volume = z.lazy(() =>
   z.object({
+    name: Text,
+    ephemeral: Anything,
     emptyDir: Anything,
     hostPath: Anything,
     persistentVolumeClaim: z.nullish(z.object({ claimName: z.string() })),
@@ -160,6 +162,7 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     ...(spread.length > 0 && { spread: memory.spread(spread, issues) }),
     localStorage: spec.volumes.some(({ emptyDir, hostPath }) => Boolean(emptyDir) || Boolean(hostPath)),
     claims: bounded(claimsOf(spec), issues),
+    ...ephemeralClaimsOf(metadata, spec, issues),
     hasResourceClaims: spec.resourceClaims.length > 0,
   };
 }
@@ -178,6 +181,22 @@ function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
   const claims = volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? NO_CLAIMS);
   // A copy has no spare capacity; the result of flatMap has some.
   return claims.length === 0 ? NO_CLAIMS : [...claims];
+}
+
+/**
+ * Returns claims that Kubernetes creates with the pod and deletes with it. Upstream: component-helpers
+ * `VolumeClaimName`.
+ */
+function ephemeralClaimsOf({ name: pod }: PodObject["metadata"], { volumes }: PodObject["spec"], issues: Issues) {
+  const own = volumes.filter(({ ephemeral }) => Boolean(ephemeral));
+  return (
+    own.length > 0 && {
+      ephemeralClaims: bounded(
+        own.map(({ name = "" }) => `${pod}-${name}`),
+        issues,
+      ),
+    }
+  );
 }
 
 function computedFrom({ containers, initContainers, overhead, resources }: PodObject["spec"]) {

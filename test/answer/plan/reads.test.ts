@@ -1,11 +1,13 @@
 /** A plan reads only lists. If a list cannot be read, the plan says what it cannot judge. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { observePlan } from "../../../shared/plan/read.ts";
-import { NOW, settings } from "../../support/fixtures.ts";
-import { connectToOneVm } from "../../support/client.ts";
+import { NODE, NOW, settings } from "../../support/fixtures.ts";
+import { connectTo, connectToOneVm } from "../../support/client.ts";
 import { status } from "../../support/answers.ts";
-import type { Answers } from "../../support/cluster/one-vm.ts";
+import { type Answers, clusterWith, list, notFound, POD, POD_OBJECT } from "../../support/cluster/one-vm.ts";
+import { launcher } from "../../support/preflight/fixtures.ts";
 
+const CLAIM = { namespace: "apps", name: "data" };
 const forbidden = status(403, "Forbidden");
 
 async function read(answers: Answers = {}) {
@@ -28,7 +30,7 @@ test("a plan reads one list of each kind, writes nothing, and counts objects tha
 test.each([
   ["poddisruptionbudgets",            "whether disruption budgets hold pods"],
   ["resourcequotas",                  "whether quotas refuse target pods"],
-  ["persistentvolumes",               "which nodes reach the volumes"],
+  ["persistentvolumes",               "which nodes reach the volumes, and which volumes stay attached"],
   ["virtualmachines",                 "the wishes of owners, and whether VMs start again"],
   ["virtualmachineinstancemigrations","which migrations have succeeded or failed"],
   ["evacuations",                     "which evacuations have failed"],
@@ -37,6 +39,57 @@ test.each([
   expect(facts.unread).toEqual([ODD, `${what}: you may not list ${kind}`]);
   // A fact that was not read is not taken for absent.
   if (kind === "virtualmachines") expect(facts.vms).toEqual(new Map());
+});
+
+test("a plan without permission to list volumeattachments names what is not judged after the drains", async () => {
+  const { facts } = await read({ "list volumeattachments": forbidden });
+  expect(facts.unread).toEqual([ODD]);
+  expect(facts.unreadAfterwards).toEqual(["which volumes stay attached: you may not list volumeattachments"]);
+});
+
+/** With a VM, and a volume that is being detached. */
+async function readAttached(answers: Answers = {}) {
+  const fake = clusterWith(answers);
+  fake.api.remove("pods", POD);
+  fake.pods.put(launcher("web"));
+  fake.api.put("persistentvolumes", { metadata: { name: "pv-1" }, spec: { claimRef: CLAIM } });
+  const spec = { attacher: "a", nodeName: NODE, source: { persistentVolumeName: "pv-1" } };
+  const metadata = { name: "csi-1", deletionTimestamp: "2026-01-01T00:00:00Z" };
+  fake.api.put("volumeattachments", { metadata, spec, status: { attached: true } });
+  const cluster = connectTo(fake, undefined, { onOddItem: () => undefined });
+  return await observePlan({ cluster, settings: settings(), now: NOW });
+}
+
+describe("volumes that are attached to nodes", () => {
+  test("are read with the claims of their volumes, even while they are being detached", async () => {
+    expect(await readAttached()).toMatchObject({
+      attached: {
+        attachments: [{ name: "csi-1", nodeName: NODE, persistentVolumeName: "pv-1" }],
+        volumes: [{ name: "pv-1", claim: CLAIM }],
+      },
+      unread: [],
+      unreadAfterwards: [],
+    });
+  });
+
+  test("are none if the cluster does not serve the kind", async () => {
+    const { attached, unreadAfterwards } = await readAttached({ "list volumeattachments": notFound });
+    expect(attached?.attachments).toEqual([]);
+    expect(unreadAfterwards).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each<readonly [string, Answers]>([
+    ["they may not be listed",                          { "list volumeattachments": forbidden }],
+    ["they cannot be read",                             { "list volumeattachments": status(500, "InternalError") }],
+    ["PersistentVolumes may not be listed",             { "list persistentvolumes": forbidden }],
+    ["a PersistentVolume cannot be parsed",             { "list persistentvolumes": list({ metadata: {} }) }],
+    ["a pod cannot be parsed: it may use one of them",  { "list pods": list(POD_OBJECT) }],
+  ])("are not judged if %s", async (_, answers) => {
+    const { attached, unread, unreadAfterwards } = await readAttached(answers);
+    expect(attached).toBeUndefined();
+    expect([...unread, ...unreadAfterwards]).toHaveLength(1);
+  });
 });
 
 test.each(["nodes", "pods", "virtualmachineinstances"])("a plan without permission to list %s fails", async (kind) => {

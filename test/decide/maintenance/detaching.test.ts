@@ -37,6 +37,7 @@ function drainedOf(situation: Situation): string {
 
 const CLAIMED = textOf({ kind: CLAIMED_VOLUMES, selection: {} });
 const agent = plainPod("agent", { owners: [owner({ kind: "DaemonSet", name: "agent" })], claims: ["of-agent"] });
+const ephemeral = { ...agent, claims: [], ephemeralClaims: ["of-agent"] };
 const STAYING = {
   left: { pods: [agent] },
   more: {
@@ -61,6 +62,7 @@ describe("a node without VMs", () => {
     ["waits for attached volumes for five minutes",                          { ne: leftBefore(900, 299), attachments: TWO },               `${WAITS}: 2`],
     ["is drained five minutes after the last VM left, with the number of attached volumes", { ne: leftBefore(900, 300), attachments: TWO },           `${SAYS}: 2`],
     ["does not wait for volumes of pods that stay", { ne: leftBefore(9), attachments: TWO, ...STAYING },          `${WAITS}: 1`],
+    ["does not wait for ephemeral volumes of pods that stay", { ne: leftBefore(9), attachments: TWO, ...STAYING, left: { pods: [ephemeral] } }, `${WAITS}: 1`],
     ["waits only for volumes of the claims' own namespace",             { ne: leftBefore(9), attachments: TWO.slice(0, 1), ...STAYING }, "Evacuated, Drained True; "],
     ["is drained if volume attachments may not be read, and says so",                   { ne: leftBefore(9), attachments: refused(403) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 403 Forbidden: the service account lacks a permission; lifeboat install --with maintenance`],
     ["is drained if volume attachments are not served, and says so",                        { ne: leftBefore(9), attachments: refused(404) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 404`],

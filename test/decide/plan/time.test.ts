@@ -59,16 +59,6 @@ test("nodes that will not be empty in time are named", () => {
   expect(inTime(seconds(1))).toEqual([false, false]);
 });
 
-test("pods that keep a node from being powered off are named", () => {
-  const storage = ordinary("replica", 1, {
-    claims: ["data"],
-    owners: [{ kind: "DaemonSet", name: "osd", uid: "o", controller: true }],
-  });
-  const f = cluster({ node01: [vm("a"), storage], node02: [] });
-  expect(plan(f).nodes[0]?.powerOff).toEqual(["volumes stay attached: data of pod apps/replica"]);
-  expect(plan(f, { nodes: ["node02"] }).nodes[0]?.powerOff).toEqual([]);
-});
-
 test("a node without VMs is empty at once", () => {
   const f = cluster({ node01: [], node02: [] });
   const [{ ends } = {}] = planOf(f, options(f, { nodes: ["node01"] })).nodes;

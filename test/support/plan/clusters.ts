@@ -64,6 +64,7 @@ export function cluster(
     quotas: [],
     volumes: [],
     unread: [],
+    unreadAfterwards: [],
     ...tweak,
   };
 }

@@ -91,6 +91,7 @@ test.each<[string, Tweak, Partial<ScheduledPod>]>([
   ["emptyDir",                           { spec: { volumes: [{ name: "v", configMap: {} }, { name: "e", emptyDir: {} }] } }, { localStorage: true }],
   ["hostPath",                           { spec: { volumes: [{ name: "h", hostPath: { path: "/" } }] } }, { localStorage: true }],
   ["claims",                             { spec: { volumes: [{ persistentVolumeClaim: { claimName: "disk" } }, { persistentVolumeClaim: { claimName: "data" } }] } }, { claims: ["disk", "data"] }],
+  ["a claim that ends with it",          { spec: { volumes: [{ name: "scratch", ephemeral: { volumeClaimTemplate: {} } }] } }, { ephemeralClaims: [`${FACTS.name}-scratch`] }],
   ["resource claims",                    { spec: { resourceClaims: [{ name: "gpu" }] } },         { hasResourceClaims: true }],
   ["readiness",                          { status: { conditions: [{ type: "Ready", status: "True" }] } }, { ready: true }],
 ])("a pod with %s", (_, tweak, expected) => {
