@@ -49,7 +49,7 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
   const ask = async (request: Request) => await answer(request, context);
   let isTurningAway = false;
   const answerOverTls = async (request: Request, { incoming }: Arrived) => {
-    const response = await ask(request);
+    const response = await ask(incoming.headers["transfer-encoding"] === undefined ? request : standard(request));
     const isKnown = hasShownToken(request, response);
     if (isKnown) connections.trust(incoming.socket);
     // The header is decided with the answer, not at the review's arrival: its connection would otherwise stay open.
@@ -80,6 +80,12 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
       while (pending.size > 0) await Promise.all(pending);
     },
   };
+}
+
+/** Copies a request whose body has no length: `hono/body-limit` cannot read one of Hono's own class. */
+function standard(request: Request): Request {
+  const { url, method, headers, body } = request;
+  return body === null ? request : new Request(url, { method, headers, body, duplex: "half" });
 }
 
 type Arrived = HttpBindings | Http2Bindings;

@@ -81,9 +81,9 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
 }
 
 function secretProblems(request: FuzzedRequest, { text, headers }: Answer): readonly string[] {
-  // A stranger is redirected back to the address that they requested.
-  const named = encodeURIComponent(pathOf(request));
-  const canary = canaryIn(text) ?? canaryIn([...headers].join("\n").replaceAll(named, ""));
+  // A page shows the names in its address, and redirects a stranger back to it.
+  const known = decoded(request.path);
+  const canary = canaryIn(text, known) ?? canaryIn([...headers].join("\n"), known);
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
   return isStackTrace(text) ? [...leaked, "the answer has a stack trace"] : leaked;
 }

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { connect } from "node:tls";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../infra/cli/install/make-certificate.ts";
 import { type AnswerRequest, listen, type Pair } from "../../../infra/server/listener.ts";
@@ -116,4 +118,21 @@ test("new connections get a renewed certificate", async () => {
   listener.present(renewed);
   await ask(renewed.certPem);
   await expect(ask()).rejects.toThrow("self-signed certificate");
+});
+
+test.each([
+  ["short", 200],
+  ["too long", 413],
+])("a %s body without a length is answered with %d", async (body, code) => {
+  const app = new Hono().use(bodyLimit({ maxSize: 5 })).all("*", async (c) => c.text(await c.req.text()));
+  const { listener } = await open((request) => app.fetch(request));
+  const to = { host: "localhost", port: listener.port, path: "/signin", method: "POST", ca: pair.certPem };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sending = request({ ...to, agent: false }, resolve).on("error", reject);
+    sending.write(body);
+    sending.end();
+  });
+  expect(response.statusCode).toBe(code);
+  if (code === 200) expect(Buffer.concat(await response.toArray()).toString()).toBe(body);
+  else response.resume();
 });

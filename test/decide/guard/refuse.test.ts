@@ -1,7 +1,17 @@
 /** Refused deletions: the time of the retry, and the Evacuation that the first refusal starts. */
 import { describe, expect, test } from "vitest";
-import { evacuationOf, disrupted, drained, refused, REQUESTER, target } from "../../support/guard/disruptions.ts";
-import { at, marked, only, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
+import {
+  answerTo,
+  askedFor,
+  evacuationOf,
+  disrupted,
+  drained,
+  refused,
+  REQUESTER,
+  SCHEDULER,
+  target,
+} from "../../support/guard/disruptions.ts";
+import { at, marked, NODE, only, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
 
 const STARTED = ["CreateEvacuation", "CreateBudget", "Label", "Mark"] as const;
 const LABELLED = ["CreateEvacuation", "Label"] as const;
@@ -75,4 +85,13 @@ describe("the first refusal of a deletion", () => {
     expect(started?.spec).toMatchObject({ requestedBy: REQUESTER.Preemption });
     expect(started?.spec.inherited).toBeUndefined();
   });
+});
+
+test("a virt-handler that needs the room does not matter to the deletion for a device's taint", () => {
+  expect(answerTo({ ...askedFor("DeviceTaint"), makesRoomForHandler: true })).toBe("Refuse");
+});
+
+test("the Event of a refusal names requester, pod, node and deadline", () => {
+  const message = `${SCHEDULER} deletes pod ${pod().name} (cause Preemption): refused until the VM has left node ${NODE}, until ${time(120)} at the latest`;
+  expect(refused({}).events).toMatchObject([{ reason: "DeletionRefused", message }]);
 });
