@@ -10,6 +10,7 @@ import { isLive } from "../settings/strategy.ts";
 import { secondsAfter, secondsUntil } from "../settings/time.ts";
 import { ended, moved } from "./ends.ts";
 import { type Asking, askingOf } from "./asking.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import * as shutdown from "./shutdown.ts";
 import { isAnother, isForFailures, isOff, isRestart, isWithdrawn, LOST_SECONDS, type RequestCase } from "./shutdown.ts";
 import { isElsewhere, type Next } from "./world.ts";
@@ -41,11 +42,11 @@ export const ASKED_ROWS: readonly AskedRow[] = [
   { asked: "nothing yet", since: "the VM has migrated", so: "the evacuation ends: Moved",
     applies: hasMigrated, answer: movedAway },
   { asked: "nothing yet", since: "the VM has ended", so: "the evacuation ends: Gone",
-    applies: ({ f }) => f === undefined || !isLive(f.vmi), answer: () => ended("the VM has ended") },
+    applies: ({ f }) => f === undefined || !isLive(f.vmi), answer: () => ended(MESSAGES.vmEnded) },
   { asked: "nothing yet", since: "the NodeEvacuation was cancelled or has ended", so: "nothing is asked",
-    applies: ({ e }) => isWithdrawn(e), answer: () => withdrawn("spec.intent is Withdrawn") },
+    applies: ({ e }) => isWithdrawn(e), answer: () => withdrawn(MESSAGES.withdrawn) },
   { asked: "nothing yet", since: "the VM can migrate", so: "nothing is asked: it migrates",
-    applies: canMigrate, answer: () => withdrawn("the VM can migrate now") },
+    applies: canMigrate, answer: () => withdrawn(MESSAGES.canMigrateNow) },
   { asked: "nothing yet", since: "nothing", so: "KubeVirt is asked",
     applies: () => true, answer: ask },
 
@@ -54,29 +55,29 @@ export const ASKED_ROWS: readonly AskedRow[] = [
   { asked: "restart", since: "the VM runs again", so: "the evacuation ends: Restarted",
     applies: (q) => isAnother(q) && q.f?.vmi.phase === "Running" && q.f.vmi.nodeName !== undefined, answer: restarted },
   { asked: "restart", since: "the VM is off or about to start, and its owner has stopped or deleted it, or the NodeEvacuation was cancelled", so: "Lifeboat does not wait: KubeVirt starts it, unless its owner does not want that",
-    applies: (q) => (isOff(q.f?.vmi) || isAnother(q)) && isWithdrawn(q.e), answer: () => withdrawn("spec.intent is Withdrawn, and the VM is off or about to start") },
+    applies: (q) => (isOff(q.f?.vmi) || isAnother(q)) && isWithdrawn(q.e), answer: () => withdrawn(MESSAGES.withdrawnWhileOff) },
   { asked: "restart", since: "the VM is about to start", so: "Lifeboat waits",
-    applies: isAnother, answer: ({ e }) => asked(e, "Starting", "KubeVirt starts the VM on another node") },
+    applies: isAnother, answer: ({ e }) => asked(e, "Starting", MESSAGES.startsElsewhere) },
   { asked: "stop", since: "another party has started the VM again", so: "the evacuation ends: the VM is its owner's",
-    applies: isAnother, answer: () => ended("another party has started the VM again") },
+    applies: isAnother, answer: () => ended(MESSAGES.startedByAnother) },
   { asked: "restart", since: "the VM is off", so: "Lifeboat waits for its start; after 300 s it names the VM as a blocker",
-    applies: ({ f }) => isOff(f?.vmi), answer: ({ e }) => asked(e, "Starting", "the VM is off, and KubeVirt starts it on another node") },
+    applies: ({ f }) => isOff(f?.vmi), answer: ({ e }) => asked(e, "Starting", MESSAGES.offAndStartsElsewhere) },
   { asked: "stop", since: "the VM is off", so: "the evacuation ends: Stopped",
     applies: ({ f }) => isOff(f?.vmi), answer: stopped },
   { asked: "restart or stop", since: "the guest shuts down", so: "Lifeboat waits, also after a cancellation",
-    applies: ({ f }) => f?.vmi.deleting === true, answer: ({ e }) => asked(e, "ShuttingDown", "the guest shuts down") },
+    applies: ({ f }) => f?.vmi.deleting === true, answer: ({ e }) => asked(e, "ShuttingDown", MESSAGES.shutsDown) },
   { asked: "restart or stop", since: "nothing, for less than 60 s", so: "Lifeboat waits: KubeVirt may still receive the request",
     applies: ({ e, w }) => secondsUntil(shutdown.askedUntil(e), w.now) > 0, answer: ({ e }) => asked(e, e.status.reason ?? "", e.status.message ?? "") },
   { asked: "restart or stop", since: "its VirtualMachine was deleted", so: "nothing is asked again",
-    applies: isAround(({ vm }) => vm === undefined), answer: () => withdrawn("its VirtualMachine was deleted") },
+    applies: isAround(({ vm }) => vm === undefined), answer: () => withdrawn(MESSAGES.vmDeleted) },
   { asked: "restart or stop", since: "KubeVirt has the request, and virt-controller has not acted on it", so: "Lifeboat waits, also after a cancellation; a VM that was stopped in vain starts again",
     applies: isAround(({ vm }, { e }) => vm !== undefined && shutdown.isPending(e, vm)), answer: pending },
   { asked: "restart or stop", since: "its owner has changed its run strategy", so: "nothing is asked again",
-    applies: isAround(({ vm }, { e }) => vm?.runStrategy !== e.spec.runStrategy), answer: () => withdrawn("the run strategy of the VM has changed") },
+    applies: isAround(({ vm }, { e }) => vm?.runStrategy !== e.spec.runStrategy), answer: () => withdrawn(MESSAGES.runStrategyChanged) },
   { asked: "restart or stop", since: "the NodeEvacuation was cancelled or has ended", so: "nothing is asked again",
-    applies: isAround(({ ne }, { e }) => isWithdrawn(e) || ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn"), answer: () => withdrawn("the request for it was cancelled or has ended") },
+    applies: isAround(({ ne }, { e }) => isWithdrawn(e) || ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn"), answer: () => withdrawn(MESSAGES.requestEnded) },
   { asked: "restart or stop", since: "the VM can migrate", so: "nothing is asked again: it migrates",
-    applies: canMigrate, answer: () => withdrawn("the VM can migrate now") },
+    applies: canMigrate, answer: () => withdrawn(MESSAGES.canMigrateNow) },
   { asked: "restart or stop", since: "the NodeEvacuation was paused, or the node uncordoned", so: "nothing is asked again until that is over",
     applies: isAround(({ ne, node }) => ne?.spec.progress === "Paused" || node?.unschedulable !== true), answer: held },
   { asked: "restart or stop", since: "a disruption budget would refuse the eviction of its pod", so: "nothing is asked again until that is over",
@@ -118,8 +119,10 @@ function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Nex
 function ask(q: RequestCase): Next | "Wait" {
   const { e, f } = q;
   if (f === undefined) return "Wait";
-  const message = `KubeVirt is asked to ${isRestart(e) ? "restart the VM, on another node" : "stop the VM"}`;
-  const event = recordEvent(f.vmi, isRestart(e) ? "Restarted" : "Stopped", message, e.uid);
+  const [reason, message] = isRestart(e)
+    ? (["Restarted", MESSAGES.askedToRestart] as const)
+    : (["Stopped", MESSAGES.askedToStop] as const);
+  const event = recordEvent(f.vmi, reason, message, e.uid);
   const { more = {}, after = [] } = asking(q, f.vmi, e);
   return { ...asked(e, "Asked", message), more, after: [event, ...after] };
 }
@@ -127,21 +130,19 @@ function ask(q: RequestCase): Next | "Wait" {
 function askAgain(q: RequestCase): Next | "Wait" {
   const { e, f } = q;
   if (f === undefined) return "Wait";
-  const why = `KubeVirt has not acted on the request for ${LOST_SECONDS} s: Lifeboat repeats it`;
-  return { ...asked(e, "NotTaken", why), ...asking(q, f.vmi, e) };
+  return { ...asked(e, "NotTaken", MESSAGES.askedAgain(LOST_SECONDS)), ...asking(q, f.vmi, e) };
 }
 
 function pending({ e }: RequestCase): Next {
-  const undone = isWithdrawn(e) && !isRestart(e) ? "; it was cancelled, so the VM starts again afterwards" : "";
-  return asked(e, "Pending", `KubeVirt has the request, and virt-controller has not acted on it${undone}`);
+  return asked(e, "Pending", MESSAGES.requestPending(isWithdrawn(e) && !isRestart(e)));
 }
 
 function held(q: RequestCase): Next {
   const { ne, node, refusal } = around(q);
   const isPaused = ne?.spec.progress === "Paused";
-  const open = node?.unschedulable === true ? undefined : "its node is schedulable";
-  const why = isPaused ? "spec.progress of its NodeEvacuation is Paused" : (open ?? refusal?.message ?? "");
-  return asked(q.e, "Held", `KubeVirt has not acted on the request, and Lifeboat does not repeat it: ${why}`);
+  const open = node?.unschedulable === true ? undefined : MESSAGES.nodeSchedulable;
+  const why = isPaused ? MESSAGES.paused : (open ?? refusal?.message ?? "");
+  return asked(q.e, "Held", MESSAGES.requestHeld(why));
 }
 
 function restarted({ f }: RequestCase): Next {
@@ -149,15 +150,12 @@ function restarted({ f }: RequestCase): Next {
   return {
     phase: "Restarted",
     reason: "Restarted",
-    message: `restarted on node ${nodeName}`,
+    message: MESSAGES.restarted(nodeName),
     more: { targetNode: nodeName },
   };
 }
 
 function stopped({ e }: RequestCase): Next {
-  const start = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
-  const message = isWithdrawn(e)
-    ? "stopped and then cancelled: Lifeboat starts it again"
-    : `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${start}`;
+  const message = isWithdrawn(e) ? MESSAGES.stoppedThenCancelled : MESSAGES.stopped(e);
   return { phase: "Stopped", reason: "Stopped", message, released: false };
 }

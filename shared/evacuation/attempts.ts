@@ -14,6 +14,7 @@ import {
 import { NAME_PREFIX } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isMarked } from "./mark.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settings/time.ts";
 import { sourceNodeOf } from "./identity.ts";
 import { type EvacuationCase, inheritedAttempts, type Next } from "./world.ts";
@@ -44,7 +45,7 @@ export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
   const attempts = inheritedAttempts(e) + failures;
   const nextAttemptTime = secondsAfter(w.now, backoffSeconds(attempts, w.settings));
   const { maxAttempts } = w.settings.evacuation;
-  const text = `attempt ${attempts} of ${maxAttempts} to move the VM off node ${vmi.nodeName} failed: ${message}`;
+  const text = MESSAGES.attemptFailed(vmi.nodeName, attempts, maxAttempts, message);
   return {
     phase: "BackingOff",
     reason,
@@ -114,7 +115,7 @@ export function isPersons({ evacuates, automatic, name }: MigrationFacts): boole
  * the failure.
  */
 export function whyFailed({ uid, failureReason }: MigrationFacts, { lastMigration: last }: VmiFacts): string {
-  return failureReason ?? (last?.uid === uid ? last.failureReason : undefined) ?? "KubeVirt gives no reason";
+  return failureReason ?? (last?.uid === uid ? last.failureReason : undefined) ?? MESSAGES.noReason;
 }
 
 /**
@@ -129,16 +130,14 @@ export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): st
   const isStuck = isStalled(migration, f) && isLong(stalledSince(migration, f), f);
   if (!isStuck) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
-  return why.reason === "Queued"
-    ? `KubeVirt has not started it for ${stuckSeconds} s, although its limits are not reached`
-    : why.message;
+  return why.reason === "Queued" ? MESSAGES.stuck(stuckSeconds) : why.message;
 }
 
 /** Explains why an existing target pod has not started, if it takes too long. */
 function targetBecause({ reason, message, since }: NotStarted, f: EvacuationCase): string | undefined {
   if (!isLong(since, f)) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
-  return reason === "TargetStarting" ? `${message}: it has not started within ${stuckSeconds} s` : message;
+  return reason === "TargetStarting" ? MESSAGES.targetTooSlow(message, stuckSeconds) : message;
 }
 
 function isLong(since: number | string | undefined, { w }: EvacuationCase): boolean {

@@ -1,6 +1,7 @@
 /** How long Lifeboat leaves a VM alone after a move. */
 import type { VmiFacts } from "../kube/facts.ts";
 import { type Moment, secondsSince } from "../settings/time.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * Returns the seconds left, or 0. KubeVirt's nodes write the time of a move: a time far in the future does not count.
@@ -13,6 +14,5 @@ export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): 
 
 export function cooldownReason(vmi: VmiFacts, moment: Moment): string | undefined {
   const left = cooldownLeft(vmi, moment);
-  if (left === 0) return undefined;
-  return `the VM has just moved: for ${left} s descheduling leaves it alone, and node pressure chooses others before it`;
+  return left === 0 ? undefined : MESSAGES.hasJustMoved(left);
 }

@@ -10,6 +10,7 @@ import { secondsAfter } from "../settings/time.ts";
 import * as attempts from "./attempts.ts";
 import { activeEvacuation, isAbout, ofVmi, podUIDOf } from "./identity.ts";
 import * as marks from "./mark.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import { statusReleased } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, EvacuationCase, Next } from "./world.ts";
@@ -17,11 +18,11 @@ import type { EvacuationWorld, EvacuationCase, Next } from "./world.ts";
 export function vmiGone(f: EvacuationCase): Next | undefined {
   const { e, vmi } = f;
   if ((e.status.virtualMachineInstanceUID ?? vmi.uid) !== vmi.uid) {
-    return ended("the VirtualMachineInstance was deleted and created again");
+    return ended(MESSAGES.recreated);
   }
   if (!vmi.deleting && !isFinal(vmi)) return undefined;
   // The VMI whose guest moved to another cluster ends like any other.
-  return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended("the VM has ended");
+  return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended(MESSAGES.vmEnded);
 }
 
 /**
@@ -38,18 +39,18 @@ export function arrived(f: EvacuationCase): Next | undefined {
 export function duplicate({ e, vmi, w }: EvacuationCase): Next | undefined {
   const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
   if (first === undefined || first.uid === e.uid) return undefined;
-  return { phase: "Duplicate", reason: "Duplicate", message: `Evacuation ${first.name} of the same pod continues` };
+  return { phase: "Duplicate", reason: "Duplicate", message: MESSAGES.duplicate(first.name) };
 }
 
 export function withdrawn(f: EvacuationCase): Next | undefined {
-  return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", "spec.intent is Withdrawn") : undefined;
+  return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", MESSAGES.withdrawn) : undefined;
 }
 
 export function drainTaintGone(f: EvacuationCase): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f.vmi, f.w.facts) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
   const isDriven = marks.isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
-  return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} no longer has the drain taint`);
+  return isDriven ? undefined : withdraw(f, "Taint", MESSAGES.drainTaintGone(node.name));
 }
 
 export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined {
@@ -60,7 +61,7 @@ export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined
   );
   if (node === undefined || pod === undefined || world.isWantedBesides(f)) return undefined;
   if (!isAlive(node) || drivingTaint(node, pod) !== undefined) return undefined;
-  return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", `the NoExecute taint of node ${node.name} is gone`);
+  return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", MESSAGES.noExecuteTaintGone(node.name));
 }
 
 /** Ends it if the scheduler has chosen other victims. A running migration may finish. */
@@ -69,13 +70,13 @@ export function preemptionOver(f: EvacuationCase): Next | undefined {
   if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
   const pod = world.podOf(f);
   if (pod === undefined || pod.deleting) return undefined;
-  return withdraw(f, "Preemption", `the scheduler no longer deletes pod ${pod.name} any more`);
+  return withdraw(f, "Preemption", MESSAGES.preemptionOver(pod));
 }
 
 /** Ends it if a person has removed the mark. A running migration may finish. */
 export function markRemoved(f: EvacuationCase): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
-    ? withdraw(f, "Mark", "the mark was removed")
+    ? withdraw(f, "Mark", MESSAGES.markRemoved)
     : undefined;
 }
 
@@ -84,19 +85,17 @@ export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
   const { attempts: failed, message = "", reason = "MigrationFailed" } = status;
   if (failed <= (spec.inherited?.attempts ?? 0) || failed < f.w.settings.evacuation.maxAttempts) return undefined;
-  const why = `${failed} attempts have failed; the last one: ${message}`;
-  return giveUp(f, reason, why, attempts.backoffSeconds(failed, f.w.settings));
+  return giveUp(f, reason, MESSAGES.exhausted(failed, message), attempts.backoffSeconds(failed, f.w.settings));
 }
 
 export function cannotMigrate(f: EvacuationCase): Next | undefined {
   const { e, vmi, migration, w } = f;
   const resolved = resolveStrategy(vmi, w.settings);
   if (!resolved.known) {
-    const value = resolved.value.slice(0, 64);
-    return giveUp(f, "UnknownStrategy", `${resolved.field} is "${value}": KubeVirt knows no such strategy`);
+    return giveUp(f, "UnknownStrategy", MESSAGES.unknownStrategy(resolved.field, resolved.value.slice(0, 64)));
   }
   if (resolved.strategy === "None") {
-    return giveUp(f, "StrategyNone", "its eviction strategy is None: KubeVirt does not migrate it");
+    return giveUp(f, "StrategyNone", MESSAGES.strategyNone);
   }
   const isByHand = e.spec.cause === "Operator" && !marks.isMarked(vmi) && migration === undefined;
   const found = isByHand && !world.isExternal(f) ? pinnedBy(vmi) : undefined;
@@ -105,13 +104,13 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
 
 /** Returns why the VM cannot migrate, if so. */
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
-  const { migratable, reason = "", message = "KubeVirt gives no reason" } = liveMigratable;
+  const { migratable, reason = "", message = MESSAGES.noReason } = liveMigratable;
   if (migratable) return undefined;
   // The CRD's schema allows only such a reason.
   const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return {
     reason: isWord ? reason : "NotLiveMigratable",
-    message: `the VM is not live-migratable: ${message}`,
+    message: MESSAGES.notMigratable(message),
   };
 }
 
@@ -122,9 +121,7 @@ export function ended(message: string): Next {
 /** Ends an Evacuation whose VM has moved. KubeVirt removes the mark itself; Lifeboat removes its label. */
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
-  const to = targetNode === undefined ? "another namespace or cluster" : `node ${targetNode}`;
-  const from = e.status.sourceNode === undefined ? "" : ` from node ${e.status.sourceNode}`;
-  const message = `moved${from} to ${to}`;
+  const message = MESSAGES.moved(e.status.sourceNode, targetNode);
   // The VMI names the migration if the migration does not show its end yet, or is older than this Evacuation.
   const isLast = ({ uid, phase }: MigrationFacts) => uid === vmi.lastMigration?.uid && phase !== "Failed";
   const migration = attempts.succeeded(f) ?? migrations.find(isLast);
@@ -134,7 +131,7 @@ export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
     reason: "Moved",
     message,
     more: { ...made, ...(targetNode === undefined ? {} : { targetNode }) },
-    after: [recordEvent(vmi, "Evacuated", `${message} (cause ${e.spec.cause})`, e.uid)],
+    after: [recordEvent(vmi, "Evacuated", MESSAGES.movedBy(message, e.spec.cause), e.uid)],
   });
 }
 
@@ -148,7 +145,7 @@ export function withdraw(f: EvacuationCase, by: "Intent" | "Taint" | "Preemption
     reason: `${by}Withdrawn`,
     message,
     more: { ...more, nextAttemptTime: secondsAfter(w.now, seconds) },
-    after: [recordEvent(vmi, "EvacuationCancelled", `evacuation from node ${vmi.nodeName} ends: ${message}`, e.uid)],
+    after: [recordEvent(vmi, "EvacuationCancelled", MESSAGES.ends(vmi.nodeName, message), e.uid)],
   });
 }
 
@@ -160,9 +157,7 @@ export function giveUp(f: EvacuationCase, reason: string, why: string, seconds?:
     reason,
     message,
     more: { ...more, ...(seconds !== undefined && { nextAttemptTime: secondsAfter(w.now, seconds) }) },
-    after: [
-      recordEvent(vmi, "EvacuationAbandoned", `evacuation from node ${vmi.nodeName} is abandoned: ${message}`, e.uid),
-    ],
+    after: [recordEvent(vmi, "EvacuationAbandoned", MESSAGES.abandoned(vmi.nodeName, message), e.uid)],
   });
 }
 
@@ -171,10 +166,7 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   const left = migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
   if (left === undefined) return { message: why };
   const { name, uid, phase, targetNode } = left;
-  const continues =
-    phase === "Running"
-      ? `migration ${name} already moves the VM, and Lifeboat lets it finish`
-      : `migration ${name} is not Lifeboat's to delete, and may still move the VM`;
+  const continues = phase === "Running" ? MESSAGES.runningContinues(left) : MESSAGES.foreignContinues(left);
   const more = { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) };
   return { message: `${why}; ${continues}`, more };
 }
@@ -217,9 +209,9 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
   };
   const f = world.caseOf(e, w);
   const { virtualMachineInstanceUID: uid = f?.vmi.uid } = e.status;
-  if (f === undefined || uid !== f.vmi.uid || isFinal(f.vmi) || f.vmi.deleting) return [said("the VM has ended")];
+  if (f === undefined || uid !== f.vmi.uid || isFinal(f.vmi) || f.vmi.deleting) return [said(MESSAGES.vmEnded)];
   const other = isAbout(e, f.vmi) ? undefined : activeEvacuation(f.vmi, ofVmi(w.evacuations, f.vmi));
-  if (other !== undefined) return [said(`Evacuation ${other.name} continues`)];
+  if (other !== undefined) return [said(MESSAGES.otherContinues(other.name))];
   const left = leftOf(f, e.status);
   return [...left, said(left.length > 0 ? keptBy(f) : undefined)];
 }
@@ -227,8 +219,6 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
 function keptBy({ vmi: { evacuationNodeName: name }, w }: EvacuationCase): string | undefined {
   if (name === undefined) return undefined;
   const node = w.facts.get("nodes", named(name));
-  if (node === undefined) return `KubeVirt keeps the mark: node ${name} is gone`;
-  return carriesDrainTaint(node, w.settings)
-    ? `KubeVirt keeps the mark: node ${name} carries the drain taint ${w.settings.drainTaintKey}`
-    : undefined;
+  if (node === undefined) return MESSAGES.markStaysNodeGone(name);
+  return carriesDrainTaint(node, w.settings) ? MESSAGES.markStaysDrainTaint(name, w.settings.drainTaintKey) : undefined;
 }

@@ -104,5 +104,3 @@ export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;
 }
-
-export const WAITS_FOR_CONTROLLER = "eviction strategy External: its external controller has to move it";

@@ -6,13 +6,13 @@
 import type { View } from "../facts/facts.ts";
 import { podsOf, unlessForbidden } from "../facts/questions.ts";
 import type { MigrationFacts, PodFacts } from "../kube/facts.ts";
-import { called } from "./migration-cause.ts";
 import { MIGRATION_JOB_LABEL, OVER_QUOTA } from "../kube/names.ts";
 import { isFinal, isListedBy } from "../kube/objects.ts";
 import { SeenEventSchema } from "../kube/schemas/kubernetes.ts";
 import type { SeenEvent } from "../kube/seen-event.ts";
 import { offBecause } from "../settings/limits.ts";
 import { secondsSince } from "../settings/time.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import { hasPlace, isOverdueInQueue } from "./queue.ts";
 import type { EvacuationCase } from "./world.ts";
 
@@ -67,28 +67,23 @@ export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted 
     const found = rule(m, f);
     if (found !== undefined) return found;
   }
-  return { reason: "Queued", message: `KubeVirt has not created the target pod of ${called(m)} yet` };
+  return { reason: "Queued", message: MESSAGES.targetPodNotCreated(m) };
 }
 
 /** virt-controller gives a new migration its first phase within moments. */
 const UNANSWERED_SECONDS = 10;
 
-function notReconciled({ name, phase, createdAt }: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
-  if (phase !== "" || secondsSince(createdAt, w.now) < UNANSWERED_SECONDS) return undefined;
-  const message = `KubeVirt has not acted on migration ${name} since it was created: virt-controller does not run, or is far behind`;
-  return { reason: "KubeVirtNotAnswering", message };
+function notReconciled(m: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
+  if (m.phase !== "" || secondsSince(m.createdAt, w.now) < UNANSWERED_SECONDS) return undefined;
+  return { reason: "KubeVirtNotAnswering", message: MESSAGES.controllerSilent(m) };
 }
 
 /** The migration has a condition: a quota, a backup or utility volumes block it. */
-function blocked({ name, blockedBy }: MigrationFacts): NotStarted | undefined {
-  if (blockedBy === undefined) return undefined;
-  const { type, reason, message = reason } = blockedBy;
+function blocked(m: MigrationFacts): NotStarted | undefined {
+  if (m.blockedBy === undefined) return undefined;
+  const { type, reason, message = reason } = m.blockedBy;
   if (type !== OVER_QUOTA) return { reason: "MigrationBlocked", message: message ?? type };
-  const words = message === undefined ? "" : `: ${message}`;
-  return {
-    reason: "QuotaExceeded",
-    message: `a resource quota refuses the target pod of migration ${name} (${OVER_QUOTA})${words}`,
-  };
+  return { reason: "QuotaExceeded", message: MESSAGES.overQuota(m, message) };
 }
 
 /**
@@ -134,12 +129,7 @@ function sinceOf({ schedulingSince, createdAt }: MigrationFacts): number {
 function gated(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod?.gates === undefined) return undefined;
-  const gates = `scheduling gate${pod.gates.length === 1 ? "" : "s"} ${pod.gates.join(", ")}`;
-  return {
-    reason: "SchedulingGated",
-    message: `target pod ${pod.name} waits for its ${gates} to be removed`,
-    since: sinceOf(m),
-  };
+  return { reason: "SchedulingGated", message: MESSAGES.gated(pod, pod.gates), since: sinceOf(m) };
 }
 
 /** The target pod is unschedulable. An autoscaler or a VM that ends may still make room. */
@@ -147,11 +137,7 @@ function unschedulable(m: MigrationFacts, f: EvacuationCase): NotStarted | undef
   const pod = targetPodOf(m, f);
   if (pod?.unschedulable === undefined) return undefined;
   const { message, since } = pod.unschedulable;
-  return {
-    reason: "NoRoom",
-    message: `target pod ${pod.name} cannot be scheduled: ${message}`,
-    since: Date.parse(since) || m.createdAt,
-  };
+  return { reason: "NoRoom", message: MESSAGES.unschedulable(pod, message), since: Date.parse(since) || m.createdAt };
 }
 
 const MOST_WORDS = 400;
@@ -165,23 +151,14 @@ function podTrouble(m: MigrationFacts, f: EvacuationCase): NotStarted | undefine
   const last = lastEvent(m, { "involvedObject.uid": pod.uid, type: "Warning" }, f);
   if (last === undefined) return undefined;
   const words = last.message.slice(0, MOST_WORDS);
-  return {
-    reason: "TargetNotStarted",
-    message: `target pod ${pod.name} has not started: ${last.reason}: ${words}`,
-    since: sinceOf(m),
-  };
+  return { reason: "TargetNotStarted", message: MESSAGES.targetNotStarted(pod, last.reason, words), since: sinceOf(m) };
 }
 
 function starting(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
-  if (pod !== undefined)
-    return {
-      reason: "TargetStarting",
-      message: `target pod ${pod.name} of ${called(m)} is starting`,
-      since: sinceOf(m),
-    };
-  if (m.phase !== "Scheduling") return undefined;
-  return { reason: "TargetStarting", message: `the target pod of ${called(m)} is starting` };
+  const found = { reason: "TargetStarting", message: MESSAGES.targetStarting(m, pod) };
+  if (pod !== undefined) return { ...found, since: sinceOf(m) };
+  return m.phase === "Scheduling" ? found : undefined;
 }
 
 function switchedOff(_: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
@@ -194,7 +171,7 @@ function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const last = lastEvent(m, { "involvedObject.uid": f.vmi.uid, reason: "FailedCreate" }, f);
   if (last === undefined || last.last < m.createdAt) return undefined;
   const words = last.message.slice(0, MOST_WORDS);
-  return { reason: "TargetRefused", message: `KubeVirt cannot create the target pod of migration ${m.name}: ${words}` };
+  return { reason: "TargetRefused", message: MESSAGES.targetRefused(m, words) };
 }
 
 /** The VM has a second launcher pod, and KubeVirt waits until there is one. */
@@ -203,14 +180,10 @@ function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | unde
     const isElsewhere = pod.nodeName !== undefined && pod.nodeName !== f.vmi.nodeName;
     return isElsewhere && !isFinal(pod) && !pod.deleting && pod.labels[MIGRATION_JOB_LABEL] !== m.uid;
   });
-  if (other === undefined) return undefined;
-  const message = `KubeVirt does not start migration ${m.name} while the VM has a second launcher pod, ${other.name} on node ${other.nodeName}`;
-  return { reason: "LeftOver", message };
+  return other && { reason: "LeftOver", message: MESSAGES.secondLauncher(m, other) };
 }
 
 /** KubeVirt's limits of migrations are reached. */
 function queued(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
-  return isOverdueInQueue(m, f) && !hasPlace(f)
-    ? { reason: "Queued", message: `${called(m)} waits in KubeVirt's queue: its limits are reached` }
-    : undefined;
+  return isOverdueInQueue(m, f) && !hasPlace(f) ? { reason: "Queued", message: MESSAGES.queued(m) } : undefined;
 }

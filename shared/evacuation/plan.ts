@@ -11,6 +11,7 @@ import * as identity from "./identity.ts";
 import { FOUND_MARKED } from "../kube/names.ts";
 import { release } from "./ends.ts";
 import { type EvacuationFacts, isActive, isHeldOff, isToBeReleased, isUnfinished } from "../kube/evacuation.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import { nextOf } from "./rules.ts";
 import { releaseStopped } from "./start-again.ts";
 import { actionsOf } from "./status.ts";
@@ -74,7 +75,7 @@ function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];
   const before = identity.backingOffEvacuation(vmi, ofVmi(w.evacuations, vmi), w);
   const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
-  const message = `KubeVirt has marked the VM for evacuation from node ${vmi.nodeName} (cause ${cause})`;
+  const message = MESSAGES.foundMarked(vmi.nodeName, cause);
   return start(vmi, { cause, requestedBy: before?.spec.requestedBy || FOUND_MARKED, message }, w);
 }
 
@@ -84,7 +85,7 @@ function startByTaint(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   const { drainTaintKey: key } = w.settings;
   const node = nodeOf(vmi, w.facts);
   if (node === undefined || !carriesDrainTaint(node, w.settings)) return [];
-  const message = `node ${vmi.nodeName} carries the drain taint ${key}: evacuating the VM`;
+  const message = MESSAGES.drainTaint(vmi.nodeName, key);
   return start(vmi, { cause: "DrainTaint", requestedBy: `taint ${key}`, message }, w);
 }
 

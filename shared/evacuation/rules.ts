@@ -4,13 +4,13 @@ import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
 import { isAlive, isBeingReceived, isHandlerMissing } from "../kube/objects.ts";
-import { secondsSince, withoutFractions } from "../settings/time.ts";
+import { secondsSince } from "../settings/time.ts";
 import { annotated, withCauses } from "./annotate.ts";
 import * as attempts from "./attempts.ts";
 import * as ends from "./ends.ts";
 import { migrationName } from "./identity.ts";
-import { called } from "./migration-cause.ts";
 import * as marks from "./mark.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import { nextOfShutdown } from "./asked.ts";
 import { isShutdown } from "./shutdown.ts";
 import { hasMigrationStarted, whyNotStarted } from "./not-started.ts";
@@ -32,7 +32,7 @@ export const RULES: readonly Rule[] = [
 export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "Wait" {
   const found = world.caseOf(e, w);
   if (isShutdown(e)) return nextOfShutdown({ e, f: found, w });
-  if (found === undefined) return ends.ended("there is no VirtualMachineInstance of this name");
+  if (found === undefined) return ends.ended(MESSAGES.noVmi);
   for (const rule of RULES) {
     const next = rule(found);
     if (next !== undefined) return next === "Wait" ? next : withCauses(next, found);
@@ -51,23 +51,19 @@ function noVirtHandler(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;
   const node = world.isSlow(e, w.now) || world.isOfTaint(e) ? world.nodeOf(vmi, w.facts) : undefined;
   if (node === undefined || !isAlive(node) || !isHandlerMissing(node, w.now)) return undefined;
-  const why =
-    `virt-handler does not run on node ${node.name}: a taint that it does not tolerate ends it. Remove the taint, or add a toleration to ` +
-    "spec.workloads.nodePlacement of the KubeVirt object";
-  return blocked(f, "NoVirtHandler", why);
+  return blocked(f, "NoVirtHandler", MESSAGES.noVirtHandler(node.name));
 }
 
 /** The VM has no node, or a person moves it to another namespace or cluster: KubeVirt allows no second migration. */
 function notThere(f: EvacuationCase): Next | undefined {
   const { vmi, migration } = f;
-  if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", "the VM is not on a node yet");
+  if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", MESSAGES.notScheduled);
   if (isBeingReceived(vmi) || migration?.decentralized === "Receives") {
-    return blocked(f, "BeingReceived", "the VM is being received from another namespace or cluster");
+    return blocked(f, "BeingReceived", MESSAGES.beingReceived);
   }
   if (migration?.decentralized === undefined || migration.blockedBy === undefined) return undefined;
   const { type, message = type } = migration.blockedBy;
-  const why = `migration ${migration.name} to another namespace or cluster cannot continue: ${message}`;
-  return blocked(f, "DecentralizedMigration", why);
+  return blocked(f, "DecentralizedMigration", MESSAGES.decentralizedBlocked(migration, message));
 }
 
 function migrationFailed(f: EvacuationCase): Next | undefined {
@@ -106,8 +102,7 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   if (message === undefined || migration.deleting) return undefined;
   if (attempts.isPersons(migration)) {
     // KubeVirt allows no second migration, and Lifeboat does not delete a person's.
-    const why = `migration ${migration.name}, which a person created, cannot start: ${message}`;
-    return blocked(f, "PersonsMigration", why);
+    return blocked(f, "PersonsMigration", MESSAGES.personsMigrationBlocked(migration, message));
   }
   const actions = [{ verb: "DeleteMigration", migration } as const];
   return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
@@ -142,17 +137,12 @@ function waitForController(f: EvacuationCase): Next | undefined {
   if (!world.isExternal(f)) return undefined;
   if (!marks.isMarkMissing(f)) {
     const failed = attempts.uncountedFailures(f.e, f.migrations).at(-1);
-    const tried = failed && `; migration ${failed.name} has failed: ${attempts.whyFailed(failed, f.vmi)}`;
-    return {
-      phase: "WaitingForExternalController",
-      reason: "External",
-      message: `${marks.WAITS_FOR_CONTROLLER}${tried ?? ""}`,
-    };
+    const tried = failed && MESSAGES.controllerFailed(failed, attempts.whyFailed(failed, f.vmi));
+    const message = `${MESSAGES.waitsForController}${tried ?? ""}`;
+    return { phase: "WaitingForExternalController", reason: "External", message };
   }
   if (!attempts.isLeftAlone(f)) return markMissing(f);
-  const why =
-    "KubeVirt's eviction webhook has not marked the VM, so that its external controller does not learn that it has to move";
-  return { ...blocked(f, "NotMarked", why), actions: marks.missingMark(f) };
+  return { ...blocked(f, "NotMarked", MESSAGES.controllerNotAsked), actions: marks.missingMark(f) };
 }
 
 function pinned(f: EvacuationCase): Next | undefined {
@@ -170,12 +160,11 @@ function createMigration(f: EvacuationCase): Next | undefined {
   if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;
   const attempt = world.inheritedAttempts(e) + 1;
   const name = migrationName(e, attempt);
-  const why = "the migration was refused when it was created";
-  const refused = attempts.attemptFailed(f, { reason: "MigrationRefused", message: why });
+  const refused = attempts.attemptFailed(f, { reason: "MigrationRefused", message: MESSAGES.refused });
   const { maxAttempts } = w.settings.evacuation;
-  const message = `migration ${name} moves the VM off node ${vmi.nodeName} (attempt ${attempt} of ${maxAttempts})`;
+  const message = MESSAGES.attemptStarts(name, vmi.nodeName, attempt, maxAttempts);
   return {
-    ...pending(`migration ${name} has been created`),
+    ...pending(MESSAGES.migrationCreated(name)),
     actions: [
       ...ensureRightBudget(vmi, w),
       ...marks.missingMark(f),
@@ -186,12 +175,12 @@ function createMigration(f: EvacuationCase): Next | undefined {
 }
 
 function markMissing(f: EvacuationCase): Next | undefined {
-  const next = pending("KubeVirt's eviction webhook marks the VM");
+  const next = pending(MESSAGES.webhookMarks);
   return marks.isMarkMissing(f) ? { ...next, actions: marks.missingMark(f) } : undefined;
 }
 
 function waitForKubeVirt(): Next {
-  return pending("KubeVirt's evacuation controller migrates the VM");
+  return pending(MESSAGES.controllerMigrates);
 }
 
 function pending(message: string): Next {
@@ -199,23 +188,20 @@ function pending(message: string): Next {
 }
 
 function blocked({ e, vmi }: EvacuationCase, reason: string, message: string): Next {
-  const event = `cannot leave node ${vmi.nodeName}: ${message}`;
+  const event = MESSAGES.cannotLeave(vmi.nodeName, message);
   return { phase: "Blocked", reason, message, after: [recordEvent(vmi, "NotMigratable", event, `${e.uid}-${reason}`)] };
 }
 
 function failedBefore({ e }: EvacuationCase): Next {
   const { phase, reason = "", message = "" } = e.status;
   const why =
-    phase === "BackingOff"
-      ? { reason, message }
-      : { reason: "MigrationFailed", message: "an attempt to move the VM has failed" };
+    phase === "BackingOff" ? { reason, message } : { reason: "MigrationFailed", message: MESSAGES.anAttemptFailed };
   return { phase: "BackingOff", ...why, more: { nextAttemptTime: attempts.backoffUntil(e) } };
 }
 
-function delayed({ vmi }: EvacuationCase, { name }: MigrationFacts, { failed, until }: attempts.KubeVirtBackoff): Next {
+function delayed({ vmi }: EvacuationCase, m: MigrationFacts, { failed, until }: attempts.KubeVirtBackoff): Next {
   const nextAttemptTime = new Date(until).toISOString();
-  const why = `migration ${failed.name} has failed: ${attempts.whyFailed(failed, vmi)}`;
-  const message = `${why}; KubeVirt's own back-off delays migration ${name} until ${withoutFractions(nextAttemptTime)}`;
+  const message = MESSAGES.kubevirtBacksOff(failed, attempts.whyFailed(failed, vmi), m, nextAttemptTime);
   return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
 }
 
@@ -229,18 +215,13 @@ function follow(f: EvacuationCase, migration: MigrationFacts) {
 }
 
 function progressOf(migration: MigrationFacts, f: EvacuationCase): Pick<Next, "reason" | "message"> {
-  const { name, phase, targetNode } = migration;
-  const subject = called(migration);
-  if (phase === "Synchronizing") {
-    const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no second migration`;
-    return { reason: "Synchronizing", message };
-  }
-  if (phase === "Succeeded") return { reason: "Succeeded", message: `${subject} has moved the VM` };
-  if (phase === "Running") return { reason: "Running", message: `${subject} moves the VM` };
+  const { phase, targetNode } = migration;
+  if (phase === "Synchronizing") return { reason: "Synchronizing", message: MESSAGES.synchronizing(migration) };
+  if (phase === "Succeeded") return { reason: "Succeeded", message: MESSAGES.hasMoved(migration) };
+  if (phase === "Running") return { reason: "Running", message: MESSAGES.moving(migration) };
   if (!hasMigrationStarted(migration)) {
     const { reason, message } = whyNotStarted(migration, f);
     return { reason, message };
   }
-  const where = targetNode === undefined ? "the target" : `node ${targetNode}`;
-  return { reason: "Preparing", message: `${subject} prepares ${where}` };
+  return { reason: "Preparing", message: MESSAGES.preparing(migration, targetNode) };
 }

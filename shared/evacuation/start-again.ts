@@ -2,6 +2,7 @@
 import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import { isAnother, isOff, isWithdrawn, leftAs, type RequestCase, type Row } from "./shutdown.ts";
 import { statusHeldOff, statusReleased } from "./status.ts";
 
@@ -13,11 +14,11 @@ export type StartRow = Row<readonly Action[]>;
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [
   { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat no longer starts it: its owner decides",
-    applies: (q) => isAnother(q) && !isOff(q.f?.vmi), answer: ({ e, w }) => released(e, w.now, "the VM has been started") },
+    applies: (q) => isAnother(q) && !isOff(q.f?.vmi), answer: ({ e, w }) => released(e, w.now, MESSAGES.hasStarted) },
   { asked: "stop, then start", since: "its node is not schedulable yet", so: "it stays off",
     applies: ({ e }) => !isWithdrawn(e), answer: () => [] },
   { asked: "stop, then start", since: "its owner has deleted it or changed its run strategy", so: "Lifeboat does not start it",
-    applies: (q) => vmOf(q)?.runStrategy !== leftAs(q.e), answer: ({ e, w }) => released(e, w.now, "its owner has deleted or changed the VM") },
+    applies: (q) => vmOf(q)?.runStrategy !== leftAs(q.e), answer: ({ e, w }) => released(e, w.now, MESSAGES.ownerChanged) },
   { asked: "stop, then start", since: "the stop is not over", so: "Lifeboat waits: KubeVirt would forget the start",
     applies: (q) => vmOf(q)?.isChanging === true || !isOff(q.f?.vmi), answer: () => [] },
   { asked: "stop, then start", since: "the node was uncordoned, or the NodeEvacuation has ended otherwise", so: "KubeVirt is asked to start it; after an error, or a refusal, which an Event reports, Lifeboat asks again a minute later",
@@ -41,19 +42,9 @@ function start(q: RequestCase): readonly Action[] {
   const { now } = w;
   const vm = vmOf(q);
   if (vm === undefined) return [];
-  const command = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
-  const why = `KubeVirt refuses to start the VM; Lifeboat asks again every minute. Its owner: ${command} says why`;
   const refused: readonly Action[] = [
-    recordVmEvent(
-      vm,
-      "StartRefused",
-      `stopped for the maintenance of node ${e.status.sourceNode ?? ""}: ${why}`,
-      e.uid,
-    ),
-    { verb: "WriteStatus", evacuation: e, status: statusHeldOff(e, now, why) },
+    recordVmEvent(vm, "StartRefused", MESSAGES.startRefusedEvent(e), e.uid),
+    { verb: "WriteStatus", evacuation: e, status: statusHeldOff(e, now, MESSAGES.startRefused(e)) },
   ];
-  return [
-    { verb: "StartVm", evacuation: e, ifRefused: refused },
-    ...released(e, now, "KubeVirt was asked to start the VM"),
-  ];
+  return [{ verb: "StartVm", evacuation: e, ifRefused: refused }, ...released(e, now, MESSAGES.askedToStart)];
 }

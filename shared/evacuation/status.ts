@@ -4,6 +4,7 @@ import type { VmiFacts } from "../kube/facts.ts";
 import { isRetried } from "./attempts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
+import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 import {
   EVACUATION_BOUNDS as BOUNDS,
   type EvacuationCondition,
@@ -62,16 +63,12 @@ type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
 /** Once seen, a mark stays recorded: if it is missing later, it was removed. */
 function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
-  const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
-  return [{ type: "Marked", status: "True", reason: "Marked", message }];
+  return [{ type: "Marked", status: "True", reason: "Marked", message: MESSAGES.marked(vmi.evacuationNodeName) }];
 }
 
 function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): readonly Shown[] {
   const type = "Stalled";
-  if (is === true) {
-    const message = "KubeVirt has not started the migration although its limits are not reached";
-    return [{ type, status: "True", reason: "LimitsNotReached", message }];
-  }
+  if (is === true) return [{ type, status: "True", reason: "LimitsNotReached", message: MESSAGES.stalled }];
   const wasStalled = is === false && conditions.some((condition) => condition.type === type);
   return wasStalled ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
 }
@@ -79,8 +76,7 @@ function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): reado
 function ended({ phase, reason, message, released = true }: Next): readonly Shown[] {
   if (!isEnd(phase)) return [];
   const evacuated = { type: "Evacuated", status: HAS_LEFT.has(phase) ? "True" : "False", reason, message } as const;
-  const held =
-    phase === "Stopped" ? heldOff("Lifeboat starts the VM when its node is schedulable again") : TO_BE_RELEASED;
+  const held = phase === "Stopped" ? heldOff(MESSAGES.startsLater) : TO_BE_RELEASED;
   const shown = [evacuated, released ? RELEASED : held];
   return phase === "Abandoned" ? [...shown, { type: "Failed", status: "True", reason, message }] : shown;
 }
@@ -92,7 +88,7 @@ const TO_BE_RELEASED = {
   type: "Released",
   status: "False",
   reason: "ToBeReleased",
-  message: "its mark, and its migrations that have not started, are not removed yet",
+  message: MESSAGES.toBeReleased,
 } as const;
 
 function heldOff(message: string) {

@@ -1,7 +1,7 @@
 /** Messages for callers: denials and warnings, and who can change what blocks a VM. */
 import { plain } from "../kube/plain.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
-import { WAITS_FOR_CONTROLLER } from "../evacuation/mark.ts";
+import { EVACUATION_MESSAGES } from "../evacuation/messages.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { isTrouble } from "../evacuation/not-started.ts";
 import { isBeingReceived, ownValue } from "../kube/objects.ts";
@@ -57,8 +57,9 @@ export const MESSAGE = {
 
 /** Says what the external controller of an External VM has done, by the last reconcile. */
 export function controllersPart(joined: EvacuationFacts | undefined): string {
-  const { phase, message = WAITS_FOR_CONTROLLER } = joined?.status ?? {};
-  return `; ${phase === "Migrating" || phase === "WaitingForExternalController" ? message : WAITS_FOR_CONTROLLER}`;
+  const { waitsForController } = EVACUATION_MESSAGES;
+  const { phase, message = waitsForController } = joined?.status ?? {};
+  return `; ${phase === "Migrating" || phase === "WaitingForExternalController" ? message : waitsForController}`;
 }
 
 export const REMEDY = {

@@ -46,7 +46,7 @@ test("a cancelled Evacuation leaves no mark, no pending migration and no Warning
   expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
 });
 
-test("under the drain taint, KubeVirt keeps the mark of a cancelled Evacuation, whose condition says so", async () => {
+test("under the drain taint, KubeVirt does not remove the mark of a cancelled Evacuation, and its condition says so", async () => {
   await createNode(stage.client, "drained");
   const vm = await createVm(stage, "drained", { node: "drained" });
   await closeQueue(stage.client);
@@ -55,7 +55,7 @@ test("under the drain taint, KubeVirt keeps the mark of a cancelled Evacuation, 
   const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
   await stage.client.patch(nodes, { name: "drained" }, { type: "merge", body: { spec: { taints } } });
   await withdraw(vm);
-  const message = "KubeVirt keeps the mark: node drained carries the drain taint kubevirt.io/drain";
+  const message = "KubeVirt does not remove the mark: node drained carries the drain taint kubevirt.io/drain";
   const released = async () => {
     const [first] = await vm.evacuations();
     return first?.status?.conditions?.find(({ type }) => type === "Released");

@@ -1,0 +1,154 @@
+/** All messages of Evacuations, in their statuses and Events: what happened, why, and what to do. */
+import type { MigrationFacts } from "../kube/facts.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { OVER_QUOTA } from "../kube/names.ts";
+import { withoutFractions } from "../settings/time.ts";
+import { called } from "./migration-cause.ts";
+
+type Migration = Parameters<typeof called>[0];
+type Named = Pick<MigrationFacts, "name">;
+/** A target pod, or another launcher pod. */
+type Pod = { readonly name: string };
+
+/** Returns the command of the VM's owner that starts a stopped VM. */
+const startCommand = ({ namespace, spec }: EvacuationFacts) => `virtctl start ${spec.vmiName} -n ${namespace}`;
+
+const WITHDRAWN = "spec.intent is Withdrawn";
+const REFUSED = (e: EvacuationFacts) =>
+  `KubeVirt refuses to start the VM; Lifeboat asks again every minute. Its owner: ${startCommand(e)} says why`;
+
+export const EVACUATION_MESSAGES = {
+  // The start
+  foundMarked: (nodeName: string | undefined, cause: string) =>
+    `KubeVirt has marked the VM for evacuation from node ${nodeName} (cause ${cause})`,
+  drainTaint: (nodeName: string | undefined, key: string) =>
+    `node ${nodeName} carries the drain taint ${key}: evacuating the VM`,
+  hasJustMoved: (seconds: number) =>
+    `the VM has just moved: for ${seconds} s the descheduler does not evict it, and node pressure evacuates other VMs first`,
+
+  // The wait for a migration
+  webhookMarks: "KubeVirt's eviction webhook marks the VM",
+  controllerMigrates: "KubeVirt's evacuation controller migrates the VM",
+  waitsForController: "eviction strategy External: its external controller has to move it",
+  controllerFailed: ({ name }: Named, why: string) => `; migration ${name} has failed: ${why}`,
+  controllerNotAsked:
+    "KubeVirt's eviction webhook has not marked the VM: its external controller does not know that the VM has to move",
+  migrationCreated: (name: string) => `migration ${name} has been created`,
+  attemptStarts: (name: string, nodeName: string | undefined, attempt: number, most: number) =>
+    `migration ${name} moves the VM off node ${nodeName} (attempt ${attempt} of ${most})`,
+  marked: (nodeName: string | undefined) => `status.evacuationNodeName is ${nodeName}`,
+
+  // A migration that has not started
+  targetPodNotCreated: (m: Migration) => `KubeVirt has not created the target pod of ${called(m)} yet`,
+  controllerSilent: ({ name }: Named) =>
+    `KubeVirt has not acted on migration ${name} since it was created: virt-controller does not run, or is far behind`,
+  overQuota: ({ name }: Named, words: string | undefined) =>
+    `a resource quota refuses the target pod of migration ${name} (${OVER_QUOTA})${words === undefined ? "" : `: ${words}`}`,
+  gated: ({ name }: Pod, gates: readonly string[]) =>
+    `target pod ${name} waits for its scheduling gate${gates.length === 1 ? "" : "s"} ${gates.join(", ")} to be removed`,
+  unschedulable: ({ name }: Pod, why: string) => `target pod ${name} cannot be scheduled: ${why}`,
+  targetNotStarted: ({ name }: Pod, reason: string, words: string) =>
+    `target pod ${name} has not started: ${reason}: ${words}`,
+  targetStarting: (m: Migration, pod: Pod | undefined) =>
+    pod === undefined
+      ? `the target pod of ${called(m)} is starting`
+      : `target pod ${pod.name} of ${called(m)} is starting`,
+  targetRefused: ({ name }: Named, words: string) =>
+    `KubeVirt cannot create the target pod of migration ${name}: ${words}`,
+  secondLauncher: ({ name }: Named, other: Pod & { readonly nodeName?: string | undefined }) =>
+    `KubeVirt does not start migration ${name} while the VM has a second launcher pod, ${other.name} on node ${other.nodeName}`,
+  queued: (m: Migration) => `${called(m)} waits in KubeVirt's queue: its limits are reached`,
+  stalled: "KubeVirt has not started the migration although its limits are not reached",
+  stuck: (seconds: number) => `KubeVirt has not started it for ${seconds} s, although its limits are not reached`,
+  targetTooSlow: (message: string, seconds: number) => `${message}: it has not started within ${seconds} s`,
+
+  // A migration in progress
+  preparing: (m: Migration, targetNode: string | undefined) =>
+    `${called(m)} prepares ${targetNode === undefined ? "the target" : `node ${targetNode}`}`,
+  moving: (m: Migration) => `${called(m)} moves the VM`,
+  hasMoved: (m: Migration) => `${called(m)} has moved the VM`,
+  synchronizing: ({ name }: Named) =>
+    `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no second migration`,
+
+  // Failed attempts
+  attemptFailed: (nodeName: string | undefined, attempt: number, most: number, why: string) =>
+    `attempt ${attempt} of ${most} to move the VM off node ${nodeName} failed: ${why}`,
+  anAttemptFailed: "an attempt to move the VM has failed",
+  noReason: "KubeVirt gives no reason",
+  refused: "the migration was refused when it was created",
+  kubevirtBacksOff: (failed: Named, why: string, { name }: Named, until: string) =>
+    `migration ${failed.name} has failed: ${why}; KubeVirt's own back-off delays migration ${name} until ${withoutFractions(until)}`,
+
+  // Blocked
+  cannotLeave: (nodeName: string | undefined, why: string) => `cannot leave node ${nodeName}: ${why}`,
+  noVirtHandler: (nodeName: string) =>
+    `virt-handler does not run on node ${nodeName}: a taint that it does not tolerate ends it. Remove the taint, or add a toleration to ` +
+    "spec.workloads.nodePlacement of the KubeVirt object",
+  notScheduled: "the VM is not on a node yet",
+  beingReceived: "the VM is being received from another namespace or cluster",
+  decentralizedBlocked: ({ name }: Named, why: string) =>
+    `migration ${name} to another namespace or cluster cannot continue: ${why}`,
+  personsMigrationBlocked: ({ name }: Named, why: string) =>
+    `migration ${name}, which a person created, cannot start: ${why}`,
+  notMigratable: (why: string) => `the VM is not live-migratable: ${why}`,
+  unknownStrategy: (field: string, value: string) => `${field} is "${value}": KubeVirt knows no such strategy`,
+  strategyNone: "its eviction strategy is None: KubeVirt does not migrate it",
+
+  // The end
+  noVmi: "there is no VirtualMachineInstance of this name",
+  recreated: "the VirtualMachineInstance was deleted and created again",
+  vmEnded: "the VM has ended",
+  duplicate: (first: string) => `Evacuation ${first} of the same pod continues`,
+  withdrawn: WITHDRAWN,
+  drainTaintGone: (nodeName: string) => `node ${nodeName} no longer has the drain taint`,
+  noExecuteTaintGone: (nodeName: string) => `node ${nodeName} no longer has the NoExecute taint`,
+  preemptionOver: ({ name }: Pod) => `the scheduler no longer deletes pod ${name}`,
+  markRemoved: "the mark was removed",
+  exhausted: (attempts: number, last: string) => `${attempts} attempts have failed; the last one: ${last}`,
+  moved: (from: string | undefined, to: string | undefined) =>
+    `moved${from === undefined ? "" : ` from node ${from}`} to ${to === undefined ? "another namespace or cluster" : `node ${to}`}`,
+  movedBy: (message: string, cause: string) => `${message} (cause ${cause})`,
+  ends: (nodeName: string | undefined, why: string) => `evacuation from node ${nodeName} ends: ${why}`,
+  abandoned: (nodeName: string | undefined, why: string) => `evacuation from node ${nodeName} is abandoned: ${why}`,
+  runningContinues: ({ name }: Named) => `migration ${name} already moves the VM, and Lifeboat lets it finish`,
+  foreignContinues: ({ name }: Named) => `migration ${name} is not Lifeboat's to delete, and may still move the VM`,
+
+  // The cleanup
+  toBeReleased: "Lifeboat has not removed its mark and its unstarted migrations yet",
+  otherContinues: (name: string) => `Evacuation ${name} continues`,
+  markStaysNodeGone: (nodeName: string) => `KubeVirt does not remove the mark: node ${nodeName} is gone`,
+  markStaysDrainTaint: (nodeName: string, key: string) =>
+    `KubeVirt does not remove the mark: node ${nodeName} carries the drain taint ${key}`,
+
+  // A restart or a stop instead of a migration
+  askedToRestart: "KubeVirt is asked to restart the VM, on another node",
+  askedToStop: "KubeVirt is asked to stop the VM",
+  askedAgain: (seconds: number) => `KubeVirt has not acted on the request for ${seconds} s: Lifeboat repeats it`,
+  requestPending: (isUndone: boolean) =>
+    `KubeVirt has the request, and virt-controller has not acted on it${isUndone ? "; it was cancelled, so the VM starts again afterwards" : ""}`,
+  requestHeld: (why: string) => `KubeVirt has not acted on the request, and Lifeboat does not repeat it: ${why}`,
+  paused: "spec.progress of its NodeEvacuation is Paused",
+  nodeSchedulable: "its node is schedulable",
+  shutsDown: "the guest shuts down",
+  startsElsewhere: "KubeVirt starts the VM on another node",
+  offAndStartsElsewhere: "the VM is off, and KubeVirt starts it on another node",
+  canMigrateNow: "the VM can migrate now",
+  withdrawnWhileOff: `${WITHDRAWN}, and the VM is off or about to start`,
+  startedByAnother: "another party has started the VM again",
+  vmDeleted: "its VirtualMachine was deleted",
+  runStrategyChanged: "the run strategy of the VM has changed",
+  requestEnded: "the NodeEvacuation that asked for it was cancelled or has ended",
+  restarted: (nodeName: string) => `restarted on node ${nodeName}`,
+  stopped: (e: EvacuationFacts) =>
+    `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${startCommand(e)}`,
+  stoppedThenCancelled: "stopped and then cancelled: Lifeboat starts it again",
+
+  // The start of a stopped VM
+  startsLater: "Lifeboat starts the VM when its node is schedulable again",
+  startRefused: REFUSED,
+  startRefusedEvent: (e: EvacuationFacts) =>
+    `stopped for the maintenance of node ${e.status.sourceNode ?? ""}: ${REFUSED(e)}`,
+  askedToStart: "KubeVirt was asked to start the VM",
+  hasStarted: "the VM has been started",
+  ownerChanged: "its owner has deleted or changed the VM",
+} as const;
