@@ -12,7 +12,8 @@ import { isShutdown } from "../evacuation/shutdown.ts";
 import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
 import type { PreflightPod } from "../preflight/facts.ts";
 import { hangingIn } from "../preflight/pod-verdict.ts";
-import { secondsSince, withoutFractions } from "../settings/time.ts";
+import { secondsSince } from "../settings/time.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { blockerOf, OVERDUE_SECONDS, vmOf, type VmView } from "./vms.ts";
 import { nodeToDrain, ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
@@ -45,9 +46,10 @@ export function overdue(w: NodeWorld): readonly EvacuationFacts[] {
   return ownEvacuations(w).filter((e) => isActive(e) && isShutdown(e) && isLate(e) && !here.has(vmOf(e)));
 }
 
-function notBack({ namespace, spec, status: { message = "" } }: EvacuationFacts): NodeBlocker {
-  const fix = `its owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`;
-  return blockerOf({ namespace, name: spec.vmiName }, "NotRunningAgain", message, fix);
+function notBack(e: EvacuationFacts): NodeBlocker {
+  const { namespace, spec, status } = e;
+  const vm = { namespace, name: spec.vmiName };
+  return blockerOf(vm, "NotRunningAgain", status.message ?? "", MESSAGES.notBackFix(e));
 }
 
 /** Lists the pods that cannot leave, except launcher pods of VMs that are listed already. */
@@ -64,10 +66,7 @@ function podBlocker(subject: Subject, w: NodeWorld): NodeBlocker | undefined {
     return blockerOf(pod, verdict.reason, verdict.message, verdict.remedy);
   }
   const slow = slowToEnd(pod, w);
-  if (slow !== undefined) {
-    const fix = `its owner, or an administrator: kubectl describe pod ${pod.name} -n ${pod.namespace}`;
-    return blockerOf(pod, "Terminating", slow, fix);
-  }
+  if (slow !== undefined) return blockerOf(pod, "Terminating", slow, MESSAGES.slowToEndFix(pod));
   const isRefused = ne.status.blockers.some(({ uid, reason }) => uid === pod.uid && reason === "EvictionRefused");
   return isRefused && !pod.deleting ? refusedEviction(pod, ne) : undefined;
 }
@@ -80,14 +79,12 @@ function slowToEnd(pod: PreflightPod, w: NodeWorld): string | undefined {
   const node = nodeToDrain(w);
   if (pod.goneBy === undefined || node === undefined) return undefined;
   if (pod.goneBy - w.now.getTime() < LONG_SECONDS * 1000) return hangingIn(pod, { node, now: w.now })?.message;
-  return `Terminating, and its grace period ends at ${withoutFractions(new Date(pod.goneBy).toISOString())}`;
+  return MESSAGES.slowToEnd(new Date(pod.goneBy).toISOString());
 }
 
 /** Returns the blocker of a pod whose eviction the API server refused without a known reason. */
 export function refusedEviction(pod: NamespacedName & { readonly uid: string }, { spec }: NodeEvacuationFacts) {
-  const message = "its eviction is refused, by a webhook or a policy of another product";
-  const fix = `an administrator: kubectl drain ${spec.nodeName} prints what refuses it`;
-  return blockerOf(pod, "EvictionRefused", message, fix);
+  return blockerOf(pod, "EvictionRefused", MESSAGES.evictionRefused, MESSAGES.evictionRefusedFix(spec.nodeName));
 }
 
 export function withTimes(

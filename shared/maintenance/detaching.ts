@@ -3,13 +3,14 @@
  * them.
  */
 import { unlessFailed, type View } from "../facts/facts.ts";
-import { ClusterError, describeFailure, isForbidden, isLasting, isOddObject } from "../kube/failures.ts";
+import { ClusterError, isLasting, isOddObject } from "../kube/failures.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 import { type ClaimedVolume, PersistentVolumeWithClaim, type VolumeAttachmentFacts } from "../kube/schemas/storage.ts";
 import { selectPodsOn } from "../kube/selections.ts";
 import type { PreflightPod } from "../preflight/facts.ts";
 import { PREFLIGHT_PODS } from "../preflight/views.ts";
 import { secondsSince } from "../settings/time.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import type { NodeWorld } from "./world.ts";
 
 /**
@@ -44,16 +45,11 @@ export function volumesLeft(w: NodeWorld): VolumesLeft {
       throw failed;
     },
   );
-  if (left instanceof ClusterError) return { isAwaited: false, text: unknownText(left) };
+  if (left instanceof ClusterError) return { isAwaited: false, text: MESSAGES.attachmentsUnknown(left) };
   if (left === 0) return { isAwaited: false, text: "" };
   return isOver
-    ? { isAwaited: false, text: `volumes that are still attached to it (kubectl get volumeattachments): ${left}` }
-    : { isAwaited: true, text: `volumes that are not detached yet: ${left}` };
-}
-
-function unknownText(failed: ClusterError): string {
-  const fix = isForbidden(failed) ? "; lifeboat install --with maintenance" : "";
-  return `whether volumes are still attached to it is not known: ${describeFailure(failed.failure)}${fix}`;
+    ? { isAwaited: false, text: MESSAGES.stillAttached(left) }
+    : { isAwaited: true, text: MESSAGES.detaching(left) };
 }
 
 /** Returns attached volumes, without those of pods that stay, such as DaemonSets' pods. */

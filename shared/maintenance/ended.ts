@@ -3,6 +3,7 @@ import type { Action } from "../kube/action.ts";
 import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { hasEnded, isOpen, type NodeCondition } from "../kube/node-evacuation.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { settledSince } from "./outcomes.ts";
 import { nodeToDrain, ownEvacuations, rivalsOf } from "./questions.ts";
 import { returning } from "./returning.ts";
@@ -44,16 +45,11 @@ function returned(w: NodeWorld): NodeCondition {
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
   if (held.length === 0) return { ...condition, status: "True", reason: "Uncordoned", message: "" };
   const refused = held.map((e) => `${vmOf(e)}: ${heldBecause(e)}`);
-  return {
-    ...condition,
-    status: "False",
-    reason: "NotStarted",
-    message: `not started again yet: ${refused.join("; ")}`,
-  };
+  return { ...condition, status: "False", reason: "NotStarted", message: MESSAGES.notStartedAgain(refused) };
 }
 
 function heldBecause({ status }: EvacuationFacts): string {
-  return status.conditions.find(({ type }) => type === "Released")?.message || "it is about to start";
+  return status.conditions.find(({ type }) => type === "Released")?.message || MESSAGES.aboutToStart;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { hasEnded } from "../kube/node-evacuation.ts";
 import { type Feature, grant, type Examined } from "../settings/feature.ts";
 import { type Finding, ok, warning } from "../settings/finding.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 
 const VMS = "subresources.kubevirt.io/virtualmachines";
 
@@ -13,7 +14,11 @@ export const maintenance = {
   permissions: [
     grant("create", "lifeboat.dev/nodeevacuations", "no node of a RollingMaintenance is drained"),
     grant("patch", "nodes", "no NodeEvacuation starts: it cannot cordon its node"),
-    grant("get", "kubevirt.io/virtualmachines", "no NodeEvacuation continues: the wishes of VMs' owners are unknown"),
+    grant(
+      "get",
+      "kubevirt.io/virtualmachines",
+      "no NodeEvacuation continues: the annotations of VMs' owners are unknown",
+    ),
     grant(
       "list",
       "storage.k8s.io/volumeattachments",
@@ -45,22 +50,12 @@ async function examine(seen: Examined): Promise<readonly Finding[]> {
   const open = (await seen.nodeEvacuations()).filter((ne) => !hasEnded(ne));
   const permissions = await seen.permissions();
   if (open.length === 0) {
-    return [
-      ok(
-        permissions.status === "ok"
-          ? "no maintenance of a node is open"
-          : "the component maintenance is not installed: nobody can drain with Lifeboat",
-      ),
-    ];
+    return [ok(permissions.status === "ok" ? MESSAGES.noneOpen : MESSAGES.notInstalled)];
   }
   const blocked = open.filter(({ status }) => status.phase === "Blocked");
-  const findings = blocked.map(({ name, spec, status: { message = "" } }) =>
-    warning(
-      `NodeEvacuation ${name} of node ${spec.nodeName} is blocked`,
-      message,
-      `kubectl describe nodeevacuation ${name}`,
-    ),
+  const findings = blocked.map((ne) =>
+    warning(MESSAGES.isBlocked(ne), ne.status.message ?? "", `kubectl describe nodeevacuation ${ne.name}`),
   );
   const names = open.map(({ name, status: { phase = "Scheduled" } }) => `${name} (${phase})`).join(", ");
-  return [ok(`NodeEvacuations that have not ended: ${names}`), permissions, ...findings];
+  return [ok(MESSAGES.open(names)), permissions, ...findings];
 }

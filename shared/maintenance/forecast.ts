@@ -17,6 +17,7 @@ import { heldByBudget } from "../preflight/pod-verdict.ts";
 import { concluded, preflight, waitingForControllers } from "../preflight/verdict.ts";
 import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import { keptAmong } from "./kept.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { virtualMachineOf } from "./questions.ts";
 import { viewOf, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
@@ -65,8 +66,7 @@ function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWor
     const room = rooms.get(uidOf.get(keyOf(pod)) ?? "");
     if (room === undefined) return pod;
     if (room.fits) return { ...pod, room };
-    const message = `it would not start on another node together with the other VMs: ${room.message ?? "there is no room for it"}`;
-    return { ...pod, outcome: "Blocked", reason: "NoRestart", message };
+    return { ...pod, outcome: "Blocked", reason: "NoRestart", message: MESSAGES.noStartBeside(room.message) };
   });
 }
 
@@ -91,15 +91,15 @@ function asAsked(pod: PodVerdict, view: VmView, kept: Refusal | undefined, aroun
 }
 
 const ASKED = {
-  Restart: "cannot migrate: KubeVirt restarts it on another node, as requested",
-  ShutDown: "cannot migrate: it is shut down until the node is uncordoned, as requested",
+  Restart: MESSAGES.willRestart,
+  ShutDown: MESSAGES.willShutDown,
 } as const;
 
 function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
   // A VM whose owner delays it leaves later.
   if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
   if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, w) : undefined;
-  return blocker?.message ?? "it is moving";
+  return blocker?.message ?? MESSAGES.isMoving;
 }
 
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
@@ -107,12 +107,10 @@ const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }
 /** Returns why the VM would not start on another node, or undefined. */
 export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld): string | undefined {
   const pod = f.pods.find((one) => isOfLiveVm(one) && vmiNameOf(one) === vmi.name && one.namespace === vmi.namespace);
-  if (pod === undefined) return "its pod was not found";
+  if (pod === undefined) return MESSAGES.podNotFound;
   const next = startOf(pod, vmi, w);
-  if (untolerated([CORDON], next.pod.tolerations) === undefined)
-    return "it tolerates the cordon: it could start on this node again";
-  if (vmi.hostDisk !== undefined)
-    return `its disk ${vmi.hostDisk} is a file of this node: on another node it would start with a different disk`;
+  if (untolerated([CORDON], next.pod.tolerations) === undefined) return MESSAGES.toleratesCordon;
+  if (vmi.hostDisk !== undefined) return MESSAGES.hostDisk(vmi.hostDisk);
   // The old pod ends before the new one starts.
   const room = placeInTurn([next], f, { gone: [pod] }).get(pod.uid);
   return notFitting(room, [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? [])]);
@@ -120,8 +118,8 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld):
 
 function notFitting(room: RoomFound | undefined, unread: readonly string[]): string | undefined {
   const unknown = [...unread, ...(room?.unsure ?? [])];
-  if (unknown.length > 0) return `whether it fits cannot be judged: ${unknown.join(", ")}`;
-  return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
+  if (unknown.length > 0) return MESSAGES.roomUnknown(unknown);
+  return room?.fits === true ? undefined : (room?.message ?? MESSAGES.noRoom);
 }
 
 function startOf(pod: PreflightPod, vmi: VmiFacts, w: NodeWorld) {

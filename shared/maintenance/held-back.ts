@@ -9,6 +9,7 @@ import type { Subject } from "../preflight/progress.ts";
 import { isLeft, isQuiet, isShutdownDue, overdue, podBlockers } from "./blockers.ts";
 import { restartObstacle } from "./forecast.ts";
 import { keptAmong } from "./kept.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { nodeToDrain, ownEvacuations, podsLeft, preflightBeside, prioritiesOf, vmisOf } from "./questions.ts";
 import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
@@ -58,8 +59,8 @@ function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   const preflight = preflightBeside(w);
   return views.map((view) => {
     if (!due.has(view)) return view;
-    const why = preflight === undefined ? "the node is gone" : restartObstacle(view.vmi, preflight, w);
-    return why === undefined ? view : withoutRoom(view.vmi, `it would not start on another node: ${why}`);
+    const why = preflight === undefined ? MESSAGES.nodeIsGone : restartObstacle(view.vmi, preflight, w);
+    return why === undefined ? view : withoutRoom(view.vmi, MESSAGES.noStart(why));
   });
 }
 
@@ -103,10 +104,13 @@ function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   return podBlockers(pods, views, w).length > 0;
 }
 
-const UNTIL = "once nothing else blocks the node (spec.forceShutdowns: true does not wait)";
-
 function waiting(view: VmView): VmView {
   if (!isEnding(view)) return view;
-  const { vmi, blocker = blockerOf(vmi, "HeldBack", "its eviction ends its guest; Lifeboat evicts it") } = view;
-  return { ...view, fate: "Waits", isHeldBack: true, blocker: { ...blocker, message: `${blocker.message} ${UNTIL}` } };
+  const { vmi, blocker = blockerOf(vmi, "HeldBack", MESSAGES.evictedLater) } = view;
+  return {
+    ...view,
+    fate: "Waits",
+    isHeldBack: true,
+    blocker: { ...blocker, message: MESSAGES.heldBack(blocker.message) },
+  };
 }

@@ -2,12 +2,13 @@
 import { type Action, recordEvent } from "../kube/action.ts";
 import { each } from "../facts/facts.ts";
 import { keyOf } from "../kube/objects.ts";
-import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
+import type { NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
 import { blockersOf, isCompleted, isLeft, isSettled } from "./blockers.ts";
 import { volumesLeft } from "./detaching.ts";
 import { areOthersNext, viewsOf } from "./held-back.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { countsOf, endedText, listed, outcomesOf } from "./outcomes.ts";
 import { checkThatAllIsSeen, nodeToDrain, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
 import { turnsOf } from "./turns.ts";
@@ -31,7 +32,7 @@ export function leaving(seen: NodeWorld): NodeNext {
   const isStuck = !isProgress && isSettled(views, counts, stuck, w);
   return {
     phase: isStuck ? "Blocked" : "Evacuating",
-    message: isStuck ? `${stuck.length} cannot leave; first: ${textOf(stuck[0])}` : progressText(counts, pods.length),
+    message: isStuck ? MESSAGES.stuck(stuck.length, stuck[0]) : MESSAGES.progress(counts, pods.length),
     more: {
       virtualMachines: counts,
       blockers,
@@ -53,7 +54,7 @@ function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
     outcomes: listed(w.ne.status.outcomes),
     estimatedCompletionTime: undefined,
   };
-  if (volumes.isAwaited) return { phase: "Evacuating", message: `no VM is left; ${volumes.text}`, more };
+  if (volumes.isAwaited) return { phase: "Evacuating", message: MESSAGES.noVmLeft(volumes.text), more };
   const message = [emptyText(counts, w), volumes.text].filter((text) => text !== "").join("; ");
   return { phase: "Evacuated", message, more, first: handedOver(w) };
 }
@@ -61,7 +62,7 @@ function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
 function emptyText({ total }: VmCounts, w: NodeWorld): string {
   const ended = endedText(w.ne.status.outcomes);
   const took = Math.round(secondsSince(w.ne.status.startTime, w.now));
-  return `the node is empty after ${took}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`;
+  return MESSAGES.empty(took, total, ended);
 }
 
 /** Gives the cordon to people: Lifeboat does not remove it later. */
@@ -96,19 +97,7 @@ function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
 function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
   const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };
   if (vmi === undefined) return [eviction];
-  const message = `NodeEvacuation ${ne.name} evicts pod ${name}: the guest shuts down, as its eviction strategy says`;
-  return [recordEvent(vmi, "ShutdownByStrategy", message, uid), eviction];
-}
-
-function textOf(blocker: NodeBlocker | undefined): string {
-  return blocker === undefined ? "" : `${keyOf(blocker)}: ${blocker.message}`;
-}
-
-function progressText({ total, left, moving, waiting, blocked }: VmCounts, pods: number): string {
-  if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
-  if (left === 0) return `no VM is left; ${moving} not yet at rest on other nodes`;
-  // Some VMs have arrived, but their migrations have not ended.
-  return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
+  return [recordEvent(vmi, "ShutdownByStrategy", MESSAGES.evictsPod(ne, name), uid), eviction];
 }
 
 /**

@@ -1,19 +1,127 @@
-/** Messages of a NodeEvacuation that has not started. */
-import type { NodeEvacuationFacts, NodeEvacuationSpec } from "../kube/node-evacuation.ts";
+/** All messages of NodeEvacuations, in their statuses, blockers and Events: what happened, why, and what to do. */
+import { describeFailure, type ClusterError, isForbidden } from "../kube/failures.ts";
+import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
+import type {
+  NodeEvacuationFacts,
+  NodeEvacuationSpec,
+  NodeEvacuationPhase,
+  VmCounts,
+} from "../kube/node-evacuation.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { keyOf } from "../kube/objects.ts";
+import { pinnedBecause } from "../eviction/messages.ts";
 import { withoutFractions } from "../settings/time.ts";
 import { hasStarted } from "./world.ts";
 
-/** Says when a NodeEvacuation starts. */
-export function startText({ schedule }: NodeEvacuationSpec): string {
-  return `starts at ${withoutFractions(schedule.notBefore ?? "")}`;
-}
+const MOST_NAMES = 5;
+const INSTALL = "lifeboat install --with maintenance";
+const PERMISSION = (what: string) => `Lifeboat lacks a permission (${what}): ${INSTALL}`;
+const DETACHING_UNKNOWN = (failed: ClusterError) =>
+  `whether volumes are still attached to it is not known: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; ${INSTALL}` : ""}`;
 
-export function chainedText({ schedule: { after } }: NodeEvacuationSpec): string {
-  return `it waited for NodeEvacuation ${after} (spec.schedule.after), which is no longer supported: create a RollingMaintenance of the nodes`;
-}
+export const MAINTENANCE_MESSAGES = {
+  // Before the start
+  startsAt: ({ schedule }: NodeEvacuationSpec) => `starts at ${withoutFractions(schedule.notBefore ?? "")}`,
+  startsNow: "starts now",
+  pausedBefore: "spec.progress is Paused: it has not started, and does not start until it is resumed",
+  waitsForAnother: (name: string) => `waits for NodeEvacuation ${name} of the same node`,
+  waitsForRollout: "waits until KubeVirt's rollout has ended",
+  withForecast: (why: string, verdict: string) => `${why}; forecast as of now: ${verdict}`,
+  shutdownPlanned: ({ name, spec: { nodeName, schedule } }: NodeEvacuationFacts) => {
+    const when = schedule.notBefore === undefined ? "" : ` from ${withoutFractions(schedule.notBefore)} on`;
+    return `node ${nodeName} will be drained${when}: the guest of this VM will shut down (NodeEvacuation ${name})`;
+  },
+  chained: (after: string) =>
+    `it waited for NodeEvacuation ${after} (spec.schedule.after), which is no longer supported: create a RollingMaintenance of the nodes`,
+  refused: (startIf: string, verdict: string, summary: string) =>
+    `startIf is ${startIf}, and the verdict is ${verdict}: ${summary}`,
+  nothingToMove: "no VM has to move",
 
-export function expiredText(ne: NodeEvacuationFacts, notAfter: string): string {
-  if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter)`;
-  const { message = "Lifeboat had not reconciled it" } = ne.status;
-  return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}`;
-}
+  // Progress
+  progress: ({ total, left, moving, waiting, blocked }: VmCounts, pods: number) => {
+    if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
+    if (left === 0) return `no VM is left; VMs that are still arriving on other nodes: ${moving}`;
+    // Some VMs have arrived, but their migrations have not ended.
+    return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
+  },
+  stuck: (count: number, first: (NamespacedName & { readonly message: string }) | undefined) =>
+    `${count} cannot leave; first: ${first === undefined ? "" : `${keyOf(first)}: ${first.message}`}`,
+  paused: "spec.progress is Paused: nothing new starts, running migrations continue",
+  uncordoned: (nodeName: string) =>
+    `another party has uncordoned the node, so nothing new starts: kubectl cordon ${nodeName} continues it`,
+  evictsPod: ({ name }: NodeEvacuationFacts, pod: string) =>
+    `NodeEvacuation ${name} evicts pod ${pod}: the guest shuts down, as its eviction strategy says`,
+  changed: ({ name, spec }: NodeEvacuationFacts, phase: NodeEvacuationPhase, message: string) =>
+    `NodeEvacuation ${name} of node ${spec.nodeName} is ${phase}: ${message}`,
+  lacksPermission: PERMISSION,
+
+  // Blockers
+  cannotMigrate: (vmi: VmiFacts) => `it cannot migrate: ${pinnedBecause(vmi)}`,
+  unknownStrategy: (field: string, value: string) => `${field} is "${value}"`,
+  isSent: "it is being sent to another namespace or cluster",
+  ownerDelays: (until: string) => `its owner wants it to stay until ${withoutFractions(until)}`,
+  ownerDelaysFix: "its owner: annotation lifeboat.dev/not-before",
+  staysBecause: (message: string, why: string) => `${message}; ${why}`,
+  shutsDown: (message: string, way: "Restart" | "ShutDown") =>
+    `${message}; Lifeboat ${way === "Restart" ? "restarts" : "stops"} it`,
+  noVirtualMachine: "it has no VirtualMachine, which KubeVirt could restart or stop",
+  notRestartable: (runStrategy: string) => `its run strategy is ${runStrategy}: it would not start again`,
+  alreadyShutDown: "this NodeEvacuation has restarted or stopped it once",
+  evictedLater: "its eviction ends its guest; Lifeboat evicts it",
+  heldBack: (message: string) =>
+    `${message} once nothing else blocks the node (spec.forceShutdowns: true does not wait)`,
+  slowToEnd: (end: string) => `Terminating, and its grace period ends at ${withoutFractions(end)}`,
+  slowToEndFix: ({ namespace, name }: NamespacedName) =>
+    `its owner, or an administrator: kubectl describe pod ${name} -n ${namespace}`,
+  notBackFix: ({ namespace, spec }: EvacuationFacts) =>
+    `its owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`,
+  evictionRefused: "its eviction is refused, by a webhook or a policy of another product",
+  evictionRefusedFix: (nodeName: string) => `an administrator: kubectl drain ${nodeName} prints what refuses it`,
+
+  // The forecast of restarts and stops
+  willRestart: "cannot migrate: KubeVirt restarts it on another node, as requested",
+  willShutDown: "cannot migrate: it is shut down until the node is uncordoned, as requested",
+  isMoving: "it is moving",
+  noStartBeside: (why = "there is no room for it") =>
+    `it would not start on another node together with the other VMs: ${why}`,
+  noStart: (why: string) => `it would not start on another node: ${why}`,
+  noRoom: "there is no room for it",
+  nodeIsGone: "the node is gone",
+  podNotFound: "its pod was not found",
+  toleratesCordon: "it tolerates the cordon: it could start on this node again",
+  hostDisk: (disk: string) =>
+    `its disk ${disk} is a file of this node: on another node it would start with a different disk`,
+  roomUnknown: (unknown: readonly string[]) => `whether it fits cannot be judged: ${unknown.join(", ")}`,
+
+  // The end
+  withdrawn: "spec.intent is Withdrawn: running migrations continue, other VMs stay",
+  nodeGone: (nodeName: string) => `there is no node ${nodeName}`,
+  expired: (ne: NodeEvacuationFacts, notAfter: string) => {
+    if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter)`;
+    const { message = "Lifeboat had not reconciled it" } = ne.status;
+    return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}`;
+  },
+  empty: (seconds: number, total: number, ended: string) =>
+    `the node is empty after ${seconds}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`,
+  ended: (
+    how: "restarted" | "stopped" | "shut down by their strategy" | "ended by others",
+    names: readonly string[],
+  ) => {
+    const distinct = [...new Set(names)].toSorted();
+    const more = distinct.length - MOST_NAMES;
+    return `${names.length} ${how} (${distinct.slice(0, MOST_NAMES).join(", ")}${more > 0 ? ` and ${more} more` : ""})`;
+  },
+  detaching: (volumes: number) => `volumes that are not detached yet: ${volumes}`,
+  stillAttached: (volumes: number) =>
+    `volumes that are still attached to it (kubectl get volumeattachments): ${volumes}`,
+  attachmentsUnknown: DETACHING_UNKNOWN,
+  noVmLeft: (volumes: string) => `no VM is left; ${volumes}`,
+  notStartedAgain: (vms: readonly string[]) => `not started again yet: ${vms.join("; ")}`,
+  aboutToStart: "it is about to start",
+
+  // The doctor
+  noneOpen: "no maintenance of a node is open",
+  notInstalled: "the component maintenance is not installed: nobody can drain with Lifeboat",
+  open: (names: string) => `NodeEvacuations that have not ended: ${names}`,
+  isBlocked: ({ name, spec }: NodeEvacuationFacts) => `NodeEvacuation ${name} of node ${spec.nodeName} is blocked`,
+} as const;

@@ -10,6 +10,7 @@ import {
 } from "../kube/node-evacuation.ts";
 import { each } from "../facts/facts.ts";
 import { byAge } from "../evacuation/identity.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
@@ -175,8 +176,6 @@ export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   };
 }
 
-const MOST_NAMES = 5;
-
 /** Names the VMs whose guests ended. Empty: no guest has ended. */
 export function endedText(outcomes: readonly VmOutcome[]): string {
   const names = (wanted: readonly Outcome[], is: (one: VmOutcome) => boolean) =>
@@ -187,15 +186,9 @@ export function endedText(outcomes: readonly VmOutcome[]): string {
     ["shut down by their strategy", names(["ShutDown"], isOurs)],
     ["ended by others", names(["Restarted", "Stopped"], (one) => !isOurs(one))],
   ] as const;
-  return rows.flatMap(([how, who]) => (who.length > 0 ? [`${who.length} ${how} (${namesText(who)})`] : [])).join(", ");
+  return rows.flatMap(([how, who]) => (who.length > 0 ? [MESSAGES.ended(how, who)] : [])).join(", ");
 }
 
 function isOurs({ reason }: VmOutcome): boolean {
   return reason !== BY_OTHERS;
-}
-
-function namesText(names: readonly string[]): string {
-  const distinct = [...new Set(names)].toSorted();
-  const more = distinct.length - MOST_NAMES;
-  return `${distinct.slice(0, MOST_NAMES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

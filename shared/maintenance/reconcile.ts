@@ -13,6 +13,7 @@ import { eachOf } from "../act/each-of.ts";
 import { perform, type Performed } from "../act/perform.ts";
 import type { Settings } from "../settings/settings.ts";
 import { refusedEviction, withTimes } from "./blockers.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { nextOfNode } from "./rules.ts";
 import { nodeEvents } from "./rolling/events.ts";
 import { asPartOf } from "./rolling/world.ts";
@@ -195,8 +196,7 @@ function saidOf(ne: NodeEvacuationFacts, error: ClusterError): Pick<NodeNext, "p
 
 function lacking(ne: NodeEvacuationFacts, { failure }: ClusterError): Pick<NodeNext, "phase" | "message"> {
   const what = failure.reason === "Refused" ? failure.request : "";
-  const message = `Lifeboat lacks a permission (${what}): lifeboat install --with maintenance`;
-  return { phase: hasStarted(ne) ? "Blocked" : "Scheduled", message };
+  return { phase: hasStarted(ne) ? "Blocked" : "Scheduled", message: MESSAGES.lacksPermission(what) };
 }
 
 function concernedBy(action: Action): readonly NamespacedName[] {

@@ -7,7 +7,7 @@ import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.t
 import { afterwards, disowned, starts, taken, withdrawals } from "./ended.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
-import { chainedText, expiredText, startText } from "./messages.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { withCounts, outcomesOf } from "./outcomes.ts";
 import { nodeToDrain, preflightBeside, rivalsOf } from "./questions.ts";
 import { actingOf, hasStarted, isTimeReached, type NodeNext, type NodeRule, type NodeWorld, ownerOf } from "./world.ts";
@@ -38,19 +38,19 @@ function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNex
 
 function cancelled(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.intent !== "Withdrawn") return undefined;
-  return end(w, "Withdrawn", "spec.intent is Withdrawn: running migrations continue, other VMs stay");
+  return end(w, "Withdrawn", MESSAGES.withdrawn);
 }
 
 /** The node is gone. Nothing waits any more: stopped VMs start elsewhere. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
   if (nodeToDrain(w) !== undefined) return undefined;
-  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: withdrawals(w), again: true };
+  return { phase: "Gone", message: MESSAGES.nodeGone(w.ne.spec.nodeName), first: withdrawals(w), again: true };
 }
 
 function expired(w: NodeWorld): NodeNext | undefined {
   const { notAfter } = w.ne.spec.schedule;
   if (notAfter === undefined || secondsUntil(notAfter, w.now) > 0) return undefined;
-  return end(w, "Expired", expiredText(w.ne, withoutFractions(notAfter)));
+  return end(w, "Expired", MESSAGES.expired(w.ne, withoutFractions(notAfter)));
 }
 
 /**
@@ -58,8 +58,9 @@ function expired(w: NodeWorld): NodeNext | undefined {
  * it.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
-  if (w.ne.spec.schedule.after === undefined || hasStarted(w.ne)) return undefined;
-  return { phase: "Refused", message: chainedText(w.ne.spec), first: taken(w) };
+  const { after } = w.ne.spec.schedule;
+  if (after === undefined || hasStarted(w.ne)) return undefined;
+  return { phase: "Refused", message: MESSAGES.chained(after), first: taken(w) };
 }
 
 /** Forecasts the drain. VMs whose guests will end get an Event. */
@@ -68,43 +69,34 @@ function scheduled(w: NodeWorld, why: string): NodeNext {
   // A forecast is expensive: between ticks the last one counts.
   const isForecastMade = !w.isThorough && ne.status.verdict !== undefined;
   const facts = isForecastMade ? undefined : preflightBeside(w);
+  const { verdict: last } = ne.status;
   if (facts === undefined)
-    return { phase: "Scheduled", message: `${why}${ne.status.verdict === undefined ? "" : known(ne.status.verdict)}` };
+    return { phase: "Scheduled", message: last === undefined ? why : MESSAGES.withForecast(why, last) };
   const { found, shutdowns } = forecastOf(facts, w);
   const { verdict } = found;
-  const when =
-    ne.spec.schedule.notBefore === undefined ? "" : ` from ${withoutFractions(ne.spec.schedule.notBefore)} on`;
-  const text = `node ${ne.spec.nodeName} will be drained${when}: the guest of this VM will shut down (NodeEvacuation ${ne.name})`;
-  const events = shutdowns.map((vmi) => [recordEvent(vmi, "ShutdownPlanned", text, ne.uid)]);
-  return { phase: "Scheduled", message: `${why}${known(verdict)}`, more: { verdict }, chains: events };
-}
-
-function known(verdict: string): string {
-  return `; as things are, it ${verdict === "Unknown" ? "cannot be judged" : verdict}`;
+  const events = shutdowns.map((vmi) => [recordEvent(vmi, "ShutdownPlanned", MESSAGES.shutdownPlanned(ne), ne.uid)]);
+  return { phase: "Scheduled", message: MESSAGES.withForecast(why, verdict), more: { verdict }, chains: events };
 }
 
 function waitsForHour(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || isTimeReached(w.ne, w.now)) return undefined;
-  return scheduled(w, startText(w.ne.spec));
+  return scheduled(w, MESSAGES.startsAt(w.ne.spec));
 }
 
 function waitsForAnother(w: NodeWorld): NodeNext | undefined {
   const acting = actingOf(w.ne, rivalsOf(w), w.now);
-  return acting.uid === w.ne.uid ? undefined : scheduled(w, `waits for NodeEvacuation ${acting.name} of the same node`);
+  return acting.uid === w.ne.uid ? undefined : scheduled(w, MESSAGES.waitsForAnother(acting.name));
 }
 
 /** KubeVirt is being updated. VMs were lost when migrations of a drain and of a rollout met: kubevirt/kubevirt. */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || w.ne.spec.startIf === "Always" || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
-  return scheduled(w, "waits until KubeVirt's rollout has ended");
+  return scheduled(w, MESSAGES.waitsForRollout);
 }
 
 function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   if (ne.spec.progress !== "Paused" || hasStarted(ne)) return undefined;
-  return {
-    phase: "Paused",
-    message: "spec.progress is Paused: it has not started, and does not start until it is resumed",
-  };
+  return { phase: "Paused", message: MESSAGES.pausedBefore };
 }
 
 /** The node is not cordoned for it yet. A node that another party cordoned stays cordoned in the end. */
@@ -119,7 +111,7 @@ function notCordoned(w: NodeWorld): NodeNext | undefined {
   const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? left : undefined };
   return {
     phase: ne.status.phase ?? "Scheduled",
-    message: ne.status.message ?? "starts now",
+    message: ne.status.message ?? MESSAGES.startsNow,
     first: [cordon],
     again: true,
   };
@@ -134,12 +126,12 @@ function judged(w: NodeWorld): NodeNext | undefined {
   const { verdict } = found;
   const { startIf } = ne.spec;
   if (!mayStart(startIf, verdict)) {
-    const message = `startIf is ${startIf}, and the verdict is ${verdict}: ${found.summary}`;
+    const message = MESSAGES.refused(startIf, verdict, found.summary);
     return { phase: "Refused", message, more: { verdict }, first: taken(w) };
   }
   const time = found.time;
   const eta = time && secondsAfter(now, time.seconds.most);
-  const message = time === undefined ? "no VM has to move" : timeText(time);
+  const message = time === undefined ? MESSAGES.nothingToMove : timeText(time);
   const more = { verdict, startTime: now.toISOString(), estimatedCompletionTime: eta };
   return { phase: "Evacuating", message, more, again: true };
 }
@@ -147,9 +139,9 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
-  const message = `another party has uncordoned the node, so nothing new starts: kubectl cordon ${node.name} continues it`;
   // Drops earlier reasons: the party that uncordoned the node may have changed them. Stopped VMs start.
-  return { phase: "Paused", message, more: { blockers: [] }, first: [...disowned(w), ...starts(w)] };
+  const first = [...disowned(w), ...starts(w)];
+  return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }
 
 /** A person has paused it. An empty node is drained even so. */
@@ -157,10 +149,5 @@ function paused(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.progress !== "Paused") return undefined;
   const next = leaving(w);
   if (next.phase === "Evacuated") return next;
-  return {
-    ...next,
-    phase: "Paused",
-    message: "spec.progress is Paused: nothing new starts, running migrations continue",
-    chains: [],
-  };
+  return { ...next, phase: "Paused", message: MESSAGES.paused, chains: [] };
 }

@@ -5,11 +5,12 @@ import { keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationSpec, VirtualMachineFacts, WhenBlocked } from "../kube/node-evacuation.ts";
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import { isForFailures, isShutdown } from "../evacuation/shutdown.ts";
-import { pinnedBecause, remedyOf, remedyOfBlocked } from "../eviction/messages.ts";
+import { remedyOf, remedyOfBlocked } from "../eviction/messages.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
-import { secondsSince, secondsUntil, withoutFractions } from "../settings/time.ts";
+import { secondsSince, secondsUntil } from "../settings/time.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
@@ -35,15 +36,16 @@ export interface VmView {
   readonly evacuation?: EvacuationFacts | undefined;
 }
 
-const IS_SENT = "it is being sent to another namespace or cluster";
-
 export function viewOf(vmi: VmiFacts, w: NodeWorld): VmView {
   const active = activeEvacuationOf(vmi, w);
   if (active !== undefined && active.status.phase !== "Blocked") return onItsWay(vmi, active, w);
-  if (vmi.decentralized === "Sends") return { ...blocked(vmi, "DecentralizedMigration", IS_SENT), fate: "Waits" };
+  if (vmi.decentralized === "Sends")
+    return { ...blocked(vmi, "DecentralizedMigration", MESSAGES.isSent), fate: "Waits" };
   if (active === undefined && (isMarked(vmi) || vmi.isMigrating)) return { vmi, fate: "Moving" };
   const resolved = resolveStrategy(vmi, w.settings);
-  if (!resolved.known) return blocked(vmi, "UnknownStrategy", `${resolved.field} is "${resolved.value.slice(0, 64)}"`);
+  if (!resolved.known) {
+    return blocked(vmi, "UnknownStrategy", MESSAGES.unknownStrategy(resolved.field, resolved.value.slice(0, 64)));
+  }
   switch (FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)]) {
     case "evacuate":
       return active === undefined ? movable(vmi, w) : heldBy(vmi, active);
@@ -102,9 +104,8 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersWishes(vmi, w);
   if (secondsUntil(notBefore, w.now) <= 0) return undefined;
-  const until = withoutFractions(notBefore ?? "");
-  const message = `its owner wants it to stay until ${until}`;
-  return { ...blocked(vmi, "NotBefore", message, "its owner: annotation lifeboat.dev/not-before"), fate: "Waits" };
+  const message = MESSAGES.ownerDelays(notBefore ?? "");
+  return { ...blocked(vmi, "NotBefore", message, MESSAGES.ownerDelaysFix), fate: "Waits" };
 }
 
 /**
@@ -125,7 +126,7 @@ function ownersWishes(vmi: VmiFacts, w: NodeWorld): Partial<VirtualMachineFacts>
 }
 
 function pinned(vmi: VmiFacts, w: NodeWorld): VmView {
-  return staying(vmi, blockerOf(vmi, "NotMigratable", `it cannot migrate: ${pinnedBecause(vmi)}`), w);
+  return staying(vmi, blockerOf(vmi, "NotMigratable", MESSAGES.cannotMigrate(vmi)), w);
 }
 
 /** Returns whether the VM can move: another node has what its owner requires. */
@@ -145,14 +146,14 @@ const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopp
 
 function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlocker, w: NodeWorld): VmView {
   const why = whyNot(vmi, w);
-  const stays: NodeBlocker = { ...blocker, message: `${blocker.message}; ${why}` };
-  if (why !== undefined) return { vmi, fate: "Blocked", blocker: stays };
+  if (why !== undefined) {
+    return { vmi, fate: "Blocked", blocker: { ...blocker, message: MESSAGES.staysBecause(blocker.message, why) } };
+  }
   const obstacle = way === "Restart" ? knownObstacle(vmi, w) : undefined;
   if (obstacle !== undefined) return withoutRoom(vmi, obstacle);
   const held = heldByOwner(vmi, w);
   if (held !== undefined) return held;
-  const message = `${blocker.message}; Lifeboat ${way === "Restart" ? "restarts" : "stops"} it`;
-  return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message } };
+  return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message: MESSAGES.shutsDown(blocker.message, way) } };
 }
 
 /** Judging the room for a restart is expensive: between ticks the last result counts. */
@@ -167,10 +168,10 @@ export function withoutRoom(vmi: VmiFacts, why: string): VmView {
 
 function whyNot(vmi: VmiFacts, w: NodeWorld): string | undefined {
   const vm = virtualMachineOf(vmi, w);
-  if (vm === undefined) return "it has no VirtualMachine, which KubeVirt could restart or stop";
-  if (!RESTARTABLE.includes(vm.runStrategy)) return `its run strategy is ${vm.runStrategy}: it would not start again`;
+  if (vm === undefined) return MESSAGES.noVirtualMachine;
+  if (!RESTARTABLE.includes(vm.runStrategy)) return MESSAGES.notRestartable(vm.runStrategy);
   const isDone = ownEvacuations(w).some((e) => isShutdown(e) && isOf(e, vmi) && ASKED.includes(e.status.phase));
-  return isDone ? "this NodeEvacuation has restarted or stopped it once" : undefined;
+  return isDone ? MESSAGES.alreadyShutDown : undefined;
 }
 
 export function blocked(vmi: VmiFacts, reason: string, message: string, whoCanFix?: string): VmView {

@@ -2,7 +2,7 @@
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
-import { startText } from "../../../shared/maintenance/messages.ts";
+import { MAINTENANCE_MESSAGES } from "../../../shared/maintenance/messages.ts";
 import { isTimeReached } from "../../../shared/maintenance/world.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
@@ -79,7 +79,7 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 function reportOf({ ne, evacuations }: Followed, now: Date): NodeReport {
   const {
     phase = "Scheduled",
-    message = isTimeReached(ne, now) ? "Lifeboat has not read it yet" : startText(ne.spec),
+    message = isTimeReached(ne, now) ? "Lifeboat has not read it yet" : MAINTENANCE_MESSAGES.startsAt(ne.spec),
     startTime,
     completionTime,
     virtualMachines,

@@ -2,7 +2,9 @@
 import { type Action, EVENT_TYPES, type EventReason, type KubernetesEvent } from "../../kube/action.ts";
 import type { NodeEvacuationFacts, NodeEvacuationPhase } from "../../kube/node-evacuation.ts";
 import type { RollingMaintenanceFacts, RollingPhase } from "../../kube/rolling-maintenance.ts";
+import { MAINTENANCE_MESSAGES } from "../messages.ts";
 import type { NodeNext } from "../world.ts";
+import { ROLLING_MESSAGES } from "./messages.ts";
 import type { RollingNext } from "./world.ts";
 
 const OF_NODE: { readonly [P in NodeEvacuationPhase]?: EventReason } = {
@@ -17,13 +19,14 @@ const OF_NODE: { readonly [P in NodeEvacuationPhase]?: EventReason } = {
 
 /** Returns the Events of a NodeEvacuation whose phase has changed. */
 export function nodeEvents(
-  { name, uid, spec, status }: NodeEvacuationFacts,
+  ne: NodeEvacuationFacts,
   { phase, message, more }: Pick<NodeNext, "phase" | "message" | "more">,
 ): readonly Action[] {
+  const { name, uid, spec, status } = ne;
   const reason = OF_NODE[phase];
   const isResumed = phase === "Evacuating" && more?.startTime === undefined;
   if (reason === undefined || phase === status.phase || isResumed) return [];
-  const text = `NodeEvacuation ${name} of node ${spec.nodeName} is ${phase}: ${message}`;
+  const text = MAINTENANCE_MESSAGES.changed(ne, phase, message);
   const occasion = `${uid}/${status.lastUpdateTime ?? ""}`;
   return [
     record({ kind: "NodeEvacuation", namespace: "", name, uid }, reason, text, occasion),
@@ -49,8 +52,7 @@ export function rollingEvents(
   const before = new Map(status.nodes.map((row) => [row.name, row.phase]));
   const failed = rows.flatMap((row) => {
     const reason = row.phase === before.get(row.name) ? undefined : FAILURES[row.phase];
-    const text = `node ${row.name} is ${row.phase}: ${row.message ?? ""}`;
-    return reason === undefined ? [] : [record(about, reason, text, `${uid}/${row.name}`)];
+    return reason === undefined ? [] : [record(about, reason, ROLLING_MESSAGES.nodeFailed(row), `${uid}/${row.name}`)];
   });
   const isStart = more?.startTime !== undefined;
   const started = isStart ? [record(about, "MaintenanceStarted", message, uid)] : [];

@@ -1,30 +1,28 @@
-/** Messages of a RollingMaintenance. */
+/** All messages of RollingMaintenances, in their statuses and Events: what happened, why, and what to do. */
 import type { NodeRow } from "../../kube/rolling-maintenance.ts";
-import { isActiveRow, isFailedRow, isPendingRow } from "./world.ts";
+import { durationText, withoutFractions } from "../../settings/time.ts";
+import { MAINTENANCE_MESSAGES } from "../messages.ts";
+import { nodeCountsOf } from "./world.ts";
 
 const MOST_NAMES = 5;
 
-export function namesText(rows: readonly NodeRow[]): string {
+type Rows = readonly NodeRow[];
+
+function namesText(rows: Rows): string {
   const more = rows.length - MOST_NAMES;
   const names = rows.slice(0, MOST_NAMES).map(({ name }) => name);
   return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Names nodes that are being drained, with the message of the first. */
-export function waitsFor(active: readonly NodeRow[]): string {
+function waitsFor(active: Rows): string {
   const [first] = active;
   const said = first?.message === undefined || first.message === "" ? "" : `: ${first.message}`;
   return `waits for ${namesText(active)}${said}`;
 }
 
-/** Names nodes that are drained and not in service again. */
-export function inService(rows: readonly NodeRow[]): string {
-  const [first] = rows;
-  return `waits until ${namesText(rows)} is schedulable and Ready again: kubectl uncordon ${first?.name} when its maintenance is done`;
-}
-
 /** Says for each node how it ended or what blocks it. */
-export function stuckText(rows: readonly NodeRow[]): string {
+function stuckText(rows: Rows): string {
   const said = rows.slice(0, MOST_NAMES).map(({ name, phase, message = "" }) => {
     return `${name} is ${phase}${message === "" ? "" : `: ${message}`}`;
   });
@@ -32,18 +30,61 @@ export function stuckText(rows: readonly NodeRow[]): string {
   return `${said.join("; ")}${more > 0 ? `; and ${more} more` : ""}`;
 }
 
-export function progressText(rows: readonly NodeRow[]): string {
+function progressText(rows: Rows): string {
   const { total, evacuated, failed } = nodeCountsOf(rows);
   return `nodes evacuated: ${evacuated} of ${total}${failed === 0 ? "" : `, failed: ${failed}`}`;
 }
 
-export function nodeCountsOf(rows: readonly NodeRow[]) {
-  const count = (is: (row: NodeRow) => boolean) => rows.filter(is).length;
-  return {
-    total: rows.length,
-    pending: count(isPendingRow),
-    active: count(isActiveRow),
-    evacuated: count(({ phase }) => phase === "Evacuated" || phase === "Returned"),
-    failed: count(isFailedRow),
-  };
-}
+const NOT_STARTED = (end: string, left: number) =>
+  `nodes that had not started at ${end} (spec.schedule.notAfter): ${left}`;
+const FAILED = (failed: Rows) => `${stuckText(failed)}; spec.whenNodeFails is Stop`;
+
+export const ROLLING_MESSAGES = {
+  // Before the start
+  startsAt: (time: string) => `starts at ${withoutFractions(time)}`,
+  pausedBefore: "spec.progress is Paused: it does not start until it is resumed",
+  tooLate: (end: string) => `it had not started at ${end} (spec.schedule.notAfter)`,
+  noNodes: "no node has the labels of spec.nodes.matchLabels",
+  tooManyNodes: (count: number, most: number) =>
+    `${count} nodes have the labels of spec.nodes.matchLabels, and a RollingMaintenance has room for ${most}: choose fewer`,
+
+  // Progress
+  startsWith: (node = "") => `starts with ${node}`,
+  startsWithAll: (rows: Rows) => `starts with ${namesText(rows)}`,
+  waitsFor,
+  waitsForService: (rows: Rows) =>
+    `waits until ${namesText(rows)} is schedulable and Ready again: kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
+  waitsForRival: (node: string | undefined, rival: string) => `node ${node} waits for ${rival}`,
+  olderRolling: (name: string) => `RollingMaintenance ${name}, which names it, too`,
+  otherNodeEvacuation: (name: string) => `NodeEvacuation ${name} of the same node`,
+  waitsForRollout: "the next node waits until KubeVirt's rollout has ended",
+  paused: (rows: Rows) =>
+    `spec.progress is Paused: nothing new starts, running migrations continue; ${progressText(rows)}`,
+  stuck: stuckText,
+  lacksPermission: MAINTENANCE_MESSAGES.lacksPermission,
+  requestFailed: "a request failed",
+  notCreated: (what: string) => `a NodeEvacuation could not be created (${what}); Lifeboat tries again`,
+
+  // A node
+  nodeGone: "there is no such node",
+  nextIsGone: (node: string) => `there is no node ${node}`,
+  notBack: "it was drained, and has not come back",
+  nodeEvacuationDeleted: (name = "") => `its NodeEvacuation ${name} was deleted`,
+  nodeFailed: ({ name, phase, message = "" }: NodeRow) => `node ${name} is ${phase}: ${message}`,
+
+  // The forecast
+  pace: (seconds: number) => `a node took ${durationText(seconds)} on average`,
+  lastEnds: (pace: string, end: string) => `${pace}; the last one ends about ${withoutFractions(end)}`,
+  someLate: (pace: string, late: number, notAfter: string) =>
+    `${pace}; nodes that will not start before ${withoutFractions(notAfter)}: ${late}`,
+
+  // The end
+  withdrawn: "spec.intent is Withdrawn",
+  withdrawnWaits: (active: Rows) => `spec.intent is Withdrawn; ${waitsFor(active)}`,
+  failedWaits: (failed: Rows, active: Rows) => `${FAILED(failed)}: no further node starts; ${waitsFor(active)}`,
+  failed: (failed: Rows, left: number) => `${FAILED(failed)}${left === 0 ? "" : `: nodes that did not start: ${left}`}`,
+  outOfTimeWaits: (end: string, left: number, active: Rows) => `${NOT_STARTED(end, left)}; ${waitsFor(active)}`,
+  outOfTime: (end: string, left: number, rows: Rows) => `${NOT_STARTED(end, left)}; ${progressText(rows)}`,
+  completed: (rows: Rows, failed: Rows) =>
+    `${progressText(rows)}${failed.length === 0 ? "" : `; ${stuckText(failed)}`}`,
+} as const;

@@ -9,6 +9,7 @@ import {
   ROLLING_BOUNDS,
 } from "../../kube/rolling-maintenance.ts";
 import { secondsSince } from "../../settings/time.ts";
+import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
 import { evacuationOf, isActiveRow, type RollingWorld } from "./world.ts";
 
 type Seen = Omit<RollingWorld, "rows">;
@@ -37,7 +38,7 @@ function rowNow(row: NodeRow, w: Seen): NodeRow {
 /** Returns the row of a node whose NodeEvacuation was deleted by force. */
 function removed(row: NodeRow, { now }: Seen): NodeRow {
   if (row.phase === "Starting") return row;
-  const message = `its NodeEvacuation ${row.nodeEvacuation} was deleted`;
+  const message = MESSAGES.nodeEvacuationDeleted(row.nodeEvacuation);
   return { ...row, phase: "Withdrawn", message, completionTime: now.toISOString() };
 }
 
@@ -51,7 +52,7 @@ function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   const node = facts.get("nodes", named(row.name));
   if (node === undefined) {
     const isOver = secondsSince(row.completionTime, now) >= rm.spec.nodeTimeoutSeconds;
-    return isOver ? { ...row, phase: "Gone", message: "it was drained, and has not come back" } : row;
+    return isOver ? { ...row, phase: "Gone", message: MESSAGES.notBack } : row;
   }
   return isBack(node) ? { ...row, phase: "Returned", returnTime: now.toISOString() } : row;
 }

@@ -11,6 +11,7 @@ import type { RollingMaintenanceFacts, RollingMaintenanceStatus } from "../../ku
 import { perform, type Performed } from "../../act/perform.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { rollingEvents } from "./events.ts";
+import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
 import { nextOfRolling } from "./rules.ts";
 import { phasesOf, rollingStatusAfter } from "./status.ts";
 import { isRollingOpen, type RollingNext } from "./world.ts";
@@ -128,9 +129,6 @@ function performingOf({ cluster, clock, onFailure }: Rolling) {
 
 function lacking(error: ClusterError): Pick<RollingNext, "phase" | "message"> {
   const { failure } = error;
-  const what = failure.reason === "Refused" ? failure.request : "a request failed";
-  const why = isForbidden(error)
-    ? `Lifeboat lacks a permission (${what}): lifeboat install --with maintenance`
-    : `a NodeEvacuation could not be created (${what}); Lifeboat tries again`;
-  return { phase: "Blocked", message: why };
+  const what = failure.reason === "Refused" ? failure.request : MESSAGES.requestFailed;
+  return { phase: "Blocked", message: isForbidden(error) ? MESSAGES.lacksPermission(what) : MESSAGES.notCreated(what) };
 }

@@ -1,16 +1,17 @@
 /** Other maintenance of the same node: a RollingMaintenance waits for it and names it. */
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { wantedOf } from "../world.ts";
+import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
 import { isPendingRow, isUnavailable, type RollingWorld } from "./world.ts";
 
 /** Names the other maintenance of a node. Returns undefined if there is none. */
 export function rivalOf(node: string, w: RollingWorld): string | undefined {
   const holding = w.others.find((one) => !hasRollingEnded(one) && holds(node, one));
   const older = holding ?? w.others.find((one) => isOlder(one, w.rm) && awaits(node, one));
-  if (older !== undefined) return `RollingMaintenance ${older.name}, which names it, too`;
+  if (older !== undefined) return MESSAGES.olderRolling(older.name);
   const foreign = w.nodeEvacuations.filter(({ spec, owner }) => spec.nodeName === node && owner?.uid !== w.rm.uid);
   const [wanted] = wantedOf(foreign, w.now);
-  return wanted && `NodeEvacuation ${wanted.name} of the same node`;
+  return wanted && MESSAGES.otherNodeEvacuation(wanted.name);
 }
 
 /** Returns whether the node's turn has come and the node is not back. */

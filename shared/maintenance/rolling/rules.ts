@@ -4,7 +4,7 @@ import type { Action } from "../../kube/action.ts";
 import { named } from "../../kube/objects.ts";
 import { hasRollingEnded, type NodeRow, ROLLING_BOUNDS } from "../../kube/rolling-maintenance.ts";
 import { type Moment, secondsAfter, secondsUntil, withoutFractions } from "../../settings/time.ts";
-import { inService, namesText, progressText, stuckText, waitsFor } from "./messages.ts";
+import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
 import { evacuationName, resolved, rowsOf } from "./nodes.ts";
 import { rivalOf } from "./rivals.ts";
 import {
@@ -57,14 +57,14 @@ function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
   if (rm.spec.intent !== "Withdrawn") return undefined;
   const left = skipped(rows.map((row) => (row.phase === "Starting" ? { ...row, phase: "Pending" } : row)));
   const active = left.filter(isActiveRow);
-  if (active.length === 0) return { phase: "Withdrawn", message: "spec.intent is Withdrawn", rows: left };
-  return { phase: "Running", message: `spec.intent is Withdrawn; ${waitsFor(active)}`, rows: left };
+  if (active.length === 0) return { phase: "Withdrawn", message: MESSAGES.withdrawn, rows: left };
+  return { phase: "Running", message: MESSAGES.withdrawnWaits(active), rows: left };
 }
 
 /** A person paused it before it started. */
 function pausedBefore({ rm }: RollingWorld): RollingNext | undefined {
   if (rm.spec.progress !== "Paused" || rm.status.startTime !== undefined) return undefined;
-  return { phase: "Paused", message: "spec.progress is Paused: it does not start until it is resumed" };
+  return { phase: "Paused", message: MESSAGES.pausedBefore };
 }
 
 /** Its time has not come. */
@@ -72,13 +72,13 @@ function waitsForHour({ rm, now }: RollingWorld): RollingNext | undefined {
   const { notBefore } = rm.spec.schedule;
   if (notBefore === undefined || rm.status.startTime !== undefined || secondsUntil(notBefore, now) === 0)
     return undefined;
-  return { phase: "Scheduled", message: `starts at ${withoutFractions(notBefore)}` };
+  return { phase: "Scheduled", message: MESSAGES.startsAt(notBefore) };
 }
 
 /** Its time passed before it could start. */
 function tooLate(w: RollingWorld): RollingNext | undefined {
   if (w.rm.status.startTime !== undefined || !isPastWindow(w)) return undefined;
-  return { phase: "Stopped", message: `it had not started at ${windowEnd(w)} (spec.schedule.notAfter)` };
+  return { phase: "Stopped", message: MESSAGES.tooLate(windowEnd(w)) };
 }
 
 /** It starts: the status lists its nodes. */
@@ -86,17 +86,12 @@ function starts(w: RollingWorld): RollingNext | undefined {
   if (w.rm.status.startTime !== undefined) return undefined;
   const names = resolved(w);
   const most = ROLLING_BOUNDS["status.nodes"];
-  if (names.length === 0) return { phase: "Stopped", message: "no node has the labels of spec.nodes.matchLabels" };
-  if (names.length > most) {
-    return {
-      phase: "Stopped",
-      message: `${names.length} nodes have these labels: choose fewer, at most ${most} fit into one RollingMaintenance`,
-    };
-  }
+  if (names.length === 0) return { phase: "Stopped", message: MESSAGES.noNodes };
+  if (names.length > most) return { phase: "Stopped", message: MESSAGES.tooManyNodes(names.length, most) };
   const rows = names.map((name): NodeRow => ({ name, phase: "Pending" }));
   return {
     phase: "Running",
-    message: `starts with ${names[0]}`,
+    message: MESSAGES.startsWith(names[0]),
     rows,
     more: { startTime: w.now.toISOString() },
     again: true,
@@ -111,7 +106,7 @@ function creates(w: RollingWorld): RollingNext | undefined {
     const notAfter = secondsAfter(new Date(row.startTime ?? w.now), w.rm.spec.nodeTimeoutSeconds);
     return { verb: "CreateNodeEvacuation", rm: w.rm, node: row.name, name: evacuationName(w.rm, row.name), notAfter };
   });
-  return { ...running(w, `starts with ${namesText(claimed)}`), first, again: true };
+  return { ...running(w, MESSAGES.startsWithAll(claimed)), first, again: true };
 }
 
 /** A node failed, and no further one starts: it ends when the others that have started are done. */
@@ -121,41 +116,32 @@ function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
   const active = w.rows.filter(isActiveRow);
   const left = w.rows.filter(isPendingRow).length;
   if (left === 0 && active.length > 0) return undefined;
-  const why = `${stuckText(failed)}; spec.whenNodeFails is Stop`;
-  if (active.length > 0) return running(w, `${why}: no further node starts; ${waitsFor(active)}`);
-  const skips = left === 0 ? "" : `: nodes that did not start: ${left}`;
-  return { phase: "Stopped", message: `${why}${skips}`, rows: skipped(w.rows) };
+  if (active.length > 0) return running(w, MESSAGES.failedWaits(failed, active));
+  return { phase: "Stopped", message: MESSAGES.failed(failed, left), rows: skipped(w.rows) };
 }
 
 /** A person paused it: nothing new starts. */
 function paused(w: RollingWorld): RollingNext | undefined {
   if (w.rm.spec.progress !== "Paused") return undefined;
-  return {
-    phase: "Paused",
-    message: `spec.progress is Paused: nothing new starts, running migrations continue; ${progressText(w.rows)}`,
-  };
+  return { phase: "Paused", message: MESSAGES.paused(w.rows) };
 }
 
 /** The turn of every node has come, and each one has ended. */
 function completes(w: RollingWorld): RollingNext | undefined {
   if (w.rows.some(isPendingRow)) return undefined;
   const active = w.rows.filter(isActiveRow);
-  if (active.length > 0) return running(w, waitsFor(active));
-  const failed = w.rows.filter(isFailedRow);
-  return {
-    phase: "Completed",
-    message: `${progressText(w.rows)}${failed.length === 0 ? "" : `; ${stuckText(failed)}`}`,
-  };
+  if (active.length > 0) return running(w, MESSAGES.waitsFor(active));
+  return { phase: "Completed", message: MESSAGES.completed(w.rows, w.rows.filter(isFailedRow)) };
 }
 
 /** No node starts after notAfter. */
 function outOfTime(w: RollingWorld): RollingNext | undefined {
   if (!isPastWindow(w)) return undefined;
   const left = w.rows.filter(isPendingRow).length;
-  const why = `nodes that had not started at ${windowEnd(w)} (spec.schedule.notAfter): ${left}`;
+  const end = windowEnd(w);
   const active = w.rows.filter(isActiveRow);
-  if (active.length > 0) return running(w, `${why}; ${waitsFor(active)}`);
-  return { phase: "Stopped", message: `${why}; ${progressText(w.rows)}`, rows: skipped(w.rows) };
+  if (active.length > 0) return running(w, MESSAGES.outOfTimeWaits(end, left, active));
+  return { phase: "Stopped", message: MESSAGES.outOfTime(end, left, w.rows), rows: skipped(w.rows) };
 }
 
 /** As many nodes are out of service as allowed. */
@@ -163,7 +149,7 @@ function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   const unavailable = w.rows.filter((row) => isUnavailable(row, w.rm));
   if (unavailable.length < w.rm.spec.maxUnavailable) return undefined;
   const active = unavailable.filter(isActiveRow);
-  return running(w, active.length > 0 ? waitsFor(active) : inService(unavailable));
+  return running(w, active.length > 0 ? MESSAGES.waitsFor(active) : MESSAGES.waitsForService(unavailable));
 }
 
 /** The next node no longer exists: it failed. */
@@ -174,26 +160,26 @@ function nextIsGone(w: RollingWorld): RollingNext | undefined {
   const gone: NodeRow = {
     ...next,
     phase: "Gone",
-    message: "there is no such node",
+    message: MESSAGES.nodeGone,
     startTime: time,
     completionTime: time,
   };
   const rows = w.rows.map((row) => (row === next ? gone : row));
-  return { ...running(w, `there is no node ${next.name}`), rows, again: true };
+  return { ...running(w, MESSAGES.nextIsGone(next.name)), rows, again: true };
 }
 
 /** Another maintenance has the next node. */
 function waitsForRival(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   const rival = next && rivalOf(next.name, w);
-  return rival === undefined ? undefined : running(w, `node ${next?.name} waits for ${rival}`);
+  return rival === undefined ? undefined : running(w, MESSAGES.waitsForRival(next?.name, rival));
 }
 
 /** KubeVirt is being updated. VMs were lost when migrations of a drain and of a rollout met: kubevirt/kubevirt. */
 function waitsForRollout(w: RollingWorld): RollingNext | undefined {
   const [kubevirt] = w.facts.list("kubevirts");
   if (kubevirt?.isRollingOut !== true) return undefined;
-  return running(w, "the next node waits until KubeVirt's rollout has ended");
+  return running(w, MESSAGES.waitsForRollout);
 }
 
 /** The turn of the next node has come. The status claims it, so that two processes never start different nodes. */
@@ -207,14 +193,14 @@ function claims(w: RollingWorld): RollingNext | undefined {
     startTime: w.now.toISOString(),
   };
   const rows = w.rows.map((row) => (row === next ? claimed : row));
-  return { ...running(w, `starts with ${next.name}`), rows, again: true };
+  return { ...running(w, MESSAGES.startsWith(next.name)), rows, again: true };
 }
 
 /** Returns the phase Blocked if a node needs a person. */
 function running({ rows }: RollingWorld, message: string): RollingNext {
   const blocked = rows.filter(({ phase }) => phase === "Blocked");
   if (blocked.length === 0) return { phase: "Running", message };
-  return { phase: "Blocked", message: stuckText(blocked) };
+  return { phase: "Blocked", message: MESSAGES.stuck(blocked) };
 }
 
 function skipped(rows: readonly NodeRow[]): readonly NodeRow[] {

@@ -6,9 +6,9 @@ import {
   type RollingMaintenanceFacts,
   type RollingMaintenanceStatus,
 } from "../../kube/rolling-maintenance.ts";
-import { durationText, secondsAfter, secondsSince, withoutFractions } from "../../settings/time.ts";
-import { nodeCountsOf } from "./messages.ts";
-import { isActiveRow, isPendingRow, type RollingNext } from "./world.ts";
+import { secondsAfter, secondsSince } from "../../settings/time.ts";
+import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
+import { isActiveRow, isPendingRow, nodeCountsOf, type RollingNext } from "./world.ts";
 
 const LEAST_SECONDS = 2;
 
@@ -73,8 +73,8 @@ function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts,
   const free = Math.max(0, spec.maxUnavailable - rows.filter(isActiveRow).length);
   const inTime = seconds === 0 ? 0 : free + Math.floor(seconds / Math.max(1, each)) * spec.maxUnavailable;
   const late = Math.max(0, rows.filter(isPendingRow).length - inTime);
-  const pace = `a node took ${durationText(each)} on average`;
-  const end = `the last one ends about ${withoutFractions(estimatedCompletionTime)}`;
-  const window = `${late} of them will not start before ${withoutFractions(notAfter ?? "")}`;
-  return { estimatedCompletionTime, forecast: `${pace}; ${late > 0 ? window : end}` };
+  const pace = MESSAGES.pace(each);
+  const forecast =
+    late > 0 ? MESSAGES.someLate(pace, late, notAfter ?? "") : MESSAGES.lastEnds(pace, estimatedCompletionTime);
+  return { estimatedCompletionTime, forecast };
 }

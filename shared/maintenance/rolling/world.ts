@@ -88,3 +88,15 @@ export function isRollingOpen(rm: RollingMaintenanceFacts, nodeEvacuations: read
     return ne !== undefined && JSON.stringify(row.virtualMachines) !== JSON.stringify(ne.status.virtualMachines);
   });
 }
+
+/** Counts the nodes of each kind. */
+export function nodeCountsOf(rows: readonly NodeRow[]) {
+  const count = (is: (row: NodeRow) => boolean) => rows.filter(is).length;
+  return {
+    total: rows.length,
+    pending: count(isPendingRow),
+    active: count(isActiveRow),
+    evacuated: count(({ phase }) => phase === "Evacuated" || phase === "Returned"),
+    failed: count(isFailedRow),
+  };
+}

@@ -204,7 +204,7 @@ describe("the status", () => {
       row.phase === "Returned" ? { ...row, returnTime: time(-300) } : row,
     );
     expect(statusAt({ ...late, status: { ...late.status, nodes: lateNodes } }, 0)?.forecast).toContain(
-      "1 of them will not start",
+      "nodes that will not start",
     );
   });
 

@@ -58,7 +58,7 @@ describe("the message before the start", () => {
     ["says that the time ended before the start",   { ne: asked({ spec: { schedule: { notAfter: time(0) } }, status: { message: "waits for x" } }) }, `it had not started at ${time(0).replace(".000", "")} (spec.schedule.notAfter): waits for x`],
   ])("%s", (_, situation, expected) => {
     const { message } = waiting({ node: PLAIN, ...situation });
-    expect(message.replace("; as things are, it WillSucceed", "")).toBe(expected);
+    expect(message.replace("; forecast as of now: WillSucceed", "")).toBe(expected);
   });
 });
 
