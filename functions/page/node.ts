@@ -11,7 +11,7 @@ import {
   subjectsOf,
 } from "../../shared/preflight/progress.ts";
 import { requestersOf } from "../../shared/evacuation/requesters.ts";
-import { timeText } from "../../shared/preflight/duration.ts";
+import { PREFLIGHT_MESSAGES } from "../../shared/preflight/messages.ts";
 import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
 import type { Observer } from "../../shared/settings/load-settings.ts";
 import { noneOrUnread, RejectionError } from "../errors.ts";
@@ -210,7 +210,7 @@ function preflightPart({ preflight: { verdict, summary, unknown, time }, at, pro
       ${badge(...VERDICTS[verdict])}
     </h2>
     <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(at, now)}.</span></p>
-    ${time === undefined ? "" : html`<p>${sentence(timeText(time))}</p>`}
+    ${time === undefined ? "" : html`<p>${sentence(PREFLIGHT_MESSAGES.time(time))}</p>`}
     ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not checked: ${isolated(unknown.join("; "))}.</p>`}
   </section>`;
 }

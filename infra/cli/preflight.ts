@@ -5,7 +5,7 @@ import { REMEDY } from "../../shared/eviction/messages.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { readPreflight } from "../../shared/preflight/read.ts";
 import { subjectOf } from "../../shared/preflight/progress.ts";
-import { timeText } from "../../shared/preflight/duration.ts";
+import { PREFLIGHT_MESSAGES } from "../../shared/preflight/messages.ts";
 import { isInTheWay } from "../../shared/preflight/verdict.ts";
 import { EXIT, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
@@ -87,7 +87,7 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   const say = (line: string) => stream.write(`${line}\n`);
   const [mark, style] = MARKS[result.verdict];
   say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${printable(result.summary)}`);
-  if (result.time !== undefined && result.time.moves > 0) say(`  ${printable(timeText(result.time))}`);
+  if (result.time !== undefined && result.time.moves > 0) say(`  ${printable(PREFLIGHT_MESSAGES.time(result.time))}`);
   for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
   for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${printable(what)}`);
   const shown = wide ? result.pods : result.pods.filter(isWorthALine);

@@ -2,7 +2,7 @@
 import { kubeVirt } from "../facts/questions.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { NodeEvacuationPhase } from "../kube/node-evacuation.ts";
-import { timeText } from "../preflight/duration.ts";
+import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
 import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
 import { afterwards, disowned, starts, taken, withdrawals } from "./ended.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
@@ -131,7 +131,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
   }
   const time = found.time;
   const eta = time && secondsAfter(now, time.seconds.most);
-  const message = time === undefined ? MESSAGES.nothingToMove : timeText(time);
+  const message = time === undefined ? MESSAGES.nothingToMove : PREFLIGHT_MESSAGES.time(time);
   const more = { verdict, startTime: now.toISOString(), estimatedCompletionTime: eta };
   return { phase: "Evacuating", message, more, again: true };
 }

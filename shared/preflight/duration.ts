@@ -4,8 +4,8 @@
  */
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
-import { durationText } from "../settings/time.ts";
 import type { DrainTime, PreflightFacts } from "./facts.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 
 type Seconds = DrainTime["seconds"];
 type Timed = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
@@ -69,7 +69,7 @@ function asBefore(moving: readonly VmiFacts[], seen: readonly FinishedMigration[
     least: Math.ceil(likely * RANGE.least),
     most: Math.ceil(likely * RANGE.most + POLL_SECONDS),
   };
-  return { seconds, basis: `based on ${seen.length} finished migration${seen.length === 1 ? "" : "s"}` };
+  return { seconds, basis: MESSAGES.basedOn(seen.length) };
 }
 
 /**
@@ -118,8 +118,7 @@ function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, at
     );
   };
   const seconds: Seconds = { least: at(AROUND_SECONDS.least, fast), most: at(AROUND_SECONDS.most, slow) };
-  const pace = fast === slow ? inWords(fast) : `between ${inWords(slow)} and ${inWords(fast)}`;
-  return { seconds, basis: `no migration has finished yet: ${pace} for each VM` };
+  return { seconds, basis: MESSAGES.basedOnPace(inWords(slow), inWords(fast)) };
 }
 
 /** Returns the guest memory. A VM that names none counts as a usual VM, so that an average exists. */
@@ -133,11 +132,4 @@ function mean(values: readonly number[]): number {
 
 export function inWords(bytesPerSecond: number): string {
   return bytesPerSecond === BYTES_PER_SECOND.fast ? "10 Gbit/s" : `${Math.round(bytesPerSecond / MIB)} MiB/s`;
-}
-
-export function timeText({ moves, atOnce, seconds, basis }: DrainTime): string {
-  const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
-  const range = least === most ? least : `${least} to ${most}`;
-  const inWaves = moves <= atOnce ? "all at once" : `${atOnce} at a time`;
-  return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${basis})`;
 }

@@ -11,6 +11,7 @@ import { canMigrate } from "../settings/strategy.ts";
 import type { Deciding } from "../settings/time.ts";
 import type { Leaving, PreflightPod } from "./facts.ts";
 import type { FitNode } from "./fit.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { PREFLIGHT_PODS } from "./views.ts";
 
 /** The most nodes to read. */
@@ -42,7 +43,7 @@ export function leavingElsewhere({ name, nodes, evacuations }: Around, { facts, 
     return leavingOf(node, (vmi) => isWanted(vmi) && canMigrate(vmi, settings), facts);
   });
   const others = leaving.length - MOST_NODES;
-  const unread = others > 0 ? [`VMs that leave ${others} other nodes`] : [];
+  const unread = others > 0 ? [MESSAGES.leavingElsewhere(others)] : [];
   return { items: found.filter(({ vmis }) => vmis.length > 0), unread };
 }
 

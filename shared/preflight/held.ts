@@ -1,6 +1,6 @@
 /** Why a VM that can migrate would stay on its node: the first reason that applies. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import type { PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks } from "../kube/guest.ts";
 import { LONGEST_LABEL } from "../kube/names.ts";
 import { isFinal, isWanted } from "../kube/objects.ts";
@@ -11,6 +11,7 @@ import { offBecause } from "../settings/limits.ts";
 import { isBefore, VERSIONS } from "../settings/versions.ts";
 import type { PreflightFacts } from "./facts.ts";
 import type { FitNode } from "./fit.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { targetPodIn } from "./place.ts";
 
 export interface HeldReason {
@@ -44,8 +45,7 @@ function migrationsOff(_: VmiFacts, { settings }: PreflightFacts): HeldReason | 
 function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReason | undefined {
   const isWhole = isBefore(VERSIONS.shortNames, settings.kubevirtMinor);
   if (name.length <= LONGEST_LABEL || !isWhole) return undefined;
-  const message = `the API server refuses its migrations: its name has ${name.length} characters, and KubeVirt makes it a label, which may have ${LONGEST_LABEL}`;
-  return { reason: "NameTooLong", message };
+  return { reason: "NameTooLong", message: MESSAGES.nameTooLong(name.length) };
 }
 
 /** The VM has surplus launcher pods, and KubeVirt creates no target pod while it has them. */
@@ -53,9 +53,7 @@ function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   if (Object.values(vmi.activePods).every((node) => node === f.node.name)) return undefined;
   const others = f.otherPods.filter((pod) => pod.namespace === vmi.namespace && Object.hasOwn(vmi.activePods, pod.uid));
   const [left] = others.filter((pod) => !isFinal(pod) && !pod.deleting && isLeftOver(vmi, f));
-  if (left === undefined) return undefined;
-  const message = `KubeVirt starts no migration while the VM has a second launcher pod: ${left.name} on node ${left.nodeName} is left over from another one`;
-  return { reason: "LeftOver", message };
+  return left && { reason: "LeftOver", message: MESSAGES.secondLauncher(left) };
 }
 
 /** The source pod of a migration ends some moments after the VM has moved. */
@@ -68,17 +66,12 @@ export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFac
   return !isMoving && !vmi.isMigrating && vmi.decentralized === undefined && !hasJustMoved;
 }
 
-/** Renders the message about a leftover launcher pod. */
-export function leftOverText(pod: Pick<PodFacts, "name">, vmi: VmiFacts): string {
-  return `${pod.name} is left over from a migration: the VM runs on node ${vmi.nodeName}, and no migration of it is in progress`;
-}
-
 /** Its Evacuation is blocked, and says why. */
 function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): HeldReason | undefined {
   const active = ofVmi(evacuations, vmi).find((e) => isActive(e) && e.status.phase === "Blocked");
   if (active === undefined) return undefined;
   const { reason = "Blocked", message = "" } = active.status;
-  return { reason, message: `Evacuation ${active.name}: ${message}` };
+  return { reason, message: MESSAGES.evacuationBlocked(active, message) };
 }
 
 /** No other node has what its owner requires. */
@@ -96,38 +89,32 @@ export function boundBecause(
   if (selected.length === 0 && required === undefined) return undefined;
   const placement = { nodeSelector, ...(required && { required }) };
   if (otherNodes.length === 0 || otherNodes.some((node) => isWanted(placement, node))) return undefined;
-  const fields = [
-    ...(selected.length > 0 ? [`nodeSelector ${selected.join(", ")}`] : []),
-    ...(required === undefined ? [] : ["node affinity"]),
-  ];
-  return `no other node meets its requirements: ${fields.join(" and ")}`;
+  return MESSAGES.boundToNode(selected, required !== undefined);
 }
 
 /** Lists the reasons, in words, why it is uncertain that the VM moves. */
 export function doubtsAbout(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const { evacuations, settings } = f;
   const mayBeShort = vmi.name.length > LONGEST_LABEL && !isBefore(VERSIONS.shortNames, settings.kubevirtMinor);
-  const name = mayBeShort ? [`its name is longer than ${LONGEST_LABEL} characters`] : [];
+  const name = mayBeShort ? [MESSAGES.longName] : [];
   const last = ofVmi(evacuations, vmi)
     .filter((e) => isAbout(e, vmi))
     .toSorted(byAge)
     .at(-1);
-  return [...name, ...failedBefore(last), ...notPlaced(vmi, f)].map(
-    (why) => `whether VM ${vmi.namespace}/${vmi.name} moves: ${why}`,
-  );
+  return [...name, ...failedBefore(last), ...notPlaced(vmi, f)].map((why) => MESSAGES.whetherItMoves(vmi, why));
 }
 
 function failedBefore(last: EvacuationFacts | undefined): readonly string[] {
   if (last === undefined) return [];
   const { phase, reason, attempts, message = "" } = last.status;
-  if (phase === "Abandoned") return [`its last evacuation was abandoned: ${message}`];
+  if (phase === "Abandoned") return [MESSAGES.wasAbandoned(message)];
   if (isActive(last) && phase === "Migrating" && isTrouble(reason)) return [message];
-  return isActive(last) && attempts > 0 ? [`${attempts} attempts have failed; ${message}`] : [];
+  return isActive(last) && attempts > 0 ? [MESSAGES.attemptsFailed(attempts, message)] : [];
 }
 
 /** Reports a target pod that has no node yet, for any reason. */
 function notPlaced(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const own = f.migrations.find((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
   if (own?.phase !== "Scheduling" || targetPodIn(vmi, f) !== undefined) return [];
-  return [`the target pod of its migration ${own.name} has no node yet`];
+  return [MESSAGES.targetNotPlaced(own)];
 }

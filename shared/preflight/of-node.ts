@@ -17,6 +17,7 @@ import { selectPodsOn, selectVmisOn } from "../kube/selections.ts";
 import type { Deciding } from "../settings/time.ts";
 import { leavingElsewhere, type Listed } from "./elsewhere.ts";
 import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { NEIGHBOUR_PODS, PREFLIGHT_PODS, QUOTAS, VOLUMES } from "./views.ts";
 
 /** Facts that decide only about the pods of the node. A drain reads them repeatedly. */
@@ -108,7 +109,7 @@ function unlessUnread<T>(what: string, list: () => Readable<T>): Listed<T> {
 function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Deciding): Listed<Leaving> {
   return unlessFailed(
     () => leavingElsewhere(around, deciding),
-    () => ({ items: [], unread: ["VMs that leave other nodes"] }),
+    () => ({ items: [], unread: [MESSAGES.leavingElsewhere(undefined)] }),
   );
 }
 
@@ -116,8 +117,8 @@ function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Dec
 function rolloutIn(facts: Facts): readonly string[] {
   const isRollingOut = () => ask.kubeVirt(facts)?.isRollingOut === true;
   return unlessFailed(
-    () => (isRollingOut() ? ["how KubeVirt's rollout ends, which is under way"] : []),
-    () => ["the KubeVirt object"],
+    () => (isRollingOut() ? [MESSAGES.rollout] : []),
+    () => [MESSAGES.unreadKubeVirt],
   );
 }
 
@@ -151,7 +152,7 @@ function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: 
       () => ({ pod, vmi: facts.get("virtualmachineinstances", key) }),
       (failed) => {
         if (!isOddObject(failed.failure)) throw failed;
-        return `the VMI of pod ${keyOf(pod)}`;
+        return MESSAGES.unreadVmi(pod);
       },
     );
   });

@@ -10,6 +10,7 @@ import type { Leaving, NeighbourPod, PreflightFacts, PreflightPod, RoomFound } f
 import { type Board, boardOf, leave, place, podsAmong, podsLike, presentOf } from "./board.ts";
 import { type Around, type FitNode, obstacleTo, repelling } from "./fit.ts";
 import { cpuText } from "./host-cpu.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { type NextPod, renderTarget } from "./next-pod.ts";
 import { bestOf } from "./score.ts";
 import { unevenness } from "./spread.ts";
@@ -163,7 +164,7 @@ function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): Roo
   if (best !== undefined) return { fits: true, node: best.name, nodes: free.length };
   const texts = obstacles.map(([node, one]) => (one === "CPU" ? cpuText(around.cpu ?? {}, node) : one));
   const reasons = [...new Set(texts)].toSorted().join(", ");
-  const message = others.length === 0 ? "there is no other node" : `no other node has room for it: ${reasons}`;
+  const message = others.length === 0 ? MESSAGES.noOtherNode : MESSAGES.noRoomFor(reasons);
   return { fits: false, nodes: 0, message };
 }
 

@@ -3,19 +3,18 @@
  * drain (pkg/drain/filters.go).
  */
 import { type Refusal, refusedByBudget } from "../budget/refusal.ts";
-import { durationText } from "../settings/time.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { MIGRATES, strategyOf } from "../settings/strategy.ts";
-import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
+import { MESSAGE, remedyOf } from "../eviction/messages.ts";
 import type { MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
 import type { PodOutcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
-import { heldBy, isLeftOver, leftOverText } from "./held.ts";
+import { heldBy, isLeftOver } from "./held.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { quotaFinding } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { ofVmi } from "../evacuation/identity.ts";
-import { called } from "../evacuation/migration-cause.ts";
 import { hasMigrationStarted } from "../evacuation/not-started.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy">;
@@ -61,19 +60,19 @@ function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFac
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
   // Ended or not.
   if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
-    return is("Stays", "MirrorPod", "a static pod of the kubelet: a drain leaves it in place");
+    return is("Stays", "MirrorPod", MESSAGES.mirrorPod);
   }
   if (isFinal(pod)) return undefined;
   const controller = pod.owners.find((owner) => owner.controller);
   if (controller?.kind === "DaemonSet") {
-    return is("Stays", "DaemonSet", `of DaemonSet ${controller.name}: a drain leaves it in place`);
+    return is("Stays", "DaemonSet", MESSAGES.daemonSet(controller.name));
   }
   if (isOfLiveVm(pod)) return undefined;
   if (controller === undefined && !flags.force) {
-    return is("Blocked", "Unmanaged", "no controller would create it again: kubectl drain refuses without --force");
+    return is("Blocked", "Unmanaged", MESSAGES.unmanaged);
   }
   if (pod.localStorage && !flags.deleteEmptyDirData) {
-    return is("Blocked", "LocalStorage", "has an emptyDir: kubectl drain refuses without --delete-emptydir-data");
+    return is("Blocked", "LocalStorage", MESSAGES.localStorage);
   }
   return undefined;
 }
@@ -108,14 +107,13 @@ function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: Preflig
   if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;
   const answer = vmi && FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)];
   if (answer === "allow" || answer === "shutdown") return undefined;
-  const missing = vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} is a newer one`;
-  return is("Blocked", "Orphaned", `${missing}: KubeVirt's webhook refuses every eviction of this launcher pod`);
+  return is("Blocked", "Orphaned", MESSAGES.orphaned(vmi));
 }
 
 function allowed(pod: PreflightPod, { reason, warnings }: Extract<EvictionDecision, { verdict: "Allow" }>): Found {
   switch (reason) {
     case "StrategyNone":
-      return is("ShutsDown", reason, "eviction strategy None: an eviction shuts the guest down");
+      return is("ShutsDown", reason, MESSAGES.strategyNone);
     case "ShutdownByStrategy":
       return is("ShutsDown", reason, warnings[0] ?? reason);
     case "PodGone":
@@ -123,9 +121,9 @@ function allowed(pod: PreflightPod, { reason, warnings }: Extract<EvictionDecisi
     case "VmiGone":
     case "VmiDeleting":
     case "VmiFinal":
-      return is("Ended", reason, "no guest runs in it any more");
+      return is("Ended", reason, MESSAGES.noGuest);
     case "NotAVirtualMachine":
-      return is("Evicted", reason, pod.deleting ? "is being deleted" : "no pod of a VM: evicted as any other");
+      return is("Evicted", reason, pod.deleting ? MESSAGES.isDeleted : MESSAGES.evicted);
   }
 }
 
@@ -139,14 +137,14 @@ function refused(
     case "UnknownStrategy":
       return is("Blocked", reason, message);
     case "HotplugOfLiveVmi":
-      return is("Follows", reason, "holds a volume of a VM, and leaves with it");
+      return is("Follows", reason, MESSAGES.followsVm);
     case "Migrating":
       return is("Waits", reason, message);
     case "MigrationTarget":
       if (vmi !== undefined && !pod.deleting && isLeftOver(vmi, f)) {
-        return is("Blocked", "LeftOver", leftOverText(pod, vmi));
+        return is("Blocked", "LeftOver", MESSAGES.leftOver(pod, vmi));
       }
-      return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, `${message}${migrationPart(vmi, f)}`);
+      return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, MESSAGES.arrives(message, ownMigration(vmi, f)));
     case "NotScheduled":
     case "BackingOff":
       return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, message);
@@ -156,17 +154,11 @@ function refused(
   }
 }
 
-/** Names the migration that a target pod belongs to. */
-function migrationPart(vmi: VmiFacts | undefined, f: PreflightFacts): string {
-  const own = vmi && ownMigration(vmi, f);
-  return own === undefined ? "" : `; ${called(own)} brings the VM here`;
+function ownMigration(vmi: VmiFacts | undefined, { migrations }: PreflightFacts): MigrationFacts | undefined {
+  return migrations.find((m) => !isFinal(m) && m.namespace === vmi?.namespace && m.vmiName === vmi.name);
 }
 
-function ownMigration({ namespace, name }: VmiFacts, { migrations }: PreflightFacts): MigrationFacts | undefined {
-  return migrations.find((m) => !isFinal(m) && m.namespace === namespace && m.vmiName === name);
-}
-
-const OF_CONTROLLER = is("Blocked", "External", "eviction strategy External: its external controller has to move it");
+const OF_CONTROLLER = is("Blocked", "External", MESSAGES.external);
 
 /** Returns the fate of a VM whose eviction is refused for now. Returns undefined if it moves. */
 function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {
@@ -188,20 +180,13 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
   if (!MIGRATES[strategyOf(vmi, f.settings)]) return OF_CONTROLLER;
   const own = ownMigration(vmi, f);
   if (own === undefined && mobilityOf(vmi) === "pinned") {
-    const message = `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`;
-    return is("Blocked", "NotMigratable", message);
+    return is("Blocked", "NotMigratable", MESSAGES.markedButPinned(vmi));
   }
   const waits = heldBecause(vmi, own);
   if (waits !== undefined) return is("Waits", "MigrationBlocked", waits);
   const held = heldBy(vmi, f);
   if (held !== undefined) return is("Blocked", held.reason, held.message);
-  return is(
-    "Moves",
-    reason,
-    own === undefined
-      ? "is migrated to another node"
-      : `its ${called(own)} ${hasMigrationStarted(own) ? "is in progress" : "has not started yet"}`,
-  );
+  return is("Moves", reason, own ? MESSAGES.migrates(own, hasMigrationStarted(own)) : MESSAGES.willMigrate);
 }
 
 /**
@@ -211,11 +196,11 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
 function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
   if (own?.blockedBy !== undefined) {
     const { type, message = type } = own.blockedBy;
-    return `its ${called(own)} cannot start: ${message}`;
+    return MESSAGES.migrationBlocked(own, message);
   }
   if (own?.targetPod !== undefined) return undefined;
-  if (vmi.backup !== undefined) return `no migration of it starts before its backup ${vmi.backup} has ended`;
-  return vmi.hasUtilityVolumes ? "no migration of it starts before its utility volumes are detached" : undefined;
+  if (vmi.backup !== undefined) return MESSAGES.backup(vmi.backup);
+  return vmi.hasUtilityVolumes ? MESSAGES.utilityVolumes : undefined;
 }
 
 /** Judges a pod that is deleted already: a drain waits for it as for any other pod. */
@@ -237,8 +222,8 @@ export function hangingIn(
 ): { readonly cause?: "Finalizers" | "DeadKubelet"; readonly message: string } | undefined {
   const seconds = goneBy === undefined ? 0 : (now.getTime() - goneBy) / 1000;
   if (seconds < AFTERWARDS_SECONDS) return undefined;
-  const since = `Terminating, and its grace period ended ${durationText(seconds)} ago`;
-  if (finalizers.length > 0) return { cause: "Finalizers", message: `${since}: finalizers ${finalizers.join(", ")}` };
-  if (!node.ready) return { cause: "DeadKubelet", message: `${since}: the kubelet of ${node.name} is not ready` };
+  const since = MESSAGES.terminating(seconds);
+  if (finalizers.length > 0) return { cause: "Finalizers", message: MESSAGES.finalizers(since, finalizers) };
+  if (!node.ready) return { cause: "DeadKubelet", message: MESSAGES.deadKubelet(since, node) };
   return { message: since };
 }

@@ -6,6 +6,7 @@ import { isWorkloadUpdate } from "../evacuation/migration-cause.ts";
 import { hasMigrationStarted, isTrouble } from "../evacuation/not-started.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
 
 /** A pod that has to leave, with the facts about its VM. */
@@ -74,9 +75,8 @@ export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "
 }
 
 /** Names the target node. A migration names it only after its end; before, the VMI does. */
-function toTarget({ migration, vmi, evacuation }: Subject): string {
-  const [target] = [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].filter(Boolean);
-  return target === undefined ? "" : ` to ${target}`;
+function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
+  return [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].find(Boolean);
 }
 
 export type Mood = "waiting" | "moving" | "blocked" | "gone";
@@ -97,43 +97,43 @@ function placeOf(subject: Subject): Pick<ProgressRow, "mood" | "words"> {
   const { pod, verdict, vmi } = subject;
   switch (verdict.outcome) {
     case "Blocked":
-      return migrating(subject) ?? at("blocked", `blocked: ${verdict.reason}`);
+      return migrating(subject) ?? at("blocked", MESSAGES.isBlocked(verdict.reason));
     case "Waits":
-      return at("waiting", `waits: ${verdict.message}`);
+      return at("waiting", MESSAGES.waits(verdict.message));
     case "Moves":
-      return migrating(subject) ?? at("waiting", vmi?.evacuationNodeName === undefined ? "runs" : "has to move");
+      return (
+        migrating(subject) ?? at("waiting", vmi?.evacuationNodeName === undefined ? MESSAGES.runs : MESSAGES.hasToMove)
+      );
     case "ShutsDown":
     case "Ended":
     case "Evicted":
-      return pod.deleting ? at("moving", "is shutting down") : at("waiting", "runs");
+      return pod.deleting ? at("moving", MESSAGES.shutsDown) : at("waiting", MESSAGES.runs);
     case "Follows":
     case "Stays":
       return at("waiting", "");
   }
 }
 
-const QUEUED = "waits for KubeVirt to start its migration";
-
 function migrating(subject: Subject): Pick<ProgressRow, "mood" | "words"> | undefined {
   const { migration } = subject;
   if (migration === undefined) return undefined;
   const waits = hasMigrationStarted(migration) ? undefined : waitingOf(migration, subject.evacuation);
   if (waits !== undefined) return at("waiting", waits);
-  const words = `${migration.phase === "Running" ? "moves" : "is about to move"}${toTarget(subject)}`;
-  return at("moving", isWorkloadUpdate(migration) ? `${words} (WorkloadUpdate)` : words);
+  const words = MESSAGES.moves(migration.phase === "Running", targetOf(subject));
+  return at("moving", isWorkloadUpdate(migration) ? MESSAGES.byWorkloadUpdate(words) : words);
 }
 
 /** Returns why it waits. The Evacuation knows more than the migration. */
 function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | undefined): string | undefined {
   const { reason, message = "" } = evacuation?.status ?? {};
-  if (reason === "KubeVirtBackoff") return "waits for the end of KubeVirt's back-off";
-  if (isTrouble(reason)) return `waits: ${message}`;
-  return phase === "Pending" ? QUEUED : undefined;
+  if (reason === "KubeVirtBackoff") return MESSAGES.backsOff;
+  if (isTrouble(reason)) return MESSAGES.waits(message);
+  return phase === "Pending" ? MESSAGES.queued : undefined;
 }
 
 /** Returns whether it only waits for other VMs. */
 export function isInQueue({ words }: ProgressRow): boolean {
-  return words === QUEUED;
+  return words === MESSAGES.queued;
 }
 
 /**

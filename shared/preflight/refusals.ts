@@ -1,11 +1,12 @@
 /** Refusals of the API server itself during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
 import { budgetOf } from "../budget/refusal.ts";
 import type { PodFacts } from "../kube/facts.ts";
-import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
+import { isFinal, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { strategyOf } from "../settings/strategy.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
 import type { FitNode } from "./fit.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { asItIs, placeInTurn } from "./place.ts";
 import { raisedBy } from "./quota-controllers.ts";
 
@@ -53,8 +54,7 @@ export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFact
 
 function heldBy(budget: string, room: RoomFound | undefined): HeldByBudget {
   if (room === undefined) return { budget };
-  const waits = `PodDisruptionBudget ${budget} waits for a replacement of another pod`;
-  return { budget, room: { ...room, message: `${waits}: ${room.message}` } };
+  return { budget, room: { ...room, message: MESSAGES.replacementWaits(budget, room.message) } };
 }
 
 interface QuotaFinding {
@@ -84,11 +84,7 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   const isMoving =
     targeted.length > 0 || [...w.vmis, ...w.migratingElsewhere].some((vmi) => isHere(vmi) && vmi.isMigrating);
   const isEnding = w.pods.some((one) => isHere(one) && one !== pod && isEnded(one, w));
-  const why = isMoving
-    ? "VMs of the namespace move now"
-    : isEnding
-      ? "other pods of the namespace end in the drain"
-      : undefined;
+  const why = isMoving ? MESSAGES.quotaVmsMove : isEnding ? MESSAGES.quotaPodsEnd : undefined;
   const nodes = [w.node, ...w.otherNodes];
   const found = quotas.map((quota) => judged(quota, added, { why, nodes }));
   const [refusal] = found.flatMap((one) => one.refusal ?? []);
@@ -133,11 +129,11 @@ interface Around {
 }
 
 function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): QuotaFinding {
-  const whether = (text: string) => `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${text}`;
-  if (!quota.counted) return { unknown: [whether("it has not been counted yet")] };
+  const whether = (text: string) => MESSAGES.whetherQuotaSuffices(quota, text);
+  if (!quota.counted) return { unknown: [whether(MESSAGES.quotaNotCounted)] };
   // KubeVirt may add a limit to the target pod that the source pod does not have.
   const unsaid = Object.keys(quota.hard).filter((key) => key.startsWith("limits.") && !added.has(key));
-  const unknown = unsaid.map((key) => whether(`the VM's pod has no ${key}`));
+  const unknown = unsaid.map((key) => whether(MESSAGES.quotaLimitUnknown(key)));
   const shortages = shortagesOf(quota, added).map((one) => ({
     ...one,
     by: raisedBy(one.resource, quota.marks, nodes),
@@ -145,10 +141,10 @@ function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): Quot
   const { by, shortage } = shortages.find((one) => one.by === undefined) ?? shortages[0] ?? {};
   if (shortage === undefined) return { unknown };
   const scope = quota.scopes.find((one) => !FOR_ALL_LAUNCHERS.includes(one));
-  const raised = by && `${by} may raise it while the VM moves`;
-  const doubt = scope === undefined ? (why ?? raised) : `scope ${scope}`;
-  if (doubt !== undefined) return { unknown: [...unknown, whether(`${doubt}; ${shortage}`)] };
-  return { refusal: `ResourceQuota ${quota.name} refuses its target pod: ${shortage}`, unknown };
+  const raised = by && MESSAGES.quotaMayBeRaised(by);
+  const doubt = scope === undefined ? (why ?? raised) : MESSAGES.quotaScope(scope);
+  if (doubt !== undefined) return { unknown: [...unknown, whether(MESSAGES.quotaMayChange(doubt, shortage))] };
+  return { refusal: MESSAGES.quotaRefuses(quota, shortage), unknown };
 }
 
 /** Lists the resources of which the quota has too little left. */
@@ -156,7 +152,8 @@ function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
   return Object.entries(hard).flatMap(([resource, most]) => {
     const [needed, left] = [added.get(resource) ?? 0, Math.max(0, most - (used[resource] ?? 0))];
     const words = (amount: number) => inWords(resourceOf(resource), amount);
-    return needed > left ? [{ resource, shortage: `${resource}: ${words(needed)} needed, ${words(left)} left` }] : [];
+    const shortage = MESSAGES.quotaShortage(resource, words(needed), words(left));
+    return needed > left ? [{ resource, shortage }] : [];
   });
 }
 

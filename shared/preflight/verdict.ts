@@ -4,6 +4,7 @@ import type { NodeVerdict, PodOutcome, PodVerdict, Preflight, PreflightFacts, Pr
 import { durationOf } from "./duration.ts";
 import { placeAll, targetsOn } from "./place.ts";
 import { doubtsAbout } from "./held.ts";
+import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { hangingIn, verdictOfPod } from "./pod-verdict.ts";
 import { type HeldByBudget, heldByBudgets, quotaFinding } from "./refusals.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
@@ -34,7 +35,7 @@ export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts
   const verdict = verdictOf(pods, unknown);
   const counts: Partial<Record<PodOutcome, number>> = {};
   for (const { outcome } of pods) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return { ...found, verdict, summary: `draining ${node} ${summaryOf(verdict, counts, pods)}`, counts };
+  return { ...found, verdict, summary: MESSAGES.summary(node, summaryOf(verdict, counts, pods)), counts };
 }
 
 /**
@@ -77,32 +78,22 @@ function summaryOf(verdict: NodeVerdict, counts: Preflight["counts"], pods: read
   ).length;
   switch (verdict) {
     case "WillBlock":
-      return `will block: ${counted(Blocked, "pod")} cannot be evicted`;
+      return MESSAGES.willBlock(Blocked);
     case "NoRoom":
-      return `will block: no other node has room for ${homelessAmong(pods)}`;
+      return noRoomText(pods);
     case "Unknown":
-      return "is not known to block, but not everything can be judged";
+      return MESSAGES.unknown;
     case "WillSucceedWithShutdowns":
-      return `will succeed: ${movesText(moves)}, and ${counted(ShutsDown, "guest")} ${ShutsDown === 1 ? "ends" : "end"}`;
+      return MESSAGES.withShutdowns(moves, ShutsDown);
     case "WillSucceed":
-      return `will succeed: ${movesText(moves)}, and no guest ends`;
+      return MESSAGES.willSucceed(moves);
   }
 }
 
-function homelessAmong(all: readonly PodVerdict[]): string {
+function noRoomText(all: readonly PodVerdict[]): string {
   const homeless = all.filter(({ room }) => room?.fits === false);
   const vms = homeless.filter(({ vmi }) => vmi !== undefined).length;
-  const pods = homeless.length - vms;
-  const waiting = `the replacements that ${counted(pods, "pod")} ${pods === 1 ? "waits" : "wait"} for`;
-  return [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])].join(", nor for ");
-}
-
-function movesText(vms: number): string {
-  return `${counted(vms, "VM")} ${vms === 1 ? "moves" : "move"}`;
-}
-
-function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+  return MESSAGES.noRoom(vms, homeless.length - vms);
 }
 
 /** Lists unchecked requirements of moving VMs and of replacements. */
@@ -113,10 +104,10 @@ function notJudged(
 ): readonly string[] {
   const targets = targetsOn(moving, f).filter(({ there }) => there === undefined);
   const unchecked = [...targets.map(({ pod }) => pod), ...replaced].flatMap((pod) =>
-    pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not checked`),
+    pod.unchecked.map((field) => MESSAGES.notChecked(field, pod)),
   );
   const notRendered = targets.flatMap(({ pod, unknown = [] }) =>
-    unknown.map((field) => `what the next pod of VM ${pod.namespace}/${vmiNameOf(pod) ?? ""} asks for: ${field}`),
+    unknown.map((field) => MESSAGES.nextPodUnknown({ ...pod, name: vmiNameOf(pod) ?? "" }, field)),
   );
   const vmis = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const doubts = moving.flatMap((pod) => {
@@ -129,16 +120,14 @@ function notJudged(
 /** Lists VMs for whose next pods there is room only if KubeVirt renders them in one of two ways. */
 function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   return pods.flatMap(({ namespace, name, vmi = name, room }) =>
-    (room?.unsure ?? []).map(
-      (field) => `whether the next pod of VM ${namespace}/${vmi} has ${field}: then it fits nowhere`,
-    ),
+    (room?.unsure ?? []).map((field) => MESSAGES.nextPodUnsure({ namespace, name: vmi }, field)),
   );
 }
 
 /** Lists pods whose budgets belong to controllers. */
 export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
   const held = pods.filter(({ reason }) => reason === "BudgetOfController");
-  return held.map((pod) => `when pod ${keyOf(pod)} leaves: ${pod.message}`);
+  return held.map((pod) => MESSAGES.whenGone(pod, pod.message));
 }
 
 /** Lists pods that may stay for ever, though no fact says so. */
@@ -150,15 +139,15 @@ function mayStay(
   const unreplaced = judged.flatMap(({ pod }) => {
     const { budget, room } = held.get(pod.uid) ?? {};
     if (budget === undefined || room !== undefined) return [];
-    return [`when pod ${keyOf(pod)} leaves: PodDisruptionBudget ${budget} waits for a pod that no controller replaces`];
+    return [MESSAGES.noReplacement(pod, budget)];
   });
   const leaving = judged.filter(({ verdict: { outcome } }) => outcome !== "Blocked" && outcome !== "Stays");
   const waiting = waitingForControllers(judged.map(({ verdict }) => verdict));
   const hanging = leaving.flatMap(({ pod }) => {
     const message = hangingIn(pod, f)?.message;
-    return message === undefined ? [] : [`when pod ${keyOf(pod)} leaves: ${message}`];
+    return message === undefined ? [] : [MESSAGES.whenGone(pod, message)];
   });
   const isDead = !f.node.ready && leaving.length > 0;
-  const dead = isDead ? [`when the pods of ${f.node.name} leave: its kubelet is not ready, and ends no pod`] : [];
+  const dead = isDead ? [MESSAGES.kubeletNotReady(f.node.name)] : [];
   return [...unreplaced, ...waiting, ...hanging, ...dead];
 }

@@ -70,7 +70,7 @@ test("during a rollout of KubeVirt, the verdict of a drain is Unknown", async ()
   expect([before.verdict, verdict, unknown]).toEqual([
     "WillSucceed",
     "Unknown",
-    ["how KubeVirt's rollout ends, which is under way"],
+    ["the end of KubeVirt's rollout, which is in progress"],
   ]);
 });
 

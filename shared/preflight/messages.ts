@@ -1,0 +1,129 @@
+/** All messages of a preflight and of a drain's progress: what happens to a pod, why, and what is unknown. */
+import { called } from "../evacuation/migration-cause.ts";
+import { pinnedBecause } from "../eviction/messages.ts";
+import type { MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { LONGEST_LABEL } from "../kube/names.ts";
+import { keyOf } from "../kube/objects.ts";
+import { durationText } from "../settings/time.ts";
+import type { DrainTime, PreflightPod, QuotaFacts } from "./facts.ts";
+
+type Pod = Pick<PreflightPod, "namespace" | "name">;
+type Named = { readonly name: string };
+
+const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+const whenGone = (pod: Pod, why: string) => `when pod ${keyOf(pod)} leaves: ${why}`;
+const moving = (vms: number) => `${counted(vms, "VM")} ${vms === 1 ? "moves" : "move"}`;
+
+export const PREFLIGHT_MESSAGES = {
+  // The verdict of a node
+  summary: (node: string, verdict: string) => `draining ${node} ${verdict}`,
+  willBlock: (pods: number) => `will block: ${counted(pods, "pod")} cannot be evicted`,
+  noRoom: (vms: number, pods: number) => {
+    const waiting = `the replacements that ${counted(pods, "pod")} ${pods === 1 ? "waits" : "wait"} for`;
+    const homeless = [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])];
+    return `will block: no other node has room for ${homeless.join(", nor for ")}`;
+  },
+  unknown: "is not known to block, but not everything can be judged",
+  withShutdowns: (vms: number, guests: number) =>
+    `will succeed: ${moving(vms)}, and ${counted(guests, "guest")} ${guests === 1 ? "ends" : "end"}`,
+  willSucceed: (vms: number) => `will succeed: ${moving(vms)}, and no guest ends`,
+
+  // The time
+  basedOn: (migrations: number) => `based on ${counted(migrations, "finished migration")}`,
+  basedOnPace: (slow: string, fast: string) =>
+    `no migration has finished yet: ${slow === fast ? fast : `between ${slow} and ${fast}`} for each VM`,
+  time: ({ moves, atOnce, seconds, basis }: DrainTime) => {
+    const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
+    const range = least === most ? least : `${least} to ${most}`;
+    const inWaves = moves <= atOnce ? "all at once" : `${atOnce} at a time`;
+    return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${basis})`;
+  },
+
+  // A pod that stays, ends or is evicted
+  mirrorPod: "a static pod of the kubelet: a drain leaves it in place",
+  daemonSet: (name: string) => `of DaemonSet ${name}: a drain leaves it in place`,
+  unmanaged: "no controller would create it again: kubectl drain refuses without --force",
+  localStorage: "has an emptyDir: kubectl drain refuses without --delete-emptydir-data",
+  noGuest: "no guest runs in it any more",
+  isDeleted: "is being deleted",
+  evicted: "no pod of a VM: evicted as any other",
+  followsVm: "holds a volume of a VM, and leaves with it",
+  orphaned: (vmi: Named | undefined) =>
+    `${vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} is a newer one`}: KubeVirt's webhook refuses every eviction of this launcher pod`,
+  leftOver: (pod: Named, { nodeName }: VmiFacts) =>
+    `${pod.name} is left over from a migration: the VM runs on node ${nodeName}, and no migration of it is in progress`,
+  terminating: (seconds: number) => `Terminating, and its grace period ended ${durationText(seconds)} ago`,
+  finalizers: (since: string, names: readonly string[]) => `${since}: finalizers ${names.join(", ")}`,
+  deadKubelet: (since: string, { name }: Pick<NodeFacts, "name">) => `${since}: the kubelet of ${name} is not ready`,
+
+  // A VM
+  strategyNone: "eviction strategy None: an eviction shuts the guest down",
+  external: "eviction strategy External: its external controller has to move it",
+  markedButPinned: (vmi: VmiFacts) => `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`,
+  willMigrate: "is migrated to another node",
+  migrates: (m: MigrationFacts, hasStarted: boolean) =>
+    `its ${called(m)} ${hasStarted ? "is in progress" : "has not started yet"}`,
+  arrives: (message: string, m: MigrationFacts | undefined) =>
+    m === undefined ? message : `${message}; ${called(m)} brings the VM here`,
+  migrationBlocked: (m: MigrationFacts, why: string) => `its ${called(m)} cannot start: ${why}`,
+  backup: (name: string) => `no migration of it starts before its backup ${name} has ended`,
+  utilityVolumes: "no migration of it starts before its utility volumes are detached",
+
+  // A VM that would stay
+  nameTooLong: (length: number) =>
+    `the API server refuses its migrations: its name has ${length} characters, and KubeVirt makes it a label, which may have ${LONGEST_LABEL}`,
+  secondLauncher: ({ name, nodeName }: Pick<PodFacts, "name" | "nodeName">) =>
+    `KubeVirt starts no migration while the VM has a second launcher pod: ${name} on node ${nodeName} is left over from an earlier migration`,
+  evacuationBlocked: ({ name }: Named, message: string) => `Evacuation ${name}: ${message}`,
+  boundToNode: (selected: readonly string[], hasAffinity: boolean) => {
+    const selector = selected.length > 0 ? [`nodeSelector ${selected.join(", ")}`] : [];
+    return `no other node meets its requirements: ${[...selector, ...(hasAffinity ? ["node affinity"] : [])].join(" and ")}`;
+  },
+  noOtherNode: "there is no other node",
+  noRoomFor: (reasons: string) => `no other node has room for it: ${reasons}`,
+  replacementWaits: (budget: string, why: string | undefined) =>
+    `PodDisruptionBudget ${budget} waits for a replacement of another pod: ${why}`,
+  quotaRefuses: ({ name }: Named, shortage: string) => `ResourceQuota ${name} refuses its target pod: ${shortage}`,
+  quotaShortage: (resource: string, needed: string, left: string) => `${resource}: ${needed} needed, ${left} left`,
+
+  // Facts that cannot be judged
+  whetherItMoves: ({ namespace, name }: VmiFacts, why: string) => `whether VM ${namespace}/${name} moves: ${why}`,
+  longName: `its name is longer than ${LONGEST_LABEL} characters`,
+  wasAbandoned: (message: string) => `its last evacuation was abandoned: ${message}`,
+  attemptsFailed: (attempts: number, message: string) => `${attempts} attempts have failed; ${message}`,
+  targetNotPlaced: ({ name }: Named) => `the target pod of its migration ${name} has no node yet`,
+  whetherQuotaSuffices: (quota: QuotaFacts, why: string) =>
+    `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`,
+  quotaNotCounted: "it has not been counted yet",
+  quotaLimitUnknown: (key: string) => `the VM's pod has no ${key}`,
+  quotaScope: (scope: string) => `scope ${scope}`,
+  quotaMayChange: (why: string, shortage: string) => `${why}; ${shortage}`,
+  quotaVmsMove: "VMs of the namespace move now",
+  quotaPodsEnd: "other pods of the namespace end in the drain",
+  quotaMayBeRaised: (by: string) => `${by} may raise it while the VM moves`,
+  notChecked: (field: string, pod: Pod) => `${field} of pod ${keyOf(pod)}: not checked`,
+  nextPodUnknown: (vm: Pod, field: string) => `the requirements of the next pod of VM ${keyOf(vm)}: ${field}`,
+  nextPodUnsure: (vm: Pod, field: string) =>
+    `whether the next pod of VM ${keyOf(vm)} has ${field}: then it fits nowhere`,
+  whenGone,
+  noReplacement: (pod: Pod, budget: string) =>
+    whenGone(pod, `PodDisruptionBudget ${budget} waits for a pod that no controller replaces`),
+  kubeletNotReady: (node: string) => `when the pods of ${node} leave: its kubelet is not ready, and ends no pod`,
+  leavingElsewhere: (nodes: number | undefined) =>
+    `VMs that leave ${nodes === undefined ? "" : `${nodes} `}other nodes`,
+  unreadVmi: (pod: Pod) => `the VMI of pod ${keyOf(pod)}`,
+  rollout: "the end of KubeVirt's rollout, which is in progress",
+  unreadKubeVirt: "the KubeVirt object",
+
+  // Progress
+  isBlocked: (reason: string) => `blocked: ${reason}`,
+  waits: (why: string) => `waits: ${why}`,
+  queued: "waits for KubeVirt to start its migration",
+  backsOff: "waits for the end of KubeVirt's back-off",
+  runs: "runs",
+  hasToMove: "has to move",
+  shutsDown: "is shutting down",
+  moves: (isRunning: boolean, target: string | undefined) =>
+    `${isRunning ? "moves" : "is about to move"}${target === undefined ? "" : ` to ${target}`}`,
+  byWorkloadUpdate: (words: string) => `${words} (WorkloadUpdate)`,
+} as const;
