@@ -4,7 +4,6 @@
  */
 import { newEvacuation } from "../evacuation/identity.ts";
 import { markActions } from "../evacuation/mark.ts";
-import { pinnedBecause } from "../eviction/messages.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -24,6 +23,7 @@ import {
   knownDisruptions,
   mayBeHeld,
 } from "./disruption-cause.ts";
+import { GUARD_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface DeletionRefusal {
   readonly verdict: "Refuse";
@@ -134,21 +134,19 @@ function refusedUntil({ launcher, pod, now }: DeletionFacts, vmi: VmiFacts, disr
 
 function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
   const { cause } = disruption;
-  const { settings, now, requester, pod } = f;
-  const deletionAllowed = (why: string) => {
-    const message = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
-    return [recordEvent(vmi, "DeletionAllowed", message, pod.uid)];
-  };
+  const { settings, now, pod } = f;
+  const deletionAllowed = (why: string) => [
+    recordEvent(vmi, "DeletionAllowed", MESSAGES.allowed(f, cause, why), pod.uid),
+  ];
   const resolved = resolveStrategy(vmi, settings);
   if (resolved.known && resolved.strategy === "None") return allow("StrategyNone");
   if (!resolved.known)
-    return allow("UnknownStrategy", deletionAllowed(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
+    return allow("UnknownStrategy", deletionAllowed(MESSAGES.unknownStrategy(resolved.field, resolved.value)));
   if (!isToMove(vmi, settings)) {
-    return allow("NotMigratable", deletionAllowed(`it is not live-migratable: ${pinnedBecause(vmi)}`));
+    return allow("NotMigratable", deletionAllowed(MESSAGES.notMigratable(vmi)));
   }
   if (cause === "Preemption" && f.makesRoomForHandler === true) {
-    const why = "virt-handler waits for its memory, and without virt-handler the VM cannot move";
-    return allow("HandlerNeedsRoom", deletionAllowed(why), shieldFrom(disruption, f, vmi));
+    return allow("HandlerNeedsRoom", deletionAllowed(MESSAGES.handlerNeedsRoom), shieldFrom(disruption, f, vmi));
   }
   const until = refusedUntil(f, vmi, disruption);
   if (until > now.getTime()) return refuse(f, vmi, { ...disruption, deadline: until });
@@ -162,8 +160,8 @@ function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): rea
 }
 
 function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
-  if (cause === "NodeTermination") return `it has not moved, and its node ends at ${new Date(deadline).toISOString()}`;
-  return `it has not moved within ${guard.deadlineSeconds[cause]} s`;
+  if (cause === "NodeTermination") return MESSAGES.nodeEnds(new Date(deadline).toISOString());
+  return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
 /** The delay while the migration runs, nothing is known, or there is no room. A drain repeats as often. */
@@ -182,9 +180,7 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
   const refusal = {
     verdict: "Refuse",
     retryAfterSeconds: retryAfterSeconds(vmi, mine, (deadline - f.now.getTime()) / 1000),
-    message:
-      `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
-      `until ${until} at the latest`,
+    message: MESSAGES.waits(pod, cause, vmi, until),
   } as const;
   // The pod is the target of a migration. Its VM is not on that node yet; a later deletion marks it there.
   const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
@@ -195,9 +191,7 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
     f.evacuations,
     f,
   );
-  const message =
-    `${f.requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${vmi.nodeName}, ` +
-    `until ${until} at the latest`;
+  const message = MESSAGES.refused(f, cause, vmi.nodeName, until);
   return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", message, name)] };
 }
 

@@ -24,6 +24,7 @@ import {
   vmiNameOf,
 } from "../kube/objects.ts";
 import { startDisruption } from "./decide.ts";
+import { GUARD_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface DisruptionWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
@@ -75,9 +76,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
   const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
-  const message =
-    `pod ${pod.name} is terminating (cause ${disruption.cause}): moving the VM off node ${vmi.nodeName}, ` +
-    "if there is time";
+  const message = MESSAGES.terminating(pod, disruption.cause, vmi.nodeName);
   return [...actions, recordEvent(vmi, "DisruptionSeen", message, name)];
 }
 
@@ -109,7 +108,7 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   const deadline = w.now.getTime() + w.settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
   const chosen = { cause: "NoExecuteTaint", deadline, requestedBy: TAINT_MANAGER, launcher: pod } as const;
   const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
-  const message = `node ${node.name} has the taint ${taint.key}: pod ${pod.name} stays until the VM has left the node`;
+  const message = MESSAGES.tainted(node, taint.key, pod);
   return [...actions, recordEvent(vmi, "DeletionRefused", message, name)];
 }
 
@@ -142,7 +141,7 @@ function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
 /** Deletes the pod of a VM that does not move, as without Lifeboat. */
 function letGo(pod: PodFacts, vmi: VmiFacts, { key }: Taint, { settings }: DisruptionWorld): readonly Action[] {
   const resolved = resolveStrategy(vmi, settings);
-  const message = `node ${pod.nodeName} has the taint ${key}, and the VM does not move: deleting pod ${pod.name}`;
+  const message = MESSAGES.taintedAndStays(pod, key);
   const isAsked = resolved.known && resolved.strategy === "None";
   return [{ verb: "DeletePod", pod }, ...(isAsked ? [] : [recordEvent(vmi, "DeletionAllowed", message, pod.uid)])];
 }
@@ -167,7 +166,7 @@ function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, node, taint, setti
   });
   if (late === undefined) return [];
   const { uid, spec } = late.evacuation;
-  const message = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
+  const message = MESSAGES.overdue(pod, spec.deadline, taint.key);
   const actions: readonly Action[] = [{ verb: "DeletePod", pod }, recordEvent(vmi, "DeadlineKept", message, uid)];
   return [...armFor(vmi, { settings, now, evacuations }), ...actions];
 }

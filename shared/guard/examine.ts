@@ -6,6 +6,7 @@ import type { Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
 import { GUARD_CAUSES, isGateOn } from "../settings/guarded.ts";
 import { holdVerdict } from "../settings/holds.ts";
+import { GUARD_MESSAGES as MESSAGES } from "./messages.ts";
 
 export async function examineGuard(seen: Examined): Promise<readonly Finding[]> {
   const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, seen.settings));
@@ -13,11 +14,11 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   const holds = await holdsOf(seen);
   // The condition WebhookCalled reports a missing webhook.
   if (causes.length > 0) {
-    return [...(isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : []), ...holds];
+    return [...(isInstalled ? [ok(MESSAGES.refusesDeletions(causes))] : []), ...holds];
   }
-  if (!isInstalled) return [ok("the guard is off"), ...holds];
+  if (!isInstalled) return [ok(MESSAGES.off), ...holds];
   const fix = "kubectl edit lifeboatconfiguration lifeboat";
-  return [...holds, warning("the guard is installed and refuses nothing", "none of its feature gates is on", fix)];
+  return [...holds, warning(MESSAGES.refusesNothing, MESSAGES.noGate, fix)];
 }
 
 /**
@@ -31,9 +32,7 @@ async function holdsOf({ holdPolicies, kubevirt, settings }: Examined): Promise<
   if (reason === "HandlerEndsWithTaint") {
     const { name = "NAME", facts: { namespace = "KUBEVIRT_NAMESPACE" } = {} } = (await kubevirt()) ?? {};
     const named = fix.replace("KUBEVIRT_NAMESPACE", namespace).replace("kubevirt NAME", `kubevirt ${name}`);
-    return [warning("virt-handler ends with a NoExecute taint", message, named)];
+    return [warning(MESSAGES.handlerEnds, message, named)];
   }
-  return [
-    failed(reason === "PolicyMissing" ? "the guard's policies are missing" : "a policy has no gate", message, fix),
-  ];
+  return [failed(reason === "PolicyMissing" ? MESSAGES.policiesMissing : MESSAGES.policyWithoutGate, message, fix)];
 }

@@ -1,0 +1,48 @@
+/** All messages of the guard, in answers, Events and the doctor: what happened, why, and what to do. */
+import type { Cause } from "../kube/evacuation.ts";
+import type { NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { pinnedBecause } from "../eviction/messages.ts";
+
+type Named = { readonly name: string };
+type Where = string | undefined;
+
+interface Deletion {
+  readonly requester: string;
+  readonly pod: Named;
+}
+
+export const GUARD_MESSAGES = {
+  // A deletion that is refused or allowed
+  waits: (pod: Named, cause: Cause, vmi: NamespacedName, until: string) =>
+    `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
+    `until ${until} at the latest`,
+  refused: ({ requester, pod }: Deletion, cause: Cause, nodeName: Where, until: string) =>
+    `${requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${nodeName}, ` +
+    `until ${until} at the latest`,
+  allowed: ({ requester, pod }: Deletion, cause: Cause, why: string) =>
+    `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`,
+  unknownStrategy: (field: string, value: string) => `KubeVirt does not know ${field} "${value}"`,
+  notMigratable: (vmi: VmiFacts) => `it is not live-migratable: ${pinnedBecause(vmi)}`,
+  handlerNeedsRoom: "virt-handler waits for its memory, and without virt-handler the VM cannot move",
+  nodeEnds: (deadline: string) => `it has not moved, and its node ends at ${deadline}`,
+  deadlinePassed: (seconds: number) => `it has not moved within ${seconds} s`,
+
+  // A disruption in progress
+  terminating: (pod: Named, cause: Cause, nodeName: Where) =>
+    `pod ${pod.name} is terminating (cause ${cause}): moving the VM off node ${nodeName}, if there is time`,
+  tainted: (node: Named, taint: string, pod: Named) =>
+    `node ${node.name} has the taint ${taint}: pod ${pod.name} stays until the VM has left the node`,
+  taintedAndStays: ({ name, nodeName }: PodFacts, taint: string) =>
+    `node ${nodeName} has the taint ${taint}, and the VM does not move: deleting pod ${name}`,
+  overdue: ({ name, nodeName }: PodFacts, deadline: Where, taint: string) =>
+    `it has not left node ${nodeName} by ${deadline} (taint ${taint}): deleting pod ${name}`,
+
+  // The doctor
+  refusesDeletions: (causes: readonly string[]) => `the guard refuses deletions: ${causes.join(", ")}`,
+  off: "the guard is off",
+  refusesNothing: "the guard is installed and refuses nothing",
+  noGate: "none of its feature gates is on",
+  handlerEnds: "virt-handler ends with a NoExecute taint",
+  policiesMissing: "the guard's policies are missing",
+  policyWithoutGate: "a policy has no gate",
+} as const;
