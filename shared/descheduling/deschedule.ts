@@ -14,6 +14,7 @@ import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/c
 import { annotationsAfter, isOnlyRequested, readMemory } from "./cycle/memory.ts";
 import type { DeschedulerPolicy } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
+import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
 /** Longer than a cycle runs, plus a minute for clocks that differ. A cycle takes the Lease once and never renews it. */
@@ -106,11 +107,11 @@ function requestsOf(deps: DeschedulingDeps): Requests {
     withdraw: async (evacuation) =>
       dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
     evacuationsOf: (key) => attempt(readEvacuationsOf(key, cluster), undefined, deps),
-    async evict({ pod, profile, plugin, reason = "" }) {
+    async evict({ pod, profile, plugin, reason }) {
       // The eviction has the descheduler's name and reason, so that the reviewing webhook recognises the cause.
       const annotations = {
         [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
-        [names.REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
+        [names.REASON_ANNOTATION]: MESSAGES.triggeredBy({ profile, plugin, reason }),
       };
       const options = { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun, annotations };
       const answer = await attempt(requestEviction(pod, options, cluster), undefined, deps);

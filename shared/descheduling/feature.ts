@@ -2,6 +2,7 @@
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULING, LIFEBOAT_NAMESPACE as namespace } from "../kube/names.ts";
 import { applying, type Feature, grant, type Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
+import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LEASES = "coordination.k8s.io/leases";
 const LEASE = { namespace, name: DESCHEDULING };
@@ -36,10 +37,10 @@ export const descheduling = {
 async function examine({ settings, policy }: Examined): Promise<readonly Finding[]> {
   if (!settings.featureGates.includes(gates[0])) return [];
   const loaded = await policy();
-  if (loaded.ok && loaded.problems.length === 0) return [ok("the descheduling policy is valid")];
+  if (loaded.ok && loaded.problems.length === 0) return [ok(MESSAGES.isValid)];
   const reasons = loaded.problems.map(({ field, message }) => `${field}: ${message}`);
-  if (loaded.ok) return [warning("some plugins of the descheduling policy are left out", reasons, POLICY)];
-  return [failed("nothing is descheduled: the policy is missing or wrong", reasons, POLICY)];
+  if (loaded.ok) return [warning(MESSAGES.leftOut, reasons, POLICY)];
+  return [failed(MESSAGES.nothingDescheduled, reasons, POLICY)];
 }
 
 const POLICY = "kubectl apply -f POLICY; an example: infra/kubernetes/optional/descheduler-policy";

@@ -18,6 +18,7 @@ import { nodeTaints } from "./plugins/node-taints.ts";
 import type { Plugin } from "./plugins/plugin.ts";
 import { podLifeTime } from "./plugins/pod-life-time.ts";
 import { topologySpread } from "./plugins/topology-spread.ts";
+import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
@@ -33,7 +34,7 @@ const POINTS_OF = new Map<string, readonly Point[]>([
   ...PLUGINS.map(({ name, extensionPoint }) => [name, [extensionPoint]] as const),
   [DEFAULT_EVICTOR, ["filter", "preevictionfilter"]],
 ]);
-const NOT_SUPPORTED = `not supported by Lifeboat: expected one of ${[...POINTS_OF.keys()].join(", ")}`;
+const NOT_SUPPORTED = MESSAGES.notSupported([...POINTS_OF.keys()]);
 
 /** Parses the arguments of one of the profile's plugins. */
 function configured<Arguments>(plugin: Plugin<Arguments>) {
@@ -88,7 +89,7 @@ const PluginOrNot = z.lazy(() =>
 );
 const Named = z.object({ name: z.string() });
 
-const Names = z.lazy(() => listArgument(text("expected the name of a plugin")));
+const Names = z.lazy(() => listArgument(text(MESSAGES.pluginName)));
 const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names }), {}));
 const PluginSets = z.lazy(() =>
   mapping({ deschedule: PluginSet, balance: PluginSet, filter: PluginSet, preevictionfilter: PluginSet }),
@@ -97,7 +98,7 @@ const PluginSets = z.lazy(() =>
 const ProfileFile = z.lazy(() =>
   z.pipe(
     mapping({
-      name: text("expected the name of the profile"),
+      name: text(MESSAGES.profileName),
       pluginConfig: listArgument(PluginOrNot),
       plugins: z.prefault(PluginSets, {}),
     }).check(({ value: { pluginConfig, plugins }, issues }) => {
@@ -107,7 +108,7 @@ const ProfileFile = z.lazy(() =>
       };
       for (const [i, name] of names.entries()) {
         const isFirst = names.indexOf(name) === i;
-        problem(name, ["pluginConfig", i, "name"], isFirst ? undefined : "expected each name once");
+        problem(name, ["pluginConfig", i, "name"], isFirst ? undefined : MESSAGES.eachOnce);
       }
       for (const point of FILTERS) {
         for (const [i, name] of plugins[point].enabled.entries())
@@ -151,8 +152,8 @@ interface ReadProfile {
 function problemOf(name: string, point: Point, names: readonly unknown[]): string | undefined {
   const points = POINTS_OF.get(name);
   if (points === undefined) return NOT_SUPPORTED;
-  if (!points.includes(point)) return `${name} is expected under ${points.join(" or ")}`;
-  return name === DEFAULT_EVICTOR || names.includes(name) ? undefined : `expected ${name} in pluginConfig, too`;
+  if (!points.includes(point)) return MESSAGES.otherPoint(name, points);
+  return name === DEFAULT_EVICTOR || names.includes(name) ? undefined : MESSAGES.notConfigured(name);
 }
 
 /** The answers of KubeVirt and of Lifeboat start with this. */
@@ -169,8 +170,8 @@ const PolicyFile = z.lazy(() =>
       maxNoOfPodsToEvictTotal: z.exactOptional(CountArgument),
       maxNoOfPodsEvacuationsPerNode: z.exactOptional(CountArgument),
       maxNoOfPodsEvacuationsPerNamespace: z.exactOptional(CountArgument),
-      maxEvacuationRequestTTL: z._default(Duration, 600).check(z.positive("expected more than 0")),
-      evictionMessagePrefixes: listArgument(text("expected the start of a message")),
+      maxEvacuationRequestTTL: z._default(Duration, 600).check(z.positive(MESSAGES.positive)),
+      evictionMessagePrefixes: listArgument(text(MESSAGES.messageStart)),
       evictionFailureEventNotification: flag(false),
       gracePeriodSeconds: z.exactOptional(CountArgument),
       profiles: listArgument(ProfileFile),
@@ -217,13 +218,12 @@ export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
   const key = { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULER_CONFIG_MAP };
   const configMap = await cluster.get("configmaps", key);
   if (configMap === undefined) {
-    const message = "expected this ConfigMap in namespace lifeboat-system";
-    return { ok: false, problems: [{ field: `ConfigMap ${DESCHEDULER_CONFIG_MAP}`, message }] };
+    const field = `ConfigMap ${DESCHEDULER_CONFIG_MAP}`;
+    return { ok: false, problems: [{ field, message: MESSAGES.noConfigMap }] };
   }
   const text = configMap.data[DESCHEDULER_KEY];
   if (text === undefined) {
-    const message = `expected this key in ConfigMap ${DESCHEDULER_CONFIG_MAP}`;
-    return { ok: false, problems: [{ field: DESCHEDULER_KEY, message }], configMap };
+    return { ok: false, problems: [{ field: DESCHEDULER_KEY, message: MESSAGES.noKey }], configMap };
   }
   const parsed = await parseDeschedulerPolicy(text);
   return parsed.ok ? { ok: true, ...parsed.value, configMap } : { ok: false, problems: parsed.problems, configMap };
@@ -239,8 +239,7 @@ export async function parseDeschedulerPolicy(text: string): Promise<Parsed<ReadP
     return parseConfig(PolicyFile, load(text), DESCHEDULER_KEY);
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
-    const line = error.mark === undefined ? "" : ` in line ${error.mark.line + 1}`;
-    const message = `expected YAML, found an error${line}: ${error.reason}`;
+    const message = MESSAGES.notYaml(error.mark && error.mark.line + 1, error.reason);
     return { ok: false, problems: [{ field: DESCHEDULER_KEY, message }] };
   }
 }

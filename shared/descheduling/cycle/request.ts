@@ -16,6 +16,7 @@ import { isOnlyRequested, notedRequest, type Noted } from "./memory.ts";
 import type { Nominated } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import { isListedBy } from "../../kube/objects.ts";
+import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 
 /**
  * The outcome of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is being evacuated. `Gone`:
@@ -145,10 +146,10 @@ const RESULT_OF_CREATION = {
 
 /** The Event on the pod for each outcome. A failed request gets an Event only if the policy asks for it. */
 const EVENTS = {
-  Evicted: { reason: "Descheduled", words: "is evicted" },
-  Background: { reason: "Descheduled", words: "is evacuated" },
-  Refused: { reason: "EvictionFailed", words: "is not evicted: refused" },
-  Unknown: { reason: "EvictionFailed", words: "may be evicted or not: no answer" },
+  Evicted: { reason: "Descheduled", words: MESSAGES.evicted },
+  Background: { reason: "Descheduled", words: MESSAGES.evacuated },
+  Refused: { reason: "EvictionFailed", words: MESSAGES.refused },
+  Unknown: { reason: "EvictionFailed", words: MESSAGES.unanswered },
   Gone: undefined,
 } as const satisfies Record<EvictionOutcome, { reason: EventReason; words: string } | undefined>;
 
@@ -157,12 +158,11 @@ function isOutcome(result: RequestResult | CycleEnd): result is EvictionOutcome 
 }
 
 async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): Promise<void> {
-  const { pod, profile, plugin, reason } = nominated;
+  const { pod } = nominated;
   count(pod, outcome, r);
   const event = EVENTS[outcome];
   if (event === undefined || (event.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
-  const why = reason === undefined ? "" : ` (${reason})`;
-  const message = `${event.words}, nominated on node ${pod.nodeName} by ${profile}/${plugin}${why}`;
+  const message = MESSAGES.nominated(event.words, pod.nodeName, nominated);
   await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 

@@ -8,6 +8,7 @@ import { isSelected, oncePer, selection } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
 import { byNodeName, podOrder, SORTERS } from "./sort.ts";
 import * as z from "zod/mini";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 const Arguments = z.lazy(() => mapping({ ...selection }));
 export type Arguments = ArgumentsOf<typeof Arguments>;
@@ -40,7 +41,7 @@ function* nominateOn(node: ScheduledNode, run: Run): Generator<Nomination, Verdi
   const pods = world.podsOn(node.name).filter((pod) => pod.antiAffinity.length > 0 && isCandidate(pod, run));
   for (const pod of pods.toSorted(podOrder(args, world, SORTERS.LowestPriority, SORTERS.LowestQoS))) {
     if (!excludes(pod, gone) || !evictor.preEvictionFilter(pod)) continue;
-    const verdict = yield { pod, reason: `its anti-affinity excludes another pod near node ${node.name}` };
+    const verdict = yield { pod, reason: MESSAGES.antiAffinity(node.name) };
     if (verdict === "Accepted") gone.add(pod.uid);
     if (verdict === "NodeLimit" || verdict === "TotalLimit") return verdict;
   }

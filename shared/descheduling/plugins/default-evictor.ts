@@ -12,6 +12,7 @@ import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { CountArgument, flag, Int32, listArgument, mapping, SelectorArgument } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
 import type { ArgumentsOf, Evictor, EvictorWorld } from "./plugin.ts";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * Priority of the PriorityClass `system-cluster-critical`. Pods of this priority or a higher one are always protected.
@@ -28,10 +29,10 @@ export const EXTRA_PROTECTIONS = ["PodsWithPVC", "PodsWithResourceClaims"] as co
 
 export type PodProtection = (typeof DEFAULT_PROTECTIONS)[number] | (typeof EXTRA_PROTECTIONS)[number];
 
-const LARGEST = `expected no more than ${SYSTEM_CRITICAL_PRIORITY}`;
+const LARGEST = MESSAGES.atMost(SYSTEM_CRITICAL_PRIORITY);
 
 function protections<Name extends PodProtection>(names: readonly [Name, ...Name[]]) {
-  return listArgument(z.enum(names, `expected one of ${names.join(", ")}`));
+  return listArgument(z.enum(names, MESSAGES.oneOf(names)));
 }
 
 /** Upstream: defaultevictor/{types,validation}.go. Every other key is an error. */
@@ -43,7 +44,7 @@ export const EvictorArguments = z.lazy(() =>
       nodeFit: flag(false),
       minReplicas: z._default(CountArgument, 0),
       noEvictionPolicy: z._default(
-        z.enum(["", "Preferred", "Mandatory"], "expected Preferred or Mandatory"),
+        z.enum(["", "Preferred", "Mandatory"], MESSAGES.or(["Preferred", "Mandatory"])),
         "Preferred",
       ),
       podProtections: z.prefault(

@@ -1,6 +1,7 @@
 /** The kinds of values in a policy file. Go takes null for absent, so a known key may be null anywhere. */
 import * as z from "zod/mini";
 import type { LabelSelector, LabelSelectorRequirement } from "../../kube/facts.ts";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** Returns a schema of a mapping with exactly these keys. */
 export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -8,24 +9,22 @@ export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
     if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
     return Object.fromEntries(Object.entries(input).filter(([key, v]) => v !== null || !Object.hasOwn(shape, key)));
   };
-  return z.pipe(z.transform(withoutNulls), z.strictObject(shape, "expected a mapping"));
+  return z.pipe(z.transform(withoutNulls), z.strictObject(shape, MESSAGES.mapping));
 }
 
-export function listArgument<Item extends z.core.$ZodType>(item: Item, message = "expected a list") {
+export function listArgument<Item extends z.core.$ZodType>(item: Item, message: string = MESSAGES.list) {
   return z._default(z.array(item, message), []);
 }
 
 export const text = (message: string) => z.string(message).check(z.minLength(1, message));
 
-const TRUE_OR_FALSE = "expected true or false";
-export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
+export const flag = (fallback: boolean) => z._default(z.boolean(MESSAGES.trueOrFalse), fallback);
 /** If absent, the code that reads it has the default. */
-export const optionalFlag = z.exactOptional(z.boolean(TRUE_OR_FALSE));
+export const optionalFlag = z.exactOptional(z.boolean(MESSAGES.trueOrFalse));
 
-const COUNT = "expected a whole number, 0 or more";
-export const CountArgument = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));
+export const CountArgument = z.lazy(() => z.int(MESSAGES.count).check(z.nonnegative(MESSAGES.count)));
 
-const INT32 = "expected a whole number of 32 bits";
+const INT32 = MESSAGES.int32;
 export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
 
 /** Durations in Go's form, in hours, minutes and seconds. */
@@ -36,9 +35,8 @@ function secondsOf(text: string): number {
   return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
-const DURATION = "expected a duration, such as 10m, 1h30m or 0.5s";
 export const Duration = z.lazy(() =>
-  z.pipe(z.string(DURATION).check(z.regex(TIMES, DURATION)), z.transform(secondsOf)),
+  z.pipe(z.string(MESSAGES.duration).check(z.regex(TIMES, MESSAGES.duration)), z.transform(secondsOf)),
 );
 
 const KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
@@ -79,47 +77,44 @@ function isValid({ key, values }: LabelSelectorRequirement): boolean {
   return isLabelKey(key) && values.every(isLabelValue);
 }
 
-const SELECTOR = "expected a label selector, such as: d=e,f!=g,h,!i";
 export const SelectorText = z.lazy(() =>
   z.pipe(
-    z.string(SELECTOR).check(z.refine((value) => selectorOf(value) !== undefined, SELECTOR)),
+    z.string(MESSAGES.selector).check(z.refine((value) => selectorOf(value) !== undefined, MESSAGES.selector)),
     z.transform((value) => selectorOf(value) ?? { matchLabels: {}, matchExpressions: [] }),
   ),
 );
 
-const LABEL_KEY = "expected the key of a label";
-const LABEL_VALUE = "expected the value of a label";
-const LabelKey = z.lazy(() => z.string(LABEL_KEY).check(z.refine(isLabelKey, LABEL_KEY)));
-const LabelValue = z.lazy(() => z.string(LABEL_VALUE).check(z.refine(isLabelValue, LABEL_VALUE)));
+const LabelKey = z.lazy(() => z.string(MESSAGES.labelKey).check(z.refine(isLabelKey, MESSAGES.labelKey)));
+const LabelValue = z.lazy(() => z.string(MESSAGES.labelValue).check(z.refine(isLabelValue, MESSAGES.labelValue)));
 
 /** A metav1 LabelSelectorRequirement that LabelSelectorAsSelector accepts. */
 const Requirement = z.lazy(() =>
   mapping({
     key: LabelKey,
-    operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"], "expected In, NotIn, Exists or DoesNotExist"),
+    operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"], MESSAGES.operator),
     values: listArgument(LabelValue),
   }).check(
     z.refine(({ operator, values }) => values.length > 0 === operator.endsWith("In"), {
       path: ["values"],
-      error: "expected values with In and NotIn, and none with Exists and DoesNotExist",
+      error: MESSAGES.values,
     }),
   ),
 );
 
 export const SelectorArgument: z.ZodMiniType<LabelSelector> = z.lazy(() =>
   mapping({
-    matchLabels: z._default(z.record(LabelKey, LabelValue, "expected a mapping of labels"), {}),
+    matchLabels: z._default(z.record(LabelKey, LabelValue, MESSAGES.labels), {}),
     matchExpressions: listArgument(Requirement),
   }),
 );
 
 /** `{include, exclude}` of namespaces: only one may be used. An empty list counts as absent. */
 export const Namespaces = z.lazy(() => {
-  const names = z.exactOptional(z.array(text("expected the name of a namespace"), "expected a list"));
+  const names = z.exactOptional(z.array(text(MESSAGES.namespace), MESSAGES.list));
   return mapping({ include: names, exclude: names }).check(
     z.refine(
       ({ include = [], exclude = [] }) => include.length === 0 || exclude.length === 0,
-      "expected include or exclude, not both",
+      MESSAGES.oneOfBoth("include", "exclude"),
     ),
   );
 });

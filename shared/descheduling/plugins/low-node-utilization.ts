@@ -7,16 +7,17 @@ import { prefersNoEviction } from "./default-evictor.ts";
 import { CountArgument, listArgument, mapping, text } from "./fields.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
 import { by, byNodeName, inLevels, type Order, podOrder, sorting, SORTERS } from "./sort.ts";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
-const PERCENT = "expected a percentage, from 0 to 100";
+const PERCENT = MESSAGES.percent;
 const Thresholds = z.lazy(() =>
   z
     .record(
-      text("expected the name of a resource"),
+      text(MESSAGES.resource),
       z.number(PERCENT).check(z.minimum(0, PERCENT), z.maximum(100, PERCENT)),
-      "expected percentages by resource",
+      MESSAGES.percentages,
     )
-    .check(z.refine((thresholds) => Object.keys(thresholds).length > 0, "expected at least one resource")),
+    .check(z.refine((thresholds) => Object.keys(thresholds).length > 0, MESSAGES.atLeastOneResource)),
 );
 type Thresholds = Readonly<Record<string, number>>;
 
@@ -29,13 +30,13 @@ const Arguments = z.lazy(() =>
   mapping({
     thresholds: Thresholds,
     targetThresholds: Thresholds,
-    evictableNamespaces: z.exactOptional(mapping({ exclude: listArgument(text("expected the name of a namespace")) })),
+    evictableNamespaces: z.exactOptional(mapping({ exclude: listArgument(text(MESSAGES.namespace)) })),
     evictionLimits: z.exactOptional(mapping({ node: z.exactOptional(CountArgument) })),
     ...sorting,
   }).check(
     z.refine(({ thresholds, targetThresholds }) => isBelow(thresholds, targetThresholds), {
       path: ["targetThresholds"],
-      error: "expected the same resources as in thresholds, each with no less",
+      error: MESSAGES.targetsBelow,
     }),
   ),
 );
@@ -130,7 +131,7 @@ function* relieve(source: NodeUsage, run: Run): Generator<Nomination, Verdict | 
   const isEnough = () => limit <= 0 || isExhausted() || !isAboveTarget();
   for (const pod of isEnough() ? [] : removableFrom(source.node, run)) {
     if (!run.mayGo(pod)) continue;
-    const verdict = yield { pod, reason: `node ${source.node.name} is over-utilised` };
+    const verdict = yield { pod, reason: MESSAGES.overUtilised(source.node.name) };
     if (verdict === "Skipped") continue;
     if (verdict !== "Accepted") return verdict;
     limit -= 1;

@@ -7,6 +7,7 @@ import { nodeFit } from "./node-fit.ts";
 import { nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import { byNodeName } from "./sort.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 const TYPE = "requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -14,8 +15,8 @@ const Arguments = z.lazy(() =>
   mapping({
     ...selection,
     nodeAffinityType: z
-      .array(z.literal(TYPE, `expected ${TYPE}`), "expected a list")
-      .check(z.minLength(1, "expected at least one type")),
+      .array(z.literal(TYPE, MESSAGES.or([TYPE])), MESSAGES.list)
+      .check(z.minLength(1, MESSAGES.atLeastOneType)),
   }),
 );
 export type Arguments = ArgumentsOf<typeof Arguments>;
@@ -32,7 +33,7 @@ export const nodeAffinity: Plugin<Arguments> = {
 };
 
 function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): Iterable<Nomination> {
-  const reason = `node ${node.name} does not meet its required node affinity`;
+  const reason = MESSAGES.nodeAffinity(node.name);
   // As upstream, the nodeSelector counts only for pods that have the affinity.
   const nominationOf = (pod: ScheduledPod) =>
     !isFinal(pod) && pod.placement.required !== undefined && !isWanted(pod.placement, node)

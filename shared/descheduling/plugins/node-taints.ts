@@ -7,19 +7,18 @@ import { nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import { byNodeName } from "./sort.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
 import { isFinal, untolerated } from "../../kube/objects.ts";
-
-const TAINT = "expected the key of a taint, or key=value";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 const Arguments = z.lazy(() =>
   mapping({
     ...selection,
     includePreferNoSchedule: flag(false),
-    excludedTaints: listArgument(text(TAINT)),
-    includedTaints: listArgument(text(TAINT)),
+    excludedTaints: listArgument(text(MESSAGES.taint)),
+    includedTaints: listArgument(text(MESSAGES.taint)),
   }).check(
     z.refine(({ excludedTaints, includedTaints }) => excludedTaints.length === 0 || includedTaints.length === 0, {
       path: ["includedTaints"],
-      error: "expected excludedTaints or includedTaints, not both",
+      error: MESSAGES.oneOfBoth("excludedTaints", "includedTaints"),
     }),
   ),
 );
@@ -38,7 +37,7 @@ function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): It
   if (taints.length === 0) return [];
   const nominationOf = (pod: ScheduledPod): Nomination | undefined => {
     const taint = isFinal(pod) ? undefined : untolerated(taints, pod.tolerations);
-    return taint && { pod, reason: `it does not tolerate taint ${nameOf(taint)} of node ${node.name}` };
+    return taint && { pod, reason: MESSAGES.notTolerated(nameOf(taint), node.name) };
   };
   return nominationsAmong(world.podsOn(node.name), { args, world, nominationOf });
 }

@@ -5,6 +5,7 @@ import { CountArgument, mapping } from "./fields.ts";
 import { nominationsAmong, selection } from "./nominate.ts";
 import { by } from "./sort.ts";
 import type { ArgumentsOf, Plugin } from "./plugin.ts";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 const Arguments = z.lazy(() => mapping({ ...selection, maxPodLifeTimeSeconds: CountArgument }));
 export type Arguments = ArgumentsOf<typeof Arguments>;
@@ -15,7 +16,7 @@ export const podLifeTime: Plugin<Arguments> = {
   arguments: Arguments,
   *nominate(args, world) {
     const seconds = args.maxPodLifeTimeSeconds;
-    const reason = `it is older than ${seconds} s`;
+    const reason = MESSAGES.tooOld(seconds);
     const ageOf = (pod: ScheduledPod) => Math.floor((world.now.getTime() - pod.createdAt) / 1000);
     const nominationOf = (pod: ScheduledPod) => (ageOf(pod) > seconds ? { pod, reason } : undefined);
     const pods = world.nodes.flatMap(({ name }) => world.podsOn(name));

@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { listArgument, optionalFlag } from "./fields.ts";
 import type { PluginWorld } from "./plugin.ts";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 export type Order<T> = (a: T, b: T) => number;
 
@@ -49,7 +50,7 @@ function isSorter(name: string): name is Sorter {
 /** The sorting arguments of every plugin. */
 export const sorting = {
   inProgressFirst: optionalFlag,
-  sorters: z.exactOptional(listArgument(z.enum(NAMES, `expected one of ${NAMES.join(", ")}`))),
+  sorters: z.exactOptional(listArgument(z.enum(NAMES, MESSAGES.oneOf(NAMES)))),
 };
 
 export interface Sorting {

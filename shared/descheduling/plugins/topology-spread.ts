@@ -11,15 +11,14 @@ import { isSelected, selection } from "./nominate.ts";
 import { nodeFit } from "./node-fit.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
 import { by, inLevels, type Order, podOrder, SORTERS } from "./sort.ts";
+import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 const ACTIONS = ["DoNotSchedule", "ScheduleAnyway"] as const;
 
 const Arguments = z.lazy(() =>
   mapping({
     ...selection,
-    constraints: z._default(z.array(z.enum(ACTIONS, `expected ${ACTIONS.join(" or ")}`), "expected a list"), [
-      "DoNotSchedule",
-    ]),
+    constraints: z._default(z.array(z.enum(ACTIONS, MESSAGES.or(ACTIONS)), MESSAGES.list), ["DoNotSchedule"]),
     topologyBalanceNodeFit: flag(true),
   }),
 );
@@ -106,7 +105,7 @@ function* balance(
     const { largest, smallest, pod } = uneven;
     mayGo ??= mayGoFrom(domains, run);
     if (!mayGo(pod)) continue;
-    const reason = `${constraint.topologyKey}=${largest.name} has ${largest.size} such pods, and ${smallest.name} ${smallest.size}`;
+    const reason = MESSAGES.uneven(constraint.topologyKey, largest, smallest);
     const verdict = yield { pod, reason };
     if (verdict === "TotalLimit") return verdict;
     if (verdict === "NodeLimit") run.fullNodes.add(pod.nodeName);

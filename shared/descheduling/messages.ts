@@ -1,0 +1,39 @@
+/** All messages of descheduling, in Events, in the policy's problems and in the doctor: what happened, why, and what to do. */
+import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../kube/names.ts";
+
+/** A pod that a plugin has nominated. */
+interface By {
+  readonly profile: string;
+  readonly plugin: string;
+  readonly reason?: string | undefined;
+}
+
+export const DESCHEDULING_MESSAGES = {
+  // Events
+  evicted: "is evicted",
+  evacuated: "is evacuated",
+  refused: "is not evicted, because the API server or a webhook refused the eviction",
+  unanswered: "may be evicted or not, because the eviction had no answer",
+  nominated: (outcome: string, nodeName: string, { profile, plugin, reason }: By) =>
+    `${outcome}, nominated on node ${nodeName} by ${profile}/${plugin}${reason === undefined ? "" : ` (${reason})`}`,
+  triggeredBy: ({ profile, plugin, reason = "" }: By) => `triggered by ${profile}/${plugin}: ${reason}`,
+
+  // Problems of the policy
+  noConfigMap: `expected this ConfigMap in namespace ${LIFEBOAT_NAMESPACE}`,
+  noKey: `expected this key in ConfigMap ${DESCHEDULER_CONFIG_MAP}`,
+  notYaml: (line: number | undefined, reason: string) =>
+    `expected YAML, found an error${line === undefined ? "" : ` in line ${line}`}: ${reason}`,
+  pluginName: "expected the name of a plugin",
+  profileName: "expected the name of the profile",
+  eachOnce: "expected each name once",
+  notSupported: (supported: readonly string[]) => `not supported by Lifeboat: expected one of ${supported.join(", ")}`,
+  otherPoint: (name: string, points: readonly string[]) => `${name} is expected under ${points.join(" or ")}`,
+  notConfigured: (name: string) => `expected ${name} in pluginConfig, too`,
+  positive: "expected more than 0",
+  messageStart: "expected the start of a message",
+
+  // The doctor
+  isValid: "the descheduling policy is valid",
+  leftOut: "some plugins of the descheduling policy are left out",
+  nothingDescheduled: "nothing is descheduled: the policy is missing or wrong",
+} as const;
