@@ -5,6 +5,7 @@
 import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
 import { isFinal, matches } from "../kube/objects.ts";
 import { isVmi } from "./budget.ts";
+import { BUDGET_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * Returns whether the budget is Lifeboat's. Lifeboat deletes its budget of a VM that it allows to stop, so that a
@@ -36,25 +37,17 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
   const [budget, ...others] = budgetsFor(pod, budgets);
   if (budget === undefined) return undefined;
   if (others.length > 0) {
-    const names = [budget, ...others].map(({ name }) => name).join(", ");
-    const message = `more than one PodDisruptionBudget selects the pod (${names}): the API server does not evict a pod of several budgets`;
-    return { reason: "SeveralBudgets", message };
+    return { reason: "SeveralBudgets", message: MESSAGES.several([budget, ...others]) };
   }
   if (isSparedAsUnhealthy(pod, budget)) return undefined;
-  const { observedGeneration, currentHealthy, desiredHealthy, disruptionsAllowed } = budget.status;
+  const { observedGeneration, disruptionsAllowed } = budget.status;
   const isCounted = observedGeneration >= budget.generation;
   if (isCounted && disruptionsAllowed > 0) return undefined;
-  const message = isCounted
-    ? `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`
-    : "has not been counted yet";
+  const why = isCounted ? MESSAGES.exhausted(budget) : MESSAGES.notCounted;
   const controller = controllerOf(budget, pod);
-  if (controller === undefined)
-    return { reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
-  const waits = `its controller may allow the eviction, for example when the node's volumes are detached`;
-  return {
-    reason: "BudgetOfController",
-    message: `PodDisruptionBudget ${budget.name} of ${controller} ${message}; ${waits}`,
-  };
+  return controller === undefined
+    ? { reason: "BudgetExhausted", message: MESSAGES.refuses(budget, why) }
+    : { reason: "BudgetOfController", message: MESSAGES.ofController(budget, controller, why) };
 }
 
 /** Pods of these kinds have budgets that their owners or people create. */

@@ -178,9 +178,7 @@ function evacuate(f: LiveEviction): EvictionDecision {
     const { phase = "Abandoned", nextAttemptTime } = backingOff.status;
     return deny(f, "BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, f.now)));
   }
-  const next = MIGRATES[strategy]
-    ? `evacuating the VM from node ${vmi.nodeName}`
-    : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its external controller to move it`;
+  const next = MIGRATES[strategy] ? MESSAGE.evacuates(vmi) : MESSAGE.waitsForController(vmi, strategy);
   const { actions, events } = joinOrCreate(f, joined, next);
   const message = MESSAGE.EvacuationTriggered(vmi);
   return { verdict: "Deny", reason: "EvacuationTriggered", message, actions: [...actions, ...budgetOf(f)], events };
@@ -198,7 +196,7 @@ function inProgress(f: LiveEviction): EvictionDecision {
   const message = MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : controllersPart(joined));
   const answer = { verdict: "Deny", reason: "EvacuationInProgress", message } as const;
   if (isNamed) return { ...answer, actions: addRequester(joined, f.request.username), events: [] };
-  const { actions, events } = joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
+  const { actions, events } = joinOrCreate(f, joined, MESSAGE.markedByKubeVirt(vmi));
   return { ...answer, actions: [...actions, ...budgetOf(f)], events };
 }
 
@@ -212,7 +210,7 @@ function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next
   const { vmi, pod, request } = f;
   const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
   const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, request.username);
-  const message = `${request.username} asked to evict pod ${pod.name}: ${next}`;
+  const message = MESSAGE.asked(request.username, pod, next);
   return {
     actions:
       joined === undefined || hasNoRequester(joined)

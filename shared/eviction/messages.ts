@@ -53,6 +53,13 @@ export const MESSAGE = {
     `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
+  /** Events about a request. */
+  asked: (username: string, pod: Pick<PodFacts, "name">, next: string) =>
+    `${username} asked to evict pod ${pod.name}: ${next}`,
+  evacuates: ({ nodeName }: VmiFacts) => `evacuating the VM from node ${nodeName}`,
+  waitsForController: ({ nodeName }: VmiFacts, strategy: string) =>
+    `marked for node ${nodeName}; eviction strategy ${strategy}: it waits for its external controller to move it`,
+  markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for node ${nodeName}`,
 } as const;
 
 /** Says what the external controller of an External VM has done, by the last reconcile. */

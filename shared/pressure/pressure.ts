@@ -17,6 +17,7 @@ import type { Settings } from "../settings/settings.ts";
 import { type Moment, secondsSince } from "../settings/time.ts";
 import { carriesDrainTaint, isAlive } from "../kube/objects.ts";
 import { cooldownLeft } from "../evacuation/cooldown.ts";
+import { PRESSURE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** Returns whether the guest runs. A crashed guest has the phase Failed. A guest that a user has paused runs. */
 function isGuestAlive({ phase, deleting, nodeName, pausedByIoError }: VmiFacts): boolean {
@@ -135,7 +136,7 @@ function selectVictims(
   const hasJustMoved = ({ vmi }: VmOnNode) => cooldownLeft(vmi, w) > 0;
   const candidates = vmsOnNode.filter((vmOnNode) => isCandidate(vmOnNode, w));
   const inTurn = candidates.toSorted((a, b) => Number(hasJustMoved(a)) - Number(hasJustMoved(b)) || byCost(a, b));
-  const why = `node condition ${node.pressures.join(", ")}`;
+  const why = MESSAGES.condition(node.pressures);
   let leaving = vmsOnNode.filter((vmOnNode) => takesPlace(vmOnNode, node, w)).length;
   const chains = externalVictims(inTurn, vmsOnNode, w).map(({ vmi, pod }) => markFor(vmi, why, w, pod));
   for (const vmOnNode of inTurn.filter(({ vmi }) => canMigrate(vmi, w.settings))) {
@@ -198,12 +199,12 @@ export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]
 
 function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts, "name" | "uid">): readonly Action[] {
   const { settings, now, evacuations } = w;
-  const moved = cooldownLeft(vmi, w) > 0 ? ", although it moved a moment ago, because no other VM can leave" : "";
+  const says = cooldownLeft(vmi, w) > 0 ? MESSAGES.movesAgain : MESSAGES.moves;
   const origin = { cause: "NodePressure", requestedBy: by, pod: { name: pod.name, uid: pod.uid } } as const;
   const evacuation = newEvacuation(vmi, origin, { evacuations: ofVmi(evacuations, vmi), now });
   return [
     { verb: "CreateEvacuation", evacuation },
     ...markActions(vmi, "NodePressure", settings, pod),
-    recordEvent(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}${moved}`, evacuation.name),
+    recordEvent(vmi, "NodeUnderPressure", says(by, vmi.nodeName), evacuation.name),
   ];
 }

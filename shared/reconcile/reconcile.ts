@@ -20,6 +20,7 @@ import { reconcileTaints } from "./taints.ts";
 import { reconcileMaintenance, type Which } from "./reconcile-maintenance.ts";
 import { readActiveEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, readVmisOn } from "../kube/requests.ts";
 import { keyOf } from "../kube/objects.ts";
+import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The time for one VM in a reconcile of many: a few VMs whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;
@@ -28,7 +29,7 @@ const MOST_RECONCILES = 4;
 /** Reconciles one VMI. Never throws a ClusterError, so that one VMI's failure does not stop the others. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
-  const { result } = await attempt(`reconciling VMI ${keyOf(key)}`, deps, async () => {
+  const { result } = await attempt(MESSAGES.reconcilingVmi(key), deps, async () => {
     for (let i = 0; i < MOST_RECONCILES; i++) {
       // In the second round, the caller's facts and the watches are outdated.
       const { evacuations, plans } = await (i === 0 ? decideFirst(key, known, deps) : decideAgain(key, known, deps));
@@ -89,9 +90,7 @@ export async function reconcileUnderWay(deps: Deps): Promise<Result> {
   const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
   const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");
   const ofNodes = [...nodes].map(([node, leaving]) =>
-    attempt(`listing VMIs of node ${node}`, deps, async () =>
-      dueOf(leaving, await readVmisOn(node, deps.cluster), deps),
-    ),
+    attempt(MESSAGES.listingVmis(node), deps, async () => dueOf(leaving, await readVmisOn(node, deps.cluster), deps)),
   );
   const found = await Promise.all(ofNodes);
   const ofVmis = await reconcileVmisOf(
@@ -149,7 +148,7 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   const { cluster } = deps;
   const named = requests.filter((r) => r.kind === "Pod" || r.kind === "EndingPod");
   const reads = await Promise.all(
-    named.map((r) => attempt(`reading pod ${keyOf(r)}`, deps, () => cluster.get("pods", r))),
+    named.map((r) => attempt(MESSAGES.readingPod(r), deps, () => cluster.get("pods", r))),
   );
   const pods = reads.flatMap(({ found }) => found ?? []);
   const vmis = requests.filter((r) => r.kind === "VirtualMachineInstance");
@@ -163,7 +162,7 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   const maintained = await emptyConcerned(requests, ofVmis, deps);
   if (ofNodes.length === 0) return sum([ofVmis, maintained]);
   const seen = await Promise.all(
-    keys.map((key) => attempt(`reading VMI ${keyOf(key)}`, deps, () => observeNamed(key, cluster))),
+    keys.map((key) => attempt(MESSAGES.readingVmi(key), deps, () => observeNamed(key, cluster))),
   );
   const subjects = seen.flatMap(({ found }) => found ?? []);
   const around = {
@@ -243,6 +242,6 @@ async function reconcileShield(deps: Deps): Promise<Result> {
   const work = async () => {
     return await carryOut(await decideOnShield(await readActiveEvacuations(deps.cluster), observerOf(deps)), deps);
   };
-  const { found, result } = await attempt("deciding on the shield", deps, work);
+  const { found, result } = await attempt(MESSAGES.decidingOnShield, deps, work);
   return found ?? result;
 }

@@ -16,6 +16,7 @@ import type { Settings } from "../settings/settings.ts";
 import type { Deciding } from "../settings/time.ts";
 import { attempt, carryOut, type Deps, NOTHING, type Result, sum } from "./carry-out.ts";
 import type { PlansOfNodes } from "./nodes.ts";
+import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * Adds to the settings whether the hold policy exists. It reads the policy only if its gate is off: Lifeboat then
@@ -97,7 +98,7 @@ type Requeue = (before: PlansOfNodes, started: Result, deps: Deps) => Promise<Re
  */
 export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Result> {
   const { cluster, clock, watched } = deps;
-  const { found, result } = await attempt("reconciling tainted nodes", deps, async () => {
+  const { found, result } = await attempt(MESSAGES.reconcilingTaints, deps, async () => {
     const settings = await withHold(deps.settings, cluster);
     if (!areTaintsConcern(settings)) return NOTHING;
     const now = clock();

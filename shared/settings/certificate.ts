@@ -1,5 +1,6 @@
 /** How long the API server can trust the certificate that Lifeboat serves in the cluster. */
 import { wholeSeconds } from "./time.ts";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface Validity {
   readonly notBefore: Date;
@@ -40,17 +41,7 @@ export function renewalTime(chain: readonly Validity[]): Date {
 export function judgeCertificate(chain: readonly Validity[], now: Date): CertificateVerdict {
   const end = new Date(Math.min(...chain.map(({ notAfter }) => notAfter.getTime())));
   const day = wholeSeconds(end);
-  const fix = "run lifeboat install, or renew the certificate where you made it";
-  if (end <= now) {
-    const message = `The certificate of Lifeboat's webhooks ended at ${day}, so the API server cannot call Lifeboat: ${fix}`;
-    return { ok: false, reason: "Expired", message };
-  }
-  if (renewalTime(chain) <= now) {
-    return {
-      ok: true,
-      reason: "ExpiresSoon",
-      message: `The certificate of Lifeboat's webhooks ends at ${day}: ${fix}`,
-    };
-  }
-  return { ok: true, reason: "Valid", message: `The certificate of Lifeboat's webhooks is valid until ${day}` };
+  if (end <= now) return { ok: false, reason: "Expired", message: MESSAGES.certificateEnded(day) };
+  if (renewalTime(chain) <= now) return { ok: true, reason: "ExpiresSoon", message: MESSAGES.certificateEnds(day) };
+  return { ok: true, reason: "Valid", message: MESSAGES.certificateValid(day) };
 }

@@ -1,6 +1,7 @@
 /** The fleet: which clusters exist, how Lifeboat reaches each, and who may call Lifeboat for it. */
 import * as z from "zod/mini";
 import { type ConfigProblem, type Parsed, parseConfig } from "./problem.ts";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -19,62 +20,51 @@ function isServer(text: string): boolean {
   return /^binding:[A-Za-z_][A-Za-z0-9_]*$/.test(text) || isBaseUrl(text);
 }
 
-const RELAY_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
 /**
  * The secret with which the relay signs, by
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
  */
 export const RelaySecret = z.lazy(() =>
   z
-    .string(RELAY_SECRET)
+    .string(MESSAGES.relaySecret)
     .check(
-      z.regex(/^whsec_(?=[^=]{32,86}=*$)(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, RELAY_SECRET),
+      z.regex(
+        /^whsec_(?=[^=]{32,86}=*$)(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+        MESSAGES.relaySecret,
+      ),
     ),
 );
 
 /** No space and no line break (an editor may add one): such a token could never be sent. */
-const Token = z.lazy(() =>
-  z.string("expected a token").check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks")),
-);
+const Token = z.lazy(() => z.string(MESSAGES.token).check(z.regex(/^[\x21-\x7e]+$/, MESSAGES.tokenWithoutSpaces)));
 
 /** A token for Lifeboat's own endpoints. People invent these tokens, and short ones can be guessed. */
 export const EndpointToken = z.lazy(() =>
-  z
-    .string("expected a token")
-    .check(z.regex(/^[\x21-\x7e]{16,}$/, "expected a token of at least 16 characters, without spaces or line breaks")),
+  z.string(MESSAGES.token).check(z.regex(/^[\x21-\x7e]{16,}$/, MESSAGES.longToken)),
 );
 
 const EndpointTokens = z.lazy(() =>
-  z.union(
-    [EndpointToken, z.array(EndpointToken).check(z.minLength(1, "expected at least one"))],
-    "expected a token, or a list of them",
-  ),
+  z.union([EndpointToken, z.array(EndpointToken).check(z.minLength(1, MESSAGES.atLeastOne))], MESSAGES.tokens),
 );
 
 /** Headers that every request sets itself. A second `authorization` would be joined to `Authorization`, and both would be invalid. */
 const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
 const HeaderName = z.lazy(() =>
   z.string().check(
-    z.regex(/^[\w!#$%&'*+.^`|~-]+$/, "expected the name of a header"),
-    z.refine((name) => !OWN_HEADERS.test(name), "expected a header that Lifeboat does not set itself"),
+    z.regex(/^[\w!#$%&'*+.^`|~-]+$/, MESSAGES.headerName),
+    z.refine((name) => !OWN_HEADERS.test(name), MESSAGES.foreignHeader),
   ),
 );
-const HeaderValue = z.lazy(() =>
-  z.string("expected a text").check(z.regex(/^[\x20-\x7e]*$/, "expected a text without line breaks")),
-);
+const HeaderValue = z.lazy(() => z.string(MESSAGES.text).check(z.regex(/^[\x20-\x7e]*$/, MESSAGES.oneLine)));
 
 const Entry = z.lazy(() =>
   z.strictObject({
-    server: z
-      .string("expected a text")
-      .check(
-        z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
-      ),
+    server: z.string(MESSAGES.text).check(z.refine(isServer, MESSAGES.server)),
     token: Token,
     webhookToken: EndpointTokens,
     operatorToken: z.exactOptional(EndpointTokens),
     relaySecret: z.exactOptional(
-      z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, "expected at least one"))]),
+      z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, MESSAGES.atLeastOne))]),
     ),
     headers: z._default(z.record(HeaderName, HeaderValue), {}),
   }),
@@ -86,7 +76,7 @@ function parseJson(text: string, field: string): Parsed<unknown> {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch {
-    return { ok: false, problems: [{ field, message: "expected JSON" }] };
+    return { ok: false, problems: [{ field, message: MESSAGES.json }] };
   }
 }
 

@@ -6,6 +6,7 @@ import { secondsSince, wholeSeconds } from "./time.ts";
 import type { HoldVerdict } from "./holds.ts";
 import type { WebhookState } from "./webhooks.ts";
 import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ConfigurationFindings {
   /** Each problem names a field and its expected value. */
@@ -53,18 +54,17 @@ export function guardProblem(observed: Pick<ConfigurationObserved, "conditions">
 function valid({ problems, notes }: ConfigurationFindings): Verdict {
   const type = "Valid";
   if (problems.length === 0) {
-    const message = ["The configuration is in force", ...notes].join("; ");
+    const message = [MESSAGES.inForce, ...notes].join("; ");
     return { type, status: "True", reason: "Valid", message };
   }
-  const message = `${problems.join("; ")}. These fields have their defaults, unknown gates are off, and the rest is in force`;
-  return { type, status: "False", reason: "InvalidConfiguration", message };
+  return { type, status: "False", reason: "InvalidConfiguration", message: MESSAGES.partlyInForce(problems) };
 }
 
 function permitted({ lacking }: ConfigurationFindings): Verdict {
   const type = "Permitted";
   return lacking.length === 0
-    ? { type, status: "True", reason: "Granted", message: "Lifeboat may do what this configuration needs" }
-    : { type, status: "False", reason: "Forbidden", message: `the service account may not ${lacking.join(", ")}` };
+    ? { type, status: "True", reason: "Granted", message: MESSAGES.permitted }
+    : { type, status: "False", reason: "Forbidden", message: MESSAGES.lacking(lacking) };
 }
 
 /**
@@ -98,9 +98,9 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
     return { type, status: "False", reason: first.reason, message };
   }
   if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {
-    return { type, status: "True", reason: "Called", message: "The API server asks Lifeboat about evictions" };
+    return { type, status: "True", reason: "Called", message: MESSAGES.webhookCalled };
   }
-  const message = "No eviction has been reviewed here yet, as far as is known: normal after an installation";
+  const message = MESSAGES.notCalledYet;
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 
@@ -127,7 +127,7 @@ function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
     type,
     status: "True",
     reason: "Decided",
-    message: "No eviction is known that was answered without the facts",
+    message: MESSAGES.allDecided,
   };
 }
 
@@ -135,7 +135,7 @@ function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
 export function reportUndecided(observed: ConfigurationObserved, why: string, now: Date): readonly Action[] {
   const seen = undecidedOf(observed);
   if (seen !== undefined && secondsSince(seen.lastTransitionTime, now) < RENEWED_SECONDS) return [];
-  const message = `An eviction was answered without the facts: ${why}`;
+  const message = MESSAGES.undecided(why);
   const verdict = { type: "ReviewsDecided", status: "False", reason: "Undecided", message } as const;
   const { resourceVersion, generation } = observed;
   const others = observed.conditions.filter(({ type }) => type !== verdict.type);

@@ -16,21 +16,22 @@ import {
 } from "./settings.ts";
 import { type ConfigProblem, problemsIn } from "./problem.ts";
 import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 function schemaOf(field: Field): z.ZodMiniType {
   switch (field.kind) {
     case "seconds": {
-      const expected = `expected seconds, from 0 to ${field.most}`;
+      const expected = MESSAGES.seconds(field.most);
       const number = z.number(expected).check(z.nonnegative(expected), z.maximum(field.most, expected));
       return z._default(number, field.fallback);
     }
     case "count":
-      return z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), field.fallback);
+      return z._default(z.int(MESSAGES.wholeNumber).check(z.minimum(1, MESSAGES.oneOrMore)), field.fallback);
     case "oneOf":
-      return z._default(z.enum(field.values, `expected one of ${field.values.join(", ")}`), field.fallback);
+      return z._default(z.enum(field.values, MESSAGES.oneOf(field.values)), field.fallback);
     case "usernames":
       return z._default(
-        z.array(z.string("expected a username")).check(z.minLength(field.least, "expected at least one username")),
+        z.array(z.string(MESSAGES.username)).check(z.minLength(field.least, MESSAGES.atLeastOneUsername)),
         [...field.fallback],
       );
     case "section":
@@ -46,7 +47,7 @@ function objectOf(fields: Fields): z.ZodMiniType<object> {
   return z.strictObject(shapeOf(fields));
 }
 
-const gates = z.lazy(() => z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false")));
+const gates = z.lazy(() => z.partialRecord(z.enum(FEATURE_GATES), z.boolean(MESSAGES.trueOrFalse)));
 
 function specOf<F extends Fields>(fields: F): z.ZodMiniType<Values<F> & Gates>;
 function specOf(fields: Fields): z.ZodMiniType {

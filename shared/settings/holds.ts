@@ -5,6 +5,7 @@
 import { HOLD_NODE_END, HOLD_PREEMPTION, HOLD_TAINTS, LAUNCHERS_POLICY } from "../kube/names.ts";
 import { GUARD_CAUSES, type GuardCause, isGateOn } from "./guarded.ts";
 import type { Settings } from "./settings.ts";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The causes of each policy. */
 export const POLICY_CAUSES = {
@@ -46,20 +47,14 @@ export function holdVerdict(installed: ReadonlySet<HoldPolicy>, settings: Holdin
   if (wanted.length === 0 && installed.size === 0) return undefined;
   const left = HOLD_POLICIES.filter((policy) => installed.has(policy) && !wanted.includes(policy));
   if (left.length > 0) {
-    const message = `${left.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes the pods that they hold`;
-    return { reason: "PolicyWithoutGate", message, fix: "lifeboat install" };
+    return { reason: "PolicyWithoutGate", message: MESSAGES.policyWithoutGate(left), fix: "lifeboat install" };
   }
   const missing = wanted.filter((policy) => !installed.has(policy));
   if (missing.length > 0) {
-    const message = `${missing.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; deletions for taints always do`;
-    return { reason: "PolicyMissing", message, fix: "lifeboat install --with guard" };
+    return { reason: "PolicyMissing", message: MESSAGES.policyMissing(missing), fix: "lifeboat install --with guard" };
   }
   if (isGateOn("NoExecuteTaint", settings) && !settings.handlerToleratesNoExecute) {
-    const message = "virt-handler does not tolerate NoExecute taints: one ends it, and no VM can leave the node then";
-    return { reason: "HandlerEndsWithTaint", message, fix: HANDLER_FIX };
+    return { reason: "HandlerEndsWithTaint", message: MESSAGES.handlerEndsWithTaint, fix: HANDLER_FIX };
   }
-  return {
-    reason: "Holds",
-    message: "While Lifeboat is unavailable, the API server holds the pods of VMs that have to move",
-  };
+  return { reason: "Holds", message: MESSAGES.holds };
 }

@@ -1,5 +1,6 @@
 /** A problem of a configuration: which key, and what was expected there. It never contains the value, which may be a secret. */
 import * as z from "zod/mini";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The message if a schema has none of its own. Zod's own texts can be long, and repeat the received value. */
 z.config({ localeError: expectation });
@@ -7,23 +8,23 @@ z.config({ localeError: expectation });
 function expectation(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
-      return `expected ${issue.expected}`;
+      return MESSAGES.expected(issue.expected);
     case "invalid_value":
-      return `expected ${anyOf(issue.values)}`;
+      return MESSAGES.expected(anyOf(issue.values));
     case "invalid_union":
-      return `expected ${anyOf(issue.inclusive === false ? [] : issue.options)}`;
+      return MESSAGES.expected(anyOf(issue.inclusive === false ? [] : issue.options));
     case "too_small":
-      return `expected ${measureOf(issue)}${issue.minimum} or more`;
+      return MESSAGES.expected(`${measureOf(issue)}${issue.minimum} or more`);
     case "too_big":
-      return `expected ${measureOf(issue)}${issue.maximum} or less`;
+      return MESSAGES.expected(`${measureOf(issue)}${issue.maximum} or less`);
     case "invalid_format":
-      return `expected another ${issue.format}`;
+      return MESSAGES.expected(`another ${issue.format}`);
     case "unrecognized_keys":
     case "not_multiple_of":
     case "invalid_key":
     case "invalid_element":
     case "custom":
-      return `expected ${anyOf([])}`;
+      return MESSAGES.expected(anyOf([]));
   }
 }
 
@@ -58,7 +59,7 @@ export function problemsIn({ issues }: z.core.$ZodError, root: string): readonly
 function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProblem[] {
   const at = (path: readonly PropertyKey[]) => [root, ...path.map(String)].join(".");
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: "unknown key" }));
+    return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: MESSAGES.unknownKey }));
   }
   // Reports the problem of a record's key, rather than only its existence.
   const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;

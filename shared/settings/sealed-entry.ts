@@ -4,6 +4,7 @@
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import type { Parsed } from "./problem.ts";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** `v1.<nonce>.<ciphertext>`, both base64url. */
 const SEALED = /^v1\.([\w-]{16})\.([\w-]+)$/;
@@ -15,8 +16,7 @@ export function parseKeys(text: string | undefined): Parsed<readonly Uint8Array<
   const keys = (text ?? "").split(",").map((one) => bytesOf(one.trim()));
   const isValid = keys.every((key) => key?.length === KEY_BYTES);
   if (isValid) return { ok: true, value: keys.filter((key) => key !== undefined) };
-  const message = "expected one or more keys of 32 bytes in base64, separated by commas";
-  return { ok: false, problems: [{ field: "REGISTRY_KEY", message }] };
+  return { ok: false, problems: [{ field: "REGISTRY_KEY", message: MESSAGES.registryKeys }] };
 }
 
 export async function seal(text: string, name: string, key: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -34,13 +34,13 @@ export async function unseal(
   const [, nonce = "", ciphertext = ""] = SEALED.exec(sealed) ?? [];
   const [iv, data] = [bytesOf(nonce), bytesOf(ciphertext)];
   if (iv?.length !== NONCE_BYTES || data === undefined) {
-    return failed(name, "expected an encrypted entry, as `npm run cluster -- add` writes it");
+    return failed(name, MESSAGES.sealedEntry);
   }
   for (const key of keys) {
     const text = await decrypted(data, algorithm(iv, name), key);
     if (text !== undefined) return { ok: true, value: text };
   }
-  return failed(name, "expected an entry that was encrypted for this name with a key of REGISTRY_KEY");
+  return failed(name, MESSAGES.entryOfName);
 }
 
 async function decrypted(

@@ -7,6 +7,7 @@ import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";
 import type { Settings } from "./settings.ts";
 import type { InstalledWebhook, InstalledWebhooks } from "../kube/facts.ts";
 import type { CertificateFacts, Validity } from "./certificate.ts";
+import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const WEBHOOK_ENDPOINTS = ["evictions", "deletions"] as const;
 export type WebhookEndpoint = (typeof WEBHOOK_ENDPOINTS)[number];
@@ -45,7 +46,7 @@ export function webhookState(
 
 function missing({ endpoint, settings }: WebhookExpectation): WebhookState | undefined {
   const isWanted = endpoint === "evictions" || GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
-  const message = `${WEBHOOK_OBJECTS[endpoint]}: there is no such object: lifeboat install`;
+  const message = MESSAGES.webhookMissing(WEBHOOK_OBJECTS[endpoint]);
   return isWanted ? { endpoint, problem: { reason: "WebhookMissing", message } } : undefined;
 }
 
@@ -55,21 +56,21 @@ function installedState(installed: InstalledWebhooks, e: WebhookExpectation): We
   const certificate = own && e.trust?.(own.caBundle ?? "");
   const state = { endpoint, ...(certificate && { chain: certificate.chain }) };
   const mismatches = [
-    ...(own === undefined ? [`there is no webhook ${endpoint}.lifeboat.dev in it`] : mismatchesOf(own, e)),
-    ...(certificate?.trusted === false ? ["its caBundle does not trust the certificate that Lifeboat serves"] : []),
+    ...(own === undefined ? [MESSAGES.webhookAbsent(endpoint)] : mismatchesOf(own, e)),
+    ...(certificate?.trusted === false ? [MESSAGES.webhookUntrusted] : []),
   ];
   if (mismatches.length === 0) return state;
-  const message = `${WEBHOOK_OBJECTS[endpoint]}: ${mismatches.join("; ")}: lifeboat install`;
+  const message = MESSAGES.webhookWrong(WEBHOOK_OBJECTS[endpoint], mismatches);
   return { ...state, problem: { reason: "WebhookMisconfigured", message } };
 }
 
 function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, tokens }: WebhookExpectation): string[] {
   const parts = partsOfUrl(url);
   if (parts?.endpoint !== endpoint || parts.cluster !== cluster) {
-    return [`its path is not /clusters/${cluster}/admission/${endpoint} with a webhookToken of this cluster`];
+    return [MESSAGES.webhookPath(cluster, endpoint)];
   }
   const isKnown = parts.token === undefined || tokens.includes(parts.token);
-  return isKnown ? [] : ["the token in its path is not a webhookToken of this cluster"];
+  return isKnown ? [] : [MESSAGES.webhookToken];
 }
 
 /** The path: a prefix, `/clusters`, the cluster, the endpoint, the token. */

@@ -1,0 +1,15 @@
+/** All messages about disruption budgets that refuse an eviction. */
+import type { BudgetFacts } from "../kube/facts.ts";
+
+export const BUDGET_MESSAGES = {
+  several: (budgets: readonly Pick<BudgetFacts, "name">[]) =>
+    `more than one PodDisruptionBudget selects the pod (${budgets.map(({ name }) => name).join(", ")}): ` +
+    "the API server does not evict a pod of several budgets",
+  exhausted: ({ status: { desiredHealthy, currentHealthy } }: BudgetFacts) =>
+    `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`,
+  notCounted: "has not been counted yet",
+  refuses: ({ name }: BudgetFacts, why: string) => `PodDisruptionBudget ${name} ${why}`,
+  ofController: ({ name }: BudgetFacts, controller: string, why: string) =>
+    `PodDisruptionBudget ${name} of ${controller} ${why}; ` +
+    "its controller may allow the eviction, for example when the node's volumes are detached",
+} as const;

@@ -1,0 +1,12 @@
+/** The steps of a reconcile, as log lines name them after a failure. */
+import type { NamespacedName } from "../kube/facts.ts";
+import { keyOf } from "../kube/objects.ts";
+
+export const RECONCILE_MESSAGES = {
+  reconcilingVmi: (key: NamespacedName) => `reconciling VMI ${keyOf(key)}`,
+  listingVmis: (node: string) => `listing VMIs of node ${node}`,
+  readingPod: (key: NamespacedName) => `reading pod ${keyOf(key)}`,
+  readingVmi: (key: NamespacedName) => `reading VMI ${keyOf(key)}`,
+  reconcilingTaints: "reconciling tainted nodes",
+  decidingOnShield: "deciding on the shield",
+} as const;

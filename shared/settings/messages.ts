@@ -1,0 +1,77 @@
+/** All messages about the configuration, in conditions, log lines and the doctor: what is wrong, and what to do. */
+const CERTIFICATE = "The certificate of Lifeboat's webhooks";
+const RENEW = "run lifeboat install, or renew the certificate where you made it";
+
+export const SETTINGS_MESSAGES = {
+  // Conditions of the LifeboatConfiguration
+  inForce: "The configuration is in force",
+  partlyInForce: (problems: readonly string[]) =>
+    `${problems.join("; ")}. These fields have their defaults, unknown gates are off, and the rest is in force`,
+  permitted: "Lifeboat may do what this configuration needs",
+  lacking: (permissions: readonly string[]) => `the service account may not ${permissions.join(", ")}`,
+  webhookCalled: "The API server asks Lifeboat about evictions",
+  notCalledYet: "No eviction has been reviewed here yet, as far as is known: normal after an installation",
+  allDecided: "No eviction is known that was answered without the facts",
+  undecided: (last: string) => `An eviction was answered without the facts: ${last}`,
+
+  // The certificate
+  certificateEnded: (end: string) => `${CERTIFICATE} ended at ${end}, so the API server cannot call Lifeboat: ${RENEW}`,
+  certificateEnds: (end: string) => `${CERTIFICATE} ends at ${end}: ${RENEW}`,
+  certificateValid: (end: string) => `${CERTIFICATE} is valid until ${end}`,
+
+  // The token
+  tokenEnded: (end: string) => `Lifeboat's token of this cluster ended at ${end}: replace it`,
+  tokenEnds: (end: string, days: number) =>
+    `Lifeboat's token of this cluster ends at ${end}, in less than ${days} days: replace it`,
+  tokenRejected: "The API server does not accept Lifeboat's token (401): it was revoked, or is not this cluster's",
+  tokenAccepted: (end: string) =>
+    `The API server accepts Lifeboat's token, which ${end === "" ? "names no end" : `ends at ${end}`}`,
+
+  // The guard's policies
+  policyWithoutGate: (policies: readonly string[]) =>
+    `${policies.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes the pods that they hold`,
+  policyMissing: (policies: readonly string[]) =>
+    `${policies.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; deletions for taints always do`,
+  handlerEndsWithTaint:
+    "virt-handler does not tolerate NoExecute taints: one ends it, and no VM can leave the node then",
+  holds: "While Lifeboat is unavailable, the API server holds the pods of VMs that have to move",
+
+  // The webhook objects
+  webhookMissing: (object: string) => `${object}: there is no such object: lifeboat install`,
+  webhookWrong: (object: string, problems: readonly string[]) => `${object}: ${problems.join("; ")}: lifeboat install`,
+  webhookAbsent: (endpoint: string) => `there is no webhook ${endpoint}.lifeboat.dev in it`,
+  webhookUntrusted: "its caBundle does not trust the certificate that Lifeboat serves",
+  webhookPath: (cluster: string, endpoint: string) =>
+    `its path is not /clusters/${cluster}/admission/${endpoint} with a webhookToken of this cluster`,
+  webhookToken: "the token in its path is not a webhookToken of this cluster",
+
+  // KubeVirt's limits
+  migrationsOff: (field: string, value: number) =>
+    `KubeVirt starts no migration: spec.configuration.migrations.${field} of the KubeVirt CR is ${value}`,
+
+  // Problems of fields. None repeats the value, which may be a secret.
+  expected: (what: string) => `expected ${what}`,
+  unknownKey: "unknown key",
+  seconds: (most: number) => `expected seconds, from 0 to ${most}`,
+  wholeNumber: "expected a whole number",
+  oneOrMore: "expected 1 or more",
+  oneOf: (values: readonly string[]) => `expected one of ${values.join(", ")}`,
+  username: "expected a username",
+  atLeastOneUsername: "expected at least one username",
+  trueOrFalse: "expected true or false",
+  json: "expected JSON",
+  text: "expected a text",
+  oneLine: "expected a text without line breaks",
+  server: "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service",
+  token: "expected a token",
+  tokenWithoutSpaces: "expected a token, without spaces or line breaks",
+  longToken: "expected a token of at least 16 characters, without spaces or line breaks",
+  tokens: "expected a token, or a list of them",
+  atLeastOne: "expected at least one",
+  relaySecret: "expected whsec_ and the base64 of 24 to 64 bytes",
+  headerName: "expected the name of a header",
+  foreignHeader: "expected a header that Lifeboat does not set itself",
+  registryKeys: "expected one or more keys of 32 bytes in base64, separated by commas",
+  sealedEntry: "expected an encrypted entry, as `npm run cluster -- add` writes it",
+  entryOfName: "expected an entry that was encrypted for this name with a key of REGISTRY_KEY",
+} as const;
