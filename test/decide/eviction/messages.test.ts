@@ -1,6 +1,6 @@
 /** Answers, Events and kubectl's warnings use the words of their readers: the descheduler, kubectl, administrators. */
 import { describe, expect, test } from "vitest";
-import { WAITS_FOR_CONTROLLER } from "../../../shared/evacuation/mark.ts";
+import { EVACUATION_MESSAGES } from "../../../shared/evacuation/messages.ts";
 import { causeOfEviction } from "../../../shared/kube/evacuation.ts";
 import type { DenyReason, EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { decided, NAMED, eviction } from "./evictions.ts";
@@ -33,8 +33,8 @@ const rested = endedEvacuation("Abandoned", { status: { nextAttemptTime: time(20
 const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Partial<EvictionFacts>, text: string])[] = [
   ["EvacuationTriggered",  {},                                                `Eviction triggered evacuation of ${NAMED}`],
   ["EvacuationInProgress", { vmi: marked(), evacuations: [evacuation()] },    `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`],
-  ["EvacuationInProgress", { vmi: marked(EXTERNAL), evacuations: [evacuation()] }, `${EXTERNALLY}; ${WAITS_FOR_CONTROLLER}`],
-  ["EvacuationInProgress", { vmi: marked(EXTERNAL) },                         `${EXTERNALLY}; ${WAITS_FOR_CONTROLLER}`],
+  ["EvacuationInProgress", { vmi: marked(EXTERNAL), evacuations: [evacuation()] }, `${EXTERNALLY}; ${EVACUATION_MESSAGES.waitsForController}`],
+  ["EvacuationInProgress", { vmi: marked(EXTERNAL) },                         `${EXTERNALLY}; ${EVACUATION_MESSAGES.waitsForController}`],
   ["EvacuationInProgress", { vmi: marked(EXTERNAL), evacuations: [evacuation({ status: { phase: "Migrating", message: "its migration runs" } })] }, `${EXTERNALLY}; its migration runs`],
   ["EvacuationInProgress", { vmi: marked(EXTERNAL), evacuations: [evacuation({ status: { phase: "WaitingForExternalController", message: "its owner moves it" } })] }, `${EXTERNALLY}; its owner moves it`],
   ["NotMigratable",        { vmi: vmi(PINNED) },                              `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
