@@ -49,7 +49,7 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
   const ask = async (request: Request) => await answer(request, context);
   let isTurningAway = false;
   const answerOverTls = async (request: Request, { incoming }: Arrived) => {
-    const response = await ask(incoming.headers["transfer-encoding"] === undefined ? request : standard(request));
+    const response = await ask(incoming.headers["content-length"] === undefined ? standard(request) : request);
     const isKnown = hasShownToken(request, response);
     if (isKnown) connections.trust(incoming.socket);
     // The header is decided with the answer, not at the review's arrival: its connection would otherwise stay open.
