@@ -54,6 +54,7 @@ export interface VirtualMachine {
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
   /** `host-model`, which is KubeVirt's default, or a name. */
   readonly cpuModel?: string;
+  readonly architecture?: string;
   /** Its disk is the volume of an image. The kubelet writes so many Events about the launcher that it drops later ones. */
   readonly image?: string;
 }
@@ -148,6 +149,7 @@ function specOf(vm: VirtualMachine): Spec {
 }
 
 function placementOf({
+  architecture,
   node,
   priorityClassName,
   tolerations,
@@ -155,6 +157,7 @@ function placementOf({
 }: VirtualMachine): Partial<Spec> {
   const preference = node && { matchExpressions: [{ key: HOSTNAME, operator: "In", values: [node] }] };
   return {
+    ...(architecture !== undefined && { architecture }),
     ...(priorityClassName !== undefined && { priorityClassName }),
     ...(tolerations && { tolerations }),
     ...(terminationGracePeriodSeconds !== undefined && { terminationGracePeriodSeconds }),

@@ -15,6 +15,8 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
+    /** Why a migration fails, as libvirt says it. */
+    readonly failureReason?: (attempt: Attempt) => string;
     /** The guest runs on the target while its memory still comes. */
     readonly postCopy?: (attempt: Attempt) => boolean;
     /**
@@ -24,6 +26,7 @@ export interface MigrationPlan {
   }): void;
   secondsOf(attempt: Attempt): number;
   outcomeOf(attempt: Attempt): Outcome;
+  failureReasonOf(attempt: Attempt): string;
   isPostCopy(attempt: Attempt): boolean;
   backoffSeconds(): number;
 }
@@ -32,22 +35,26 @@ const DEFAULT_SECONDS = 2;
 const DEFAULT_BACKOFF_SECONDS = 20;
 
 const always = (): Outcome => "Succeeded";
+const unnamed = (): string => "Live migration failed";
 const never = (): boolean => false;
 
 export function createMigrationPlan(seconds: number = DEFAULT_SECONDS): MigrationPlan {
   let secondsOf: (attempt: Attempt) => number = () => seconds;
   let outcomeOf: (attempt: Attempt) => Outcome = always;
+  let failureReasonOf: (attempt: Attempt) => string = unnamed;
   let isPostCopy: (attempt: Attempt) => boolean = never;
   let backoffSeconds = DEFAULT_BACKOFF_SECONDS;
   return {
-    configure({ seconds, outcome, postCopy, backoffSeconds: backoff }) {
+    configure({ seconds, outcome, failureReason, postCopy, backoffSeconds: backoff }) {
       if (seconds !== undefined) secondsOf = typeof seconds === "number" ? () => seconds : seconds;
       if (outcome !== undefined) outcomeOf = outcome;
+      if (failureReason !== undefined) failureReasonOf = failureReason;
       if (postCopy !== undefined) isPostCopy = postCopy;
       if (backoff !== undefined) backoffSeconds = backoff;
     },
     secondsOf: (attempt) => secondsOf(attempt),
     outcomeOf: (attempt) => outcomeOf(attempt),
+    failureReasonOf: (attempt) => failureReasonOf(attempt),
     isPostCopy: (attempt) => isPostCopy(attempt),
     backoffSeconds: () => backoffSeconds,
   };

@@ -5,6 +5,7 @@ import type { KubeObject, Pod, Resource } from "../actors/resources.ts";
 export type EvictionStrategy = "None" | "LiveMigrate" | "LiveMigrateIfPossible" | "External";
 
 export interface VirtualMachineInstanceSpec {
+  architecture?: string;
   evictionStrategy?: string;
   terminationGracePeriodSeconds?: number;
   priorityClassName?: string;
@@ -189,6 +190,7 @@ export const LABEL = {
   migrationTargetNodeName: "kubevirt.io/migrationTargetNodeName",
   schedulable: "kubevirt.io/schedulable",
   installStrategy: "kubevirt.io/install-strategy",
+  outdatedLauncher: "kubevirt.io/outdatedLauncherImage",
 } as const;
 
 export const ANNOTATION = {

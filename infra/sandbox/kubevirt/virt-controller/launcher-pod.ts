@@ -6,7 +6,8 @@ import * as kubevirt from "../resources.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
-const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
+/** The launcher that KubeVirt uses now. */
+export const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
 /** The launcher adds this to the guest's grace period: for itself, and for the kubelet. */
 const EXTRA_GRACE_SECONDS = 30;
 /** These annotations stay on the VMI. The pod gets all others, and all labels. */

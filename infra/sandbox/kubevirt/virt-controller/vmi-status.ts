@@ -4,6 +4,7 @@ import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";
 import { enterPhase } from "../phases.ts";
 import * as kubevirt from "../resources.ts";
+import { IMAGE } from "./launcher-pod.ts";
 import { isActive } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
@@ -27,9 +28,18 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
   };
   const annotations = { ...metadata.annotations, ...OBSERVED };
   const node = next.phase === "Scheduled" && status.phase !== "Scheduled" ? pod?.spec?.nodeName : undefined;
-  if (node === undefined) return { ...vmi, metadata: { ...metadata, annotations }, status: next };
-  const labels = { ...metadata.labels, [kubevirt.LABEL.nodeName]: node };
+  const own = labelsOf(vmi, pod);
+  if (node === undefined) return { ...vmi, metadata: { ...metadata, ...own, annotations }, status: next };
+  const labels = { ...own.labels, [kubevirt.LABEL.nodeName]: node };
   return { ...vmi, metadata: { ...metadata, annotations, labels }, status: { ...next, nodeName: node } };
+}
+
+/** A VMI whose pod has another launcher than KubeVirt's present one has a label. Upstream: `setLauncherContainerInfo`. */
+function labelsOf({ metadata }: Vmi, pod: Pod | undefined): Pick<Vmi["metadata"], "labels"> {
+  const image = pod?.spec?.containers.find(({ name }) => name === "compute")?.image;
+  const { [kubevirt.LABEL.outdatedLauncher]: before, ...others } = metadata.labels ?? {};
+  if (image === undefined || (image === IMAGE) === (before === undefined)) return metadata;
+  return { labels: image === IMAGE ? others : { ...others, [kubevirt.LABEL.outdatedLauncher]: "" } };
 }
 
 export function isWaiting({ status }: Vmi): boolean {

@@ -67,7 +67,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     const { attempt, since } = attemptOf(vmi, state);
     const left = since + plan.secondsOf(attempt) * 1000 - clock.now().getTime();
     if (left > 0) return { requeueAfterMs: left };
-    if (plan.outcomeOf(attempt) === "Failed") return fail(vmi, state, "Live migration failed");
+    if (plan.outcomeOf(attempt) === "Failed") return fail(vmi, state, plan.failureReasonOf(attempt));
     return arrive(vmi, state);
   };
 
@@ -76,14 +76,11 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
     const { evacuationNodeName: _mark, ...status } = vmi.status ?? {};
+    const { [kubevirt.LABEL.outdatedLauncher]: _outdated, ...labels } = vmi.metadata.labels ?? {};
     const nodeName = state.targetNode ?? "";
     await handlerOf(vmi).update(kubevirt.virtualMachineInstances, {
       ...vmi,
-      metadata: {
-        ...vmi.metadata,
-        annotations,
-        labels: { ...vmi.metadata.labels, [kubevirt.LABEL.nodeName]: nodeName },
-      },
+      metadata: { ...vmi.metadata, annotations, labels: { ...labels, [kubevirt.LABEL.nodeName]: nodeName } },
       status: {
         ...status,
         nodeName,
