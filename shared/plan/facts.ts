@@ -46,10 +46,16 @@ export interface PlanVmi extends VmiFacts {
   readonly isCanary?: true;
   /** KubeVirt has labelled it: its launcher is not the one that KubeVirt uses now. */
   readonly isOutdated?: true;
+  /** When KubeVirt created its first pod. Milliseconds since the epoch. */
+  readonly startedAt?: number;
+  /** Its last migration within the cluster, if it has ended. */
+  readonly lastFinished?: PlanMigration;
 }
 
 export interface PlanMigration extends MigrationFacts {
   readonly sourcePod?: string;
+  /** Somebody has cancelled it. */
+  readonly isCancelled?: true;
 }
 
 export interface VmKind {

@@ -1,6 +1,7 @@
 /** Pods, VMIs, migrations and volumes with the further fields that a plan reads. */
 import * as z from "zod/mini";
-import { listOf, part, Text, TextsOrNone } from "../kube/schemas/fields.ts";
+import { listOf, part, present, Text, TextsOrNone } from "../kube/schemas/fields.ts";
+import type { VmiFacts } from "../kube/facts.ts";
 import { Migration } from "../kube/schemas/kubevirt.ts";
 import { type ClaimedVolume, PersistentVolumeWithClaim } from "../kube/schemas/storage.ts";
 import { Vmi } from "../kube/schemas/vmi.ts";
@@ -46,6 +47,38 @@ export function planPodSchema() {
 
 const ClaimInfo = z.lazy(() => part({ accessModes: listOf(z.string()), volumeMode: Text }));
 
+const Flag = z.nullish(z.boolean());
+const Other = z.lazy(() => part({ syncAddress: Text }));
+
+/** The last migration. The other end of a migration to another cluster has an address. */
+const State = z.lazy(() =>
+  part({
+    migrationUid: Text,
+    sourceNode: Text,
+    sourcePod: Text,
+    targetNode: Text,
+    targetPod: Text,
+    startTimestamp: Text,
+    completed: Flag,
+    failed: Flag,
+    failureReason: Text,
+    abortRequested: Flag,
+    sourceState: Other,
+    targetState: Other,
+  }),
+);
+
+/** When KubeVirt created the first pod. */
+const CreatedAt = z.lazy(() =>
+  z.pipe(
+    listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
+    z.transform((all) => {
+      const created = all.find(({ phase }) => phase === "Scheduling")?.phaseTransitionTimestamp;
+      return Date.parse(created ?? "") || undefined;
+    }),
+  ),
+);
+
 const Kind = z.lazy(() =>
   z.object({
     metadata: z.object({ annotations: TextsOrNone, labels: TextsOrNone }),
@@ -55,6 +88,8 @@ const Kind = z.lazy(() =>
     }),
     status: part({
       machine: part({ type: Text }),
+      migrationState: State,
+      phaseTransitionTimestamps: CreatedAt,
       volumeStatus: listOf(z.object({ persistentVolumeClaimInfo: z.nullish(ClaimInfo) })),
     }),
   }),
@@ -72,10 +107,43 @@ export const VmiOfPlan = z.transform((input: unknown, { issues }): PlanVmi => {
     cpuModel: spec.domain.cpu.model ?? "",
     storage: [...new Set(claims)].toSorted().join("+") || "none",
   };
-  const isCanary = metadata.annotations[CANARY_ANNOTATION] === "true";
-  const isOutdated = Object.hasOwn(metadata.labels, OUTDATED_LABEL);
-  return { ...vmi, kind, ...(isCanary && { isCanary }), ...(isOutdated && { isOutdated }) };
+  return present({
+    ...vmi,
+    kind,
+    isCanary: metadata.annotations[CANARY_ANNOTATION] === "true" || undefined,
+    isOutdated: Object.hasOwn(metadata.labels, OUTDATED_LABEL) || undefined,
+    startedAt: status.phaseTransitionTimestamps,
+    lastFinished: lastFinishedOf(vmi, status.migrationState),
+  });
 });
+
+/** Returns undefined if its last migration is in progress, or goes to another cluster. */
+function lastFinishedOf({ namespace, name }: VmiFacts, state: z.output<typeof State>): PlanMigration | undefined {
+  const {
+    migrationUid: uid,
+    startTimestamp,
+    completed,
+    failed,
+    abortRequested,
+    sourceState,
+    targetState,
+    ...seen
+  } = state;
+  const isFar = sourceState.syncAddress !== undefined || targetState.syncAddress !== undefined;
+  if (uid === undefined || completed !== true || isFar) return undefined;
+  return present({
+    ...seen,
+    namespace,
+    name: "",
+    uid,
+    resourceVersion: "",
+    vmiName: name,
+    deleting: false,
+    phase: failed === true ? "Failed" : "Succeeded",
+    createdAt: Date.parse(startTimestamp ?? "") || 0,
+    isCancelled: abortRequested === true || undefined,
+  });
+}
 
 const SHORT: Readonly<Record<string, string>> = {
   ReadWriteOnce: "RWO",
@@ -89,14 +157,16 @@ function storageOf({ accessModes, volumeMode = "Filesystem" }: z.output<typeof C
   return `${volumeMode.toLowerCase()}/${modes.join(",")}`;
 }
 
-const Source = z.lazy(() => z.object({ status: part({ migrationState: part({ sourcePod: Text }) }) }));
+const Source = z.lazy(() =>
+  z.object({ status: part({ migrationState: part({ sourcePod: Text, abortRequested: z.nullish(z.boolean()) }) }) }),
+);
 
 export const MigrationOfPlan = z.transform((input: unknown, { issues }): PlanMigration => {
   const read = reader(input, issues);
   const [migration, more] = [read(Migration), read(Source)];
   if (migration === undefined || more === undefined) return z.NEVER;
-  const { sourcePod } = more.status.migrationState;
-  return { ...migration, ...(sourcePod !== undefined && { sourcePod }) };
+  const { sourcePod, abortRequested } = more.status.migrationState;
+  return present({ ...migration, sourcePod, isCancelled: abortRequested === true || undefined });
 });
 
 /** A PersistentVolume with its claim, and with the nodes that reach it if those are not all. */

@@ -166,7 +166,9 @@ function evidenceLines({ evidence: { classes, launcher } }: Plan, paint: Paint):
       case "Unproven":
         return [
           `${vms}: never seen to migrate to ${printable(nameOf(launcher ?? "today's launcher"))}: unproven`,
-          `    ${paint(printable(`one migration would prove that: ${canaryCommand(one)}`), "dim")}`,
+          ...(one.canary === undefined
+            ? []
+            : [`    ${paint(printable(`one migration would prove that: ${canaryCommand(one.canary)}`), "dim")}`]),
         ];
     }
   });
@@ -177,7 +179,7 @@ function failedText({ failed: { times, vm, reason } = { times: 1, vm: "", reason
   return `${last} failed; ${printable(vm)}: ${printable(reason)}`;
 }
 
-function canaryCommand({ canary = "" }: VmClass): string {
+function canaryCommand(canary: string): string {
   const [namespace = "", name = ""] = canary.split("/");
   return `lifeboat evacuate ${name} -n ${namespace}`;
 }
