@@ -25,9 +25,6 @@ const VMS = [
 ];
 /** KubeVirt says that it can migrate, and each of its migrations fails. It names its CPU, so it is the only VM of its class. */
 const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
-/** Its VM would fail: the plan names it, and it is not drained tonight. */
-const LEFT_OUT = FAILING.node;
-const PLANNED = NODES.filter((node) => node !== LEFT_OUT);
 
 /** `--timeout` of kubectl drain. */
 const TIMEOUT_SECONDS = 7;
@@ -38,6 +35,10 @@ const TICK_MS = 1000;
 const PRINTED = z.looseObject({
   metadata: z.object({ name: z.string() }),
   spec: z.looseObject({ nodes: z.object({ names: z.array(z.string()) }) }),
+});
+
+const FOUND = z.object({
+  nodes: z.array(z.object({ node: z.string(), verdict: z.string(), unknown: z.array(z.string()) })),
 });
 
 export const plan: Act = {
@@ -51,8 +52,7 @@ export const plan: Act = {
   prologue: rehearse,
   headline: [
     `Now the maintenance. Without Lifeboat: kubectl drain --timeout=${TIMEOUT_SECONDS}s for each node in the given order, then kubectl uncordon.`,
-    `With it: $ lifeboat plan ${PLANNED.join(" ")} --order planned -o yaml | kubectl apply -f -`,
-    `${LEFT_OUT} is left out until ${FAILING.name} can migrate.`,
+    "With it: $ lifeboat plan … --order planned -o yaml | kubectl apply -f -, with the nodes of the last plan.",
   ],
   disrupt: (cluster, over, say) => (cluster.lifeboat === undefined ? drainEach : maintain)(cluster, over, say),
   hasHappened: (_, now) => [...now.nodes.values()].every(({ cordoned }) => !cordoned),
@@ -83,11 +83,24 @@ async function setScene(client: KubeClient): Promise<Scene> {
   return { vms: vms.length, nodes: NODES.length, pods: 0 };
 }
 
-/** Returns what `lifeboat plan` prints: for the given order, then for the planned one. */
+/** Returns what `lifeboat plan` prints: for the given order, then for the planned one without the nodes that it does not promise. */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);
-  const planned = await lifeboat(cluster, ["plan", ...PLANNED, "--order", "planned"]);
-  return [...given, ...planned];
+  const { names, leftOut } = await promised(cluster);
+  const planned = await lifeboat(cluster, ["plan", ...names, "--order", "planned"]);
+  return [...given, ...planned, "", ...leftOut];
+}
+
+/** Returns the nodes for which a planned order keeps the promise, and in words why the others are left out. */
+async function promised(cluster: Cluster) {
+  const said = await lifeboat(cluster, ["plan", "--order", "planned", "-o", "json"]);
+  const found = FOUND.parse(JSON.parse(outputOf(said)));
+  const isPromised = ({ verdict }: (typeof found)["nodes"][number]) => verdict.startsWith("WillSucceed");
+  const leftOut = found.nodes
+    .filter((one) => !isPromised(one))
+    .map(({ node, verdict, unknown }) => `${node} is left out: ${[verdict, ...unknown].join(", ")}`);
+  const wanted = new Set(found.nodes.filter(isPromised).map(({ node }) => node));
+  return { names: NODES.filter((node) => wanted.has(node)), leftOut };
 }
 
 /** Returns the command and its output. */
@@ -96,6 +109,10 @@ async function lifeboat({ kubeconfig }: Cluster, words: readonly string[]): Prom
   const host = { ...quietHost(), stdout: { write: (text: string) => said.push(text) } };
   await run([...words, "--kubeconfig", kubeconfig], host);
   return ["", `$ lifeboat ${words.join(" ")}`, "", ...said.join("").trimEnd().split("\n")];
+}
+
+function outputOf(said: readonly string[]): string {
+  return said.slice(3).join("\n");
 }
 
 /** Drains each node as a script does: it gives up after the timeout, and continues with the next node. */
@@ -119,8 +136,9 @@ async function uncordon(client: KubeClient, node: string): Promise<void> {
 /** Creates the RollingMaintenance that the plan prints. Resolves to whether all of its nodes were evacuated. */
 async function maintain(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean> {
   const { client } = cluster;
-  const printed = await lifeboat(cluster, ["plan", ...PLANNED, "--order", "planned", "-o", "yaml"]);
-  const wanted = PRINTED.parse(load(printed.slice(3).join("\n")));
+  const { names } = await promised(cluster);
+  const printed = await lifeboat(cluster, ["plan", ...names, "--order", "planned", "-o", "yaml"]);
+  const wanted = PRINTED.parse(load(outputOf(printed)));
   await client.create(rollingMaintenances, wanted);
   say(`rollingmaintenance.lifeboat.dev/${wanted.metadata.name} created`);
   let nextTick = 0;
