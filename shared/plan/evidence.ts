@@ -41,8 +41,8 @@ export function evidenceOf(f: PlanFacts): Evidence {
     if (vmi === undefined || isFinal(vmi) || !canMigrate(vmi, f.settings)) return [];
     return [{ vmi, key: classKeyOf(vmi, image, history) }];
   });
-  const attempts = Map.groupBy(attemptsOf(history, launcher), ({ key }) => textOf(key));
-  const classes = [...Map.groupBy(members, ({ key }) => textOf(key))].flatMap(([text, own]): readonly VmClass[] => {
+  const attempts = Map.groupBy(attemptsOf(history, launcher), ({ key }) => classText(key));
+  const classes = [...Map.groupBy(members, ({ key }) => classText(key))].flatMap(([text, own]): readonly VmClass[] => {
     const [first] = own;
     return first === undefined
       ? []
@@ -67,10 +67,10 @@ function launcherNow({ podOf, vmiOf }: PlanHistory): string | undefined {
 }
 
 function mostFirst(a: VmClass, b: VmClass): number {
-  return b.vms.length - a.vms.length || (textOf(a) < textOf(b) ? -1 : 1);
+  return b.vms.length - a.vms.length || (classText(a) < classText(b) ? -1 : 1);
 }
 
-function textOf({ launcher, machine, cpu, storage, architecture }: ClassKey): string {
+export function classText({ launcher, machine, cpu, storage, architecture }: ClassKey): string {
   return [launcher, machine, cpu, storage, architecture].join("|");
 }
 

@@ -2,7 +2,7 @@
 import { keyOf } from "../kube/objects.ts";
 import type { NodeVerdict, PodVerdict, Preflight } from "../preflight/facts.ts";
 import { concluded } from "../preflight/verdict.ts";
-import { type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
+import { classText, type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
 import type { NodePlan, PlanFacts, PlanOptions, Range } from "./facts.ts";
 import { type Given, givenBy } from "./judge.ts";
 import { type Ordered, plannedOrder, shortageOf } from "./order.ts";
@@ -40,8 +40,11 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   const evidence = evidenceOf(f);
   const times = timesOf(steps, f, options);
   const doubts = rehearsed(steps, start, options, given);
-  const seen: Seen = { f, options, evidence: classesOf(evidence), times, better };
-  const nodes = steps.map((step, at) => nodePlanOf(step, at, doubts[at] ?? NO_DOUBT, seen));
+  const seen: Seen = { f, options, times, better };
+  const leaving = leavingIn(steps, evidence);
+  const nodes = steps.map((step, at) =>
+    nodePlanOf(step, at, doubts[at] ?? NO_DOUBT, { ...seen, leaving: leaving[at] ?? new Map() }),
+  );
   const exist = new Set(f.nodes.map(({ name }) => name));
   return {
     verdict: worstOf(nodes),
@@ -61,28 +64,48 @@ function orderBeside(steps: readonly Step[], { nodes, parallel }: PlanOptions, s
   return steps.some(({ found }) => hasNoRoom(found)) ? plannedOrder(nodes, start, parallel, given) : undefined;
 }
 
-type Classes = ReadonlyMap<string, VmClass>;
-
-function classesOf({ classes }: Evidence): Classes {
+function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
   return new Map(classes.flatMap((one) => one.vms.map((vm) => [vm, one] as const)));
+}
+
+/** The VMs that leave a node, with their classes at that time. No class: no migration has proven it. */
+type Leaving = ReadonlyMap<string, VmClass | undefined>;
+
+/** A VM that has left an earlier node has the present launcher, and is of another class than before. */
+function leavingIn(steps: readonly Step[], evidence: Evidence): readonly Leaving[] {
+  const classes = classesOf(evidence);
+  const renewed = new Set<string>();
+  const classNow = (vm: string) => (renewed.has(vm) ? withLauncherNow(classes.get(vm), evidence) : classes.get(vm));
+  return steps.map(({ found, judged }) => {
+    const leaving = new Map([...vmsOf(found.pods, isMove)].map((vm) => [vm, classNow(vm)]));
+    const ending = judged.mayEnd ? vmsOf(found.pods, ({ outcome }) => outcome === "ShutsDown") : [];
+    for (const vm of [...leaving.keys(), ...ending]) renewed.add(vm);
+    return leaving;
+  });
+}
+
+function withLauncherNow(before: VmClass | undefined, { classes, launcher = "" }: Evidence): VmClass | undefined {
+  return before && classes.find((one) => classText({ ...before, launcher }) === classText(one));
 }
 
 interface Seen {
   readonly f: PlanFacts;
   readonly options: PlanOptions;
-  readonly evidence: Classes;
   readonly times: PlanTimes;
   readonly better: Ordered | undefined;
+}
+
+interface NodeSeen extends Seen {
+  readonly leaving: Leaving;
 }
 
 const NO_DOUBT: Doubt = { reasons: [], unsure: [], mayEnd: [] };
 const NEVER: Range = { least: 0, most: 0 };
 
-function nodePlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, seen: Seen): NodePlan {
+function nodePlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, seen: NodeSeen): NodePlan {
   const { node, found } = step;
-  const leaving = vmsOf(found.pods, isMove);
-  const failing = [...leaving].filter((vm) => seen.evidence.get(vm)?.proof === "Failing");
-  const more = [...reasons, ...failing.map((vm) => failingText(vm, seen.evidence))];
+  const failing = [...seen.leaving].filter(([, own]) => own?.proof === "Failing");
+  const more = [...reasons, ...failing.map(([vm, own]) => failingText(vm, own))];
   const concludes = more.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...more] });
   const { verdict, summary, unknown } = withShutdowns(concludes, mayEnd);
   const pods = step.judged.mayEnd ? concludes.pods : concludes.pods.map(heldBack);
@@ -95,14 +118,14 @@ function nodePlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, 
     verdict,
     summary,
     vms: vmsOf(pods, () => true).size,
-    moves: leaving.size,
+    moves: seen.leaving.size,
     restarts,
     shutdowns: vmsOf(pods, ({ outcome }) => outcome === "ShutsDown").size - restarts,
     waiting: vmsOf(pods, ({ reason }) => reason === HELD_BACK).size,
     starts,
     ends,
     ...(until && { isInTime: seen.options.at.getTime() + ends.most * 1000 <= until.getTime() }),
-    unproven: [...leaving].filter((vm) => (seen.evidence.get(vm)?.proof ?? "Unproven") === "Unproven").length,
+    unproven: [...seen.leaving.values()].filter((own) => (own?.proof ?? "Unproven") === "Unproven").length,
     failing: failing.length,
     ...(shortage !== undefined && { shortage, ...roomAfter(node, seen) }),
     unsure,
@@ -138,8 +161,8 @@ function isMove({ outcome, room }: PodVerdict): boolean {
   return (outcome === "Moves" || outcome === "Waits") && room?.fits === true;
 }
 
-function failingText(vm: string, evidence: Classes): string {
-  const { times = 0, reason = "" } = evidence.get(vm)?.failed ?? {};
+function failingText(vm: string, own: VmClass | undefined): string {
+  const { times = 0, reason = "" } = own?.failed ?? {};
   const migrations = times === 1 ? "last migration" : `last ${times} migrations`;
   return `whether VM ${vm} moves: the ${migrations} of VMs of its kind failed: ${reason}`;
 }

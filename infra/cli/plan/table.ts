@@ -148,7 +148,7 @@ function powerLines(
   return first === undefined ? [] : [[`${warn} ${node} cannot be powered off afterwards: ${printable(first)}${rest}`]];
 }
 
-function classText({ launcher, machine, cpu, storage, architecture }: VmClass): string {
+function classOfTable({ launcher, machine, cpu, storage, architecture }: VmClass): string {
   return [`launcher ${nameOf(launcher)}`, machine, architecture, `CPU ${cpu}`, `storage ${storage}`]
     .filter(Boolean)
     .join(", ");
@@ -157,7 +157,7 @@ function classText({ launcher, machine, cpu, storage, architecture }: VmClass): 
 function evidenceLines({ evidence: { classes, launcher } }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   return classes.flatMap((one): readonly string[] => {
-    const vms = `${warn} ${counted(one.vms.length, "VM")} (${printable(classText(one))})`;
+    const vms = `${warn} ${counted(one.vms.length, "VM")} (${printable(classOfTable(one))})`;
     switch (one.proof) {
       case "Proven":
         return [];
