@@ -20,6 +20,7 @@ import type * as Pages from "./page/routes.ts";
 import { reconcileNow } from "./reconcile.ts";
 import { type AdmissionReview, readBody, type Received, tooLarge } from "./review.ts";
 import { findEntry, type IsolateState, type Target, targetOf } from "./target.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
@@ -121,7 +122,7 @@ function reviewed(review: Review) {
 }
 
 function receivedBy({ var: { received } }: AppContext): Received {
-  if (received === undefined) throw new Error("no body was received");
+  if (received === undefined) throw new Error(MESSAGES.noBody);
   return received;
 }
 
@@ -151,12 +152,9 @@ const asWebhook: Verify = async (c, { webhookToken }) => {
   if (!(await isOneOf(webhookToken, presented))) throw new RejectionError("Unauthorized");
 };
 
-const NOT_THE_OPERATOR =
-  "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN";
-
 const asOperator: Verify = async (c, { webhookToken, operatorToken = webhookToken }) => {
   if (await isOneOf(operatorToken, bearerOf(c))) return;
-  throw new RejectionError("Unauthorized", { message: NOT_THE_OPERATOR });
+  throw new RejectionError("Unauthorized", { message: MESSAGES.notTheOperator });
 };
 
 function bearerOf(c: Context): string | undefined {

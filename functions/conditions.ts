@@ -22,6 +22,7 @@ import {
 import type { Target } from "./target.ts";
 import { act } from "../shared/act/perform.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const REPORT_SECONDS = 10;
 
@@ -56,7 +57,7 @@ export async function keepConditions(target: Target): Promise<void> {
     };
     await write(reportConditions(observed, findings, platform.now()), target, cluster);
   } catch (error) {
-    target.logFailure("reporting on the LifeboatConfiguration", error);
+    target.logFailure(MESSAGES.reportingConfiguration, error);
   }
 }
 
@@ -77,7 +78,7 @@ export async function keepUndecided(target: Target, why: string): Promise<void> 
     if (observed === undefined) return;
     await write(reportUndecided(observed, why, target.platform.now()), target, cluster);
   } catch (error) {
-    target.logFailure("reporting a review that was left undecided", error);
+    target.logFailure(MESSAGES.reportingUndecided, error);
   }
 }
 

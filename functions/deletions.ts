@@ -12,6 +12,7 @@ import { recordEvents, requeue } from "./reconcile.ts";
 import * as review from "./review.ts";
 import type { Target } from "./target.ts";
 import type { Held } from "../shared/kube/transport.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The request carries the pod: no other source shows the pod at the time of the deletion. */
 const DeletionReviewRequest = z.lazy(() =>
@@ -77,7 +78,7 @@ const GONE_SECONDS = 1;
 
 /** In a dry run Lifeboat deletes nothing. */
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
-  return `pod "${name}" may go (${reason}): Lifeboat itself deletes it, by its UID`;
+  return MESSAGES.deletedByLifeboat(name, reason);
 }
 
 /**
@@ -103,11 +104,11 @@ async function rule(
     const deps = { cluster, besides, settings, now: platform.now, onFailure };
     const reviewOnce = () => reviewDeletion(asked, deps);
     const ruled = await (dryRun ? reviewOnce() : review.reviewAndPerform(reviewOnce, () => deps));
-    if (ruled === undefined) throw new RejectionError("Undecided", { message: "its VMI keeps changing" });
+    if (ruled === undefined) throw new RejectionError("Undecided", { message: MESSAGES.vmiChanges });
     return ruled;
   } catch (error) {
     // The API server then acts as if Lifeboat were unavailable: its policies hold the pod or allow the deletion.
-    target.logFailure("reviewing a deletion", error);
+    target.logFailure(MESSAGES.reviewingDeletion, error);
     state.reviews.count("deletions", "undecided");
     throw error;
   }

@@ -12,6 +12,7 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 import { reconcileWithin, recordEvents, SETTINGS_SECONDS } from "./reconcile.ts";
 import type { Target } from "./target.ts";
 import { keyOf } from "../shared/kube/objects.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
 const CYCLE_SECONDS = 240;
@@ -43,7 +44,7 @@ function queryFlag(c: Context, field: string): boolean {
   const value = c.req.query(field);
   if (value === undefined || value === "false") return false;
   if (value === "true") return true;
-  throw new RejectionError("BadRequest", { field, message: "expected true or false" });
+  throw new RejectionError("BadRequest", { field, message: MESSAGES.trueOrFalse });
 }
 
 /** Runs a descheduling cycle if the cluster's interval has passed. Throws a ClusterError. */
@@ -71,7 +72,7 @@ async function requeue(target: Target, { nominations, withdrawn }: CycleReport, 
   try {
     await reconcileWithin(target, seconds, reconcileActive);
   } catch (error) {
-    target.logFailure("reconciling the VMs that descheduling named", error);
+    target.logFailure(MESSAGES.reconcilingDescheduled, error);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Every error answer, except those of probes, which have no body: one table and one renderer. */
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/settings/problem.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 export type ErrorCode = 400 | 401 | 403 | 404 | 413 | 415 | 500 | 502 | 503 | 504;
 
@@ -12,25 +13,25 @@ interface Known {
 
 // prettier-ignore
 const REJECTIONS = {
-  NotFound: { code: 404, message: "no such route" },
-  UnknownCluster: { code: 404, field: "cluster", message: "no such cluster in CLUSTERS" },
-  Unauthorized: { code: 401, message: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path" },
-  CrossOrigin: { code: 403, field: "origin", message: "expected a form that this page has sent" },
-  BadSignature: { code: 401, message: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old" },
-  InvalidConfiguration: { code: 503, message: "invalid" },
-  BadRequest: { code: 400, field: "body", message: "invalid" },
-  PayloadTooLarge: { code: 413, field: "body", message: "expected a smaller body" },
-  UnsupportedMediaType: { code: 415, field: "content-type", message: "expected another content type" },
-  NodeNotFound: { code: 404, field: "node", message: "no such node in the cluster" },
-  NodeEvacuationNotFound: { code: 404, field: "name", message: "no such NodeEvacuation in the cluster" },
-  RollingMaintenanceNotFound: { code: 404, field: "name", message: "no such RollingMaintenance in the cluster" },
-  VmNotFound: { code: 404, field: "name", message: "the cluster has no such VMI, and no evacuation or migration of it" },
-  ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
-  TryAgain: { code: 503, message: "some events could not be acted on: send all of them again" },
-  Busy: { code: 503, message: "too many reviews are in progress: try again" },
+  NotFound: { code: 404, message: MESSAGES.noRoute },
+  UnknownCluster: { code: 404, field: "cluster", message: MESSAGES.noCluster },
+  Unauthorized: { code: 401, message: MESSAGES.noToken },
+  CrossOrigin: { code: 403, field: "origin", message: MESSAGES.foreignForm },
+  BadSignature: { code: 401, message: MESSAGES.badSignature },
+  InvalidConfiguration: { code: 503, message: MESSAGES.invalid },
+  BadRequest: { code: 400, field: "body", message: MESSAGES.invalid },
+  PayloadTooLarge: { code: 413, field: "body", message: MESSAGES.smallerBody },
+  UnsupportedMediaType: { code: 415, field: "content-type", message: MESSAGES.otherContentType },
+  NodeNotFound: { code: 404, field: "node", message: MESSAGES.noNode },
+  NodeEvacuationNotFound: { code: 404, field: "name", message: MESSAGES.noNodeEvacuation },
+  RollingMaintenanceNotFound: { code: 404, field: "name", message: MESSAGES.noRollingMaintenance },
+  VmNotFound: { code: 404, field: "name", message: MESSAGES.noVm },
+  ClusterUnavailable: { code: 502, message: MESSAGES.clusterUnavailable },
+  TryAgain: { code: 503, message: MESSAGES.sendAgain },
+  Busy: { code: 503, message: MESSAGES.busy },
   /** An API server learns only the code. */
-  Undecided: { code: 503, message: "Lifeboat could not read the pod; the Worker's log says why" },
-  InternalError: { code: 500, message: "an unexpected error; the Worker's log describes it" },
+  Undecided: { code: 503, message: MESSAGES.undecided },
+  InternalError: { code: 500, message: MESSAGES.internalError },
 } as const satisfies Record<string, Known>;
 
 export type Reason = keyof typeof REJECTIONS;
@@ -81,8 +82,8 @@ export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, 
     const code = CODES_OF_FAILURES[error.failure.reason] ?? 502;
     return new RejectionError("ClusterUnavailable", { code, message: error.message });
   }
-  if (isCutShort(error)) return new RejectionError("BadRequest", { message: "expected the whole body" });
-  log({ level: "error", message: "unexpected error", error: error instanceof Error ? error.stack : undefined });
+  if (isCutShort(error)) return new RejectionError("BadRequest", { message: MESSAGES.wholeBody });
+  log({ level: "error", message: MESSAGES.logUnexpected, error: error instanceof Error ? error.stack : undefined });
   return new RejectionError("InternalError");
 }
 
@@ -118,7 +119,7 @@ export function noneOrUnread(error: unknown): readonly never[] | undefined {
 /** Describes why something failed, as far as a caller may know. The text names a mistake in the configuration. */
 export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;
-  if (!(error instanceof RejectionError)) return "an unexpected error";
+  if (!(error instanceof RejectionError)) return MESSAGES.unexpectedError;
   const { field, message } = renderRejection(error).body.error;
   return field === undefined ? message : `${field}: ${message}`;
 }

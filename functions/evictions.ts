@@ -17,16 +17,17 @@ import { describeError, RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
 import * as review from "./review.ts";
 import type { Target } from "./target.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-const Name = z.lazy(() => z.string("expected a name").check(z.minLength(1, "expected a name")));
+const Name = z.lazy(() => z.string(MESSAGES.aName).check(z.minLength(1, MESSAGES.aName)));
 
 const EvictionRequest = z.lazy(() =>
   z.object({
     uid: z.string(),
     operation: z.literal("CREATE", "expected CREATE"),
     resource: z.object({
-      group: z.literal("", "expected the core group"),
-      resource: z.literal("pods", "expected pods"),
+      group: z.literal("", MESSAGES.coreGroup),
+      resource: z.literal("pods", MESSAGES.pods),
     }),
     subResource: z.literal("eviction", "expected eviction"),
     namespace: Name,
@@ -34,8 +35,8 @@ const EvictionRequest = z.lazy(() =>
     dryRun: z._default(z.boolean(), false),
     userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
     object: z.object({
-      apiVersion: z.enum(["policy/v1", "policy/v1beta1"], "expected policy/v1 or policy/v1beta1"),
-      kind: z.literal("Eviction", "expected Eviction"),
+      apiVersion: z.enum(["policy/v1", "policy/v1beta1"], MESSAGES.policyGroup),
+      kind: z.literal("Eviction", MESSAGES.eviction),
       metadata: z.prefault(z.object({ annotations: z.nullish(z.record(z.string(), z.string())) }), {}),
       deleteOptions: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
     }),
@@ -105,7 +106,7 @@ async function answer(
     };
     const ruled: Review | undefined = await (dryRun ? reviewOnce() : review.reviewAndPerform(reviewOnce, performing));
     if (ruled === undefined) {
-      const why = "its VMI keeps changing";
+      const why = MESSAGES.vmiChanges;
       if (!dryRun) noteUndecided(c, target, why);
       return say(refuseUndecided(uid, key, why));
     }
@@ -114,7 +115,7 @@ async function answer(
     return say(render(uid, ruled));
   } catch (error) {
     // A review that fails by a defect of Lifeboat is undecided, too.
-    target.logFailure("reviewing an eviction", error);
+    target.logFailure(MESSAGES.reviewingEviction, error);
     if (!dryRun) noteUndecided(c, target, describeError(error), error);
     const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
     return say(answerUndecided(posture, uid, key, error));

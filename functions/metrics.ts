@@ -20,6 +20,7 @@ import { credentialOf, readWebhooks } from "./conditions.ts";
 import { type Env, VERSION } from "./env.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Target } from "./target.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const READ_SECONDS = 9;
 
@@ -107,6 +108,5 @@ export function fleetReadyz(c: Context, env: Env): Response {
   if (keys?.ok === false) rejectProblems("InvalidConfiguration", keys.problems);
   const configured = CLUSTERS !== undefined || CLUSTER_REGISTRY !== undefined;
   if (configured && problemsOf(parseClusters(CLUSTERS)).length === 0) return c.json({ ready: true });
-  const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
-  throw new RejectionError("InvalidConfiguration", { field: "CLUSTERS", message });
+  throw new RejectionError("InvalidConfiguration", { field: "CLUSTERS", message: MESSAGES.invalidClusters });
 }

@@ -16,6 +16,7 @@ import type { Target } from "./target.ts";
 import { OURS } from "../shared/kube/requests.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
 import type { Held } from "../shared/kube/transport.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The time limit for reading the settings, which are a few objects. */
 export const SETTINGS_SECONDS = 5;
@@ -92,7 +93,7 @@ export async function requeue(target: Target, vmi: NamespacedName, known: Known 
       watched: true,
     });
   } catch (error) {
-    target.logFailure("reconciling after an answer", error);
+    target.logFailure(MESSAGES.reconcilingAfterAnswer, error);
   } finally {
     held.end();
   }

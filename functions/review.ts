@@ -9,6 +9,7 @@ import { type Family, renderOpenMetrics } from "../shared/metrics/open-metrics.t
 import { problemsIn } from "../shared/settings/problem.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Held } from "../shared/kube/transport.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** A received request. `arrived`: when the API server's timeout started, which includes the search for the cluster and its authentication. */
 export interface Received {
@@ -53,7 +54,7 @@ async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
 }
 
 export function tooLarge(most: number): RejectionError {
-  return new RejectionError("PayloadTooLarge", { message: `expected a body of at most ${most} bytes` });
+  return new RejectionError("PayloadTooLarge", { message: MESSAGES.bodyAtMost(most) });
 }
 
 function uidIn(text: string): string {
@@ -63,14 +64,13 @@ function uidIn(text: string): string {
 }
 
 const LONGEST_UID = 256;
-const A_UID = "expected the review's uid";
 
 const Envelope = z.lazy(() =>
   z.object({
     apiVersion: z.literal("admission.k8s.io/v1", "expected admission.k8s.io/v1"),
     kind: z.literal("AdmissionReview", "expected AdmissionReview"),
     request: z.looseObject({
-      uid: z.string(A_UID).check(z.minLength(1, A_UID), z.maxLength(LONGEST_UID, A_UID)),
+      uid: z.string(MESSAGES.aUid).check(z.minLength(1, MESSAGES.aUid), z.maxLength(LONGEST_UID, MESSAGES.aUid)),
     }),
   }),
 );
@@ -96,7 +96,7 @@ function jsonOf(text: string): unknown {
 
 export function otherThan(expected: string, error: z.core.$ZodError): string {
   const [problem] = problemsIn(error, "request");
-  return `not a review of ${expected}: ${problem?.field}: ${problem?.message}`;
+  return MESSAGES.notAReview(expected, problem?.field, problem?.message);
 }
 
 interface Refusal {
@@ -194,7 +194,7 @@ export async function reviewAndPerform<R extends Reviewed>(
     const reviewed = await review();
     if (reviewed.decision.actions.length === 0) return reviewed;
     const { outcome, failure, created } = await perform(reviewed.decision.actions, performing());
-    if (outcome === "Failed" || outcome === "Refused") throw failure ?? new Error(`an action was ${outcome}`);
+    if (outcome === "Failed" || outcome === "Refused") throw failure ?? new Error(MESSAGES.actionNotDone(outcome));
     if (outcome === "Done" || reviewed.failedRead !== undefined) return { ...reviewed, ...(created && { created }) };
   }
   return undefined;

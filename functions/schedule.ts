@@ -7,6 +7,7 @@ import { RejectionError } from "./errors.ts";
 import { scanActive, scanAll, scanUnderWay, SETTINGS_SECONDS } from "./reconcile.ts";
 import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
 import { hash8 } from "../shared/kube/objects.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
@@ -68,7 +69,7 @@ async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promi
 
 function miss({ cluster, scheduledTime }: Tick, { log }: Platform): void {
   const due = new Date(scheduledTime).toISOString();
-  log({ level: "warn", cluster, message: "the tick has not reached this cluster", due });
+  log({ level: "warn", cluster, message: MESSAGES.tickMissing, due });
 }
 
 function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
@@ -92,7 +93,7 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   };
   // Evacuations come first. The descheduling runs even if the evacuations fail.
   const attempt = (work: (of: Target) => Promise<void>) =>
-    work(target).catch((error: unknown) => target.logFailure("the scheduled tick", error));
+    work(target).catch((error: unknown) => target.logFailure(MESSAGES.scheduledTick, error));
   await attempt(scan);
   const cycle = attempt(descheduleIfDue);
   await attempt(stayed);
@@ -128,7 +129,7 @@ async function targetNamed(name: string, surroundings: Surroundings, seconds?: n
     const why =
       error instanceof RejectionError
         ? { reason: error.reason, ...error.details }
-        : { doing: "finding the cluster", error: error instanceof Error ? error.stack : undefined };
+        : { doing: MESSAGES.findingCluster, error: error instanceof Error ? error.stack : undefined };
     log({ level: "error", cluster: name, ...why });
     return undefined;
   }
@@ -145,7 +146,7 @@ async function isAnswering(target: Target): Promise<boolean> {
   } catch (error) {
     // A refusal is an answer: the request that it refuses reports it.
     if (error instanceof ClusterError && !isSilence(error)) return true;
-    target.logFailure("the scheduled tick", error);
+    target.logFailure(MESSAGES.scheduledTick, error);
     return false;
   }
   return true;

@@ -11,6 +11,7 @@ import type { Env, Platform } from "./env.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import { RegistryCache } from "./registry.ts";
 import { ReviewCounts } from "./review.ts";
+import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The memory of this isolate: caches that the platform may empty at any time. */
 export interface IsolateState {
@@ -93,7 +94,7 @@ export function targetOf(
       endpoint,
       signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
       timeout: platform.timeout,
-      onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
+      onOddItem: (resource, issue) => log({ level: "warn", message: MESSAGES.leftOut(resource), issue }),
       hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
     });
     return stores === undefined ? client : notedIn(stores, client);
@@ -167,7 +168,7 @@ function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint
   }
   const service = env[binding];
   if (!isFetcher(service)) {
-    const message = `expected a Workers VPC binding named ${binding} in this Worker's environment`;
+    const message = MESSAGES.noBinding(binding);
     throw new RejectionError("InvalidConfiguration", { field: "server", message });
   }
   return { server: BINDING_SERVER, token, headers, fetch: (url, init) => service.fetch(url, init) };

@@ -1,0 +1,60 @@
+/** All messages of the endpoints, in answers and log lines: what happened, why, and what to do. The page's texts stand in its templates. */
+
+export const ENDPOINT_MESSAGES = {
+  // Answers to callers whose requests are rejected
+  noRoute: "no such route",
+  noCluster: "no such cluster in CLUSTERS",
+  noToken: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
+  notTheOperator:
+    "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN",
+  foreignForm: "expected a form that this page has sent",
+  badSignature: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old",
+  invalid: "invalid",
+  smallerBody: "expected a smaller body",
+  bodyAtMost: (bytes: number) => `expected a body of at most ${bytes} bytes`,
+  wholeBody: "expected the whole body",
+  otherContentType: "expected another content type",
+  trueOrFalse: "expected true or false",
+  noNode: "no such node in the cluster",
+  noNodeEvacuation: "no such NodeEvacuation in the cluster",
+  noRollingMaintenance: "no such RollingMaintenance in the cluster",
+  noVm: "the cluster has no such VMI, and no evacuation or migration of it",
+  clusterUnavailable: "the API server cannot be asked",
+  sendAgain: "some events could not be acted on: send all of them again",
+  busy: "too many reviews are in progress: try again",
+  undecided: "Lifeboat could not read the pod; the Worker's log says why",
+  internalError: "an unexpected error; the Worker's log describes it",
+  unexpectedError: "an unexpected error",
+  noBinding: (name: string) => `expected a Workers VPC binding named ${name} in this Worker's environment`,
+  invalidClusters: "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong",
+
+  // Reviews
+  notAReview: (expected: string, field: string | undefined, problem: string | undefined) =>
+    `not a review of ${expected}: ${field}: ${problem}`,
+  aUid: "expected the review's uid",
+  aName: "expected a name",
+  coreGroup: "expected the core group",
+  pods: "expected pods",
+  policyGroup: "expected policy/v1 or policy/v1beta1",
+  eviction: "expected Eviction",
+  deletedByLifeboat: (pod: string, reason: string) =>
+    `pod "${pod}" may go (${reason}): Lifeboat itself deletes it, by its UID`,
+  vmiChanges: "its VMI keeps changing",
+  actionNotDone: (outcome: string) => `an action was ${outcome}`,
+  noBody: "no body was received",
+
+  // Steps, as log lines name them after a failure
+  reviewingEviction: "reviewing an eviction",
+  reviewingDeletion: "reviewing a deletion",
+  reconcilingAfterAnswer: "reconciling after an answer",
+  reconcilingDescheduled: "reconciling the VMs that descheduling named",
+  reportingConfiguration: "reporting on the LifeboatConfiguration",
+  reportingUndecided: "reporting a review that was left undecided",
+  scheduledTick: "the scheduled tick",
+  findingCluster: "finding the cluster",
+
+  // Other log lines
+  tickMissing: "the tick has not reached this cluster",
+  leftOut: (resource: string) => `left out one of ${resource}`,
+  logUnexpected: "unexpected error",
+} as const;
