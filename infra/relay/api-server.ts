@@ -2,6 +2,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Endpoint, type Send, sender } from "../../shared/kube/transport.ts";
 import { kubeFetch } from "./kube-fetch.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ApiServer {
   readonly endpoint: Endpoint;
@@ -14,7 +15,7 @@ const PAGE_TIMEOUT_MS = 60_000;
 /** Returns the API server of a kubeconfig. Throws if the kubeconfig names no cluster. */
 export function apiServerOf(kubeConfig: KubeConfig): ApiServer {
   const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, "");
-  if (server === undefined) throw new Error("the kubeconfig names no current cluster");
+  if (server === undefined) throw new Error(MESSAGES.noCurrentCluster);
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: kubeFetch(kubeConfig) };
   let turn: Promise<unknown> = Promise.resolve();
   return {

@@ -2,26 +2,23 @@
 import * as z from "zod/mini";
 import { isBaseUrl, RelaySecret } from "../../shared/settings/clusters.ts";
 import { type Parsed, parseConfig } from "../../shared/settings/problem.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const Port = z.pipe(
-  z.string().check(z.regex(/^\d{1,5}$/, "expected a port")),
-  z.pipe(z.transform(Number), z.number().check(z.maximum(65_535, "expected a port"))),
+  z.string().check(z.regex(/^\d{1,5}$/, MESSAGES.port)),
+  z.pipe(z.transform(Number), z.number().check(z.maximum(65_535, MESSAGES.port))),
 );
 
 const Environment = z.pipe(
   z.object({
     /** The Worker's URL. */
-    LIFEBOAT_URL: z
-      .string("expected the address of Lifeboat's Worker")
-      .check(z.refine(isBaseUrl, "expected an https:// URL, or http:// to loopback")),
+    LIFEBOAT_URL: z.string(MESSAGES.url).check(z.refine(isBaseUrl, MESSAGES.httpsUrl)),
     /** This cluster's name in the Worker's `CLUSTERS`. */
-    LIFEBOAT_CLUSTER: z
-      .string("expected this cluster's name in the Worker's CLUSTERS")
-      .check(z.minLength(1, "expected this cluster's name in the Worker's CLUSTERS")),
+    LIFEBOAT_CLUSTER: z.string(MESSAGES.cluster).check(z.minLength(1, MESSAGES.cluster)),
     /** This cluster's `relaySecret` there. */
     LIFEBOAT_RELAY_SECRET: RelaySecret,
     /** Absent: the service account of the pod. */
-    KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, "expected the path of one kubeconfig"))),
+    KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, MESSAGES.kubeconfig))),
     /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),
   }),
@@ -51,6 +48,5 @@ export function parseRelayEnvironment(env: Variables): Parsed<Config> {
   const parsed = parseVariables(Environment, env);
   if (!parsed.ok || parsed.value.kubeconfig !== undefined || env["KUBERNETES_SERVICE_HOST"] !== undefined)
     return parsed;
-  const message = "expected the path of one kubeconfig: this is no pod";
-  return { ok: false, problems: [{ field: "KUBECONFIG", message }] };
+  return { ok: false, problems: [{ field: "KUBECONFIG", message: MESSAGES.kubeconfigOutsidePod }] };
 }

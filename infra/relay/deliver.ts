@@ -4,6 +4,7 @@ import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
 import { halfOf, type Outbox } from "./outbox.ts";
 import type { Deliver, Delivered, DeliveryResult } from "./send.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface DeliveryOptions {
   readonly outbox: Outbox;
@@ -62,7 +63,7 @@ export function startDelivery({
     switch (outcome.result) {
       case "accepted":
         outbox.settle(events);
-        if (failures > 0) log("info", "Lifeboat takes deliveries again", { waiting: outbox.length });
+        if (failures > 0) log("info", MESSAGES.accepted, { waiting: outbox.length });
         [failures, limit] = [0, Math.min(limit * 2, LARGEST_BATCH)];
         return;
       case "refused":
@@ -76,10 +77,10 @@ export function startDelivery({
   /** Halves the batch until the refused event is alone: one bad event must not delay 99 good ones. */
   const refuse = (events: readonly LifeboatEvent[], { status, reason }: Delivered) => {
     limit = halfOf(events);
-    if (events.length > 1) return log("warn", "Lifeboat refused a batch, sending half of it", { status, reason });
+    if (events.length > 1) return log("warn", MESSAGES.refusedBatch, { status, reason });
     outbox.settle(events);
     const [{ id, subject } = {}] = events;
-    log("error", "Lifeboat refused an event, dropping it", { status, reason, id, subject });
+    log("error", MESSAGES.refusedEvent, { status, reason, id, subject });
   };
 
   const fail = async (
@@ -96,7 +97,7 @@ export function startDelivery({
     const ms = Math.max(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS), backoffMs(RETRY, failures, random));
     const details = { status, reason, failures, waiting: outbox.length, inMs: Math.round(ms) };
     const level = result === "misconfigured" ? "error" : "warn";
-    log(level, "Lifeboat did not take a delivery, sending all of it again", details);
+    log(level, MESSAGES.notDelivered, details);
     const woken = new AbortController();
     // New events do not wait for failed ones.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());

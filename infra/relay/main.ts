@@ -6,6 +6,7 @@ import { createLog } from "./log.ts";
 import { startRelay } from "./relay.ts";
 import { overHttp } from "./send.ts";
 import { startProbes } from "./probes.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 const log = createLog(systemClock, (line) => process.stdout.write(`${line}\n`));
 
@@ -28,14 +29,14 @@ if (parsed.ok) {
     log,
   });
   const server = await startProbes(relay, port, systemClock);
-  log("info", "started", {
+  log("info", MESSAGES.started, {
     server: kubeConfig.getCurrentCluster()?.server,
     endpoint: endpoint.href,
     port: server.port,
   });
 
   const stop = async () => {
-    log("info", "stopping");
+    log("info", MESSAGES.stopping);
     await relay.stop();
     await server.stop();
     // client-node may be opening a watch that nothing can stop.
@@ -44,6 +45,6 @@ if (parsed.ok) {
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void stop());
 } else {
   for (const { field, message } of parsed.problems)
-    log("error", "invalid environment", { variable: field, problem: message });
+    log("error", MESSAGES.invalidEnvironment, { variable: field, problem: message });
   process.exitCode = 2;
 }

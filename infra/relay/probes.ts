@@ -6,6 +6,7 @@ import { Hono } from "hono";
 import { OPEN_METRICS } from "../../shared/metrics/open-metrics.ts";
 import type { Clock } from "./clock.ts";
 import { ARRIVAL, limitConnections } from "./connections.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface Probed {
   /** Returns whether every watch has its first list. */
@@ -32,7 +33,7 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
   };
   const app = new Hono()
     .get("/healthz", (c) => c.text("ok\n"))
-    .get("/readyz", (c) => (relay.isReady() ? c.text("ok\n") : c.text("not synced yet\n", 503)))
+    .get("/readyz", (c) => (relay.isReady() ? c.text("ok\n") : c.text(MESSAGES.notSynced, 503)))
     .get("/metrics", async (c) => c.body(await metrics(), 200, { "content-type": OPEN_METRICS }));
   app.onError((_, c) => c.text("not now\n", 503));
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
@@ -53,6 +54,6 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
 export async function portOf(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  if (address === null || typeof address === "string") throw new Error(MESSAGES.notListening);
   return address.port;
 }

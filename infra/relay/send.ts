@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { BATCH_CONTENT_TYPE, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import type { Clock } from "./clock.ts";
 import { reasonOf } from "./log.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * accepted: the Worker has the batch. refused: the batch has a defect. unavailable: the Worker does not answer now.
@@ -55,7 +56,7 @@ export function overHttp({ endpoint, secret, clock, fetch }: HttpOptions): Deliv
   return async (batch, signal) => {
     const body = JSON.stringify(batch);
     const timeout = new AbortController();
-    const cancel = clock.setTimer(TIMEOUT_MS, () => timeout.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+    const cancel = clock.setTimer(TIMEOUT_MS, () => timeout.abort(new Error(MESSAGES.noAnswer(TIMEOUT_MS))));
     try {
       const response = await fetch(endpoint, {
         method: "POST",

@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import type { ObjectIdentity } from "./kinds.ts";
 import { TextPicker } from "./text-picker.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The API server limits annotations to 256 KiB. Watched objects are a tenth of that. */
 export const LONGEST_LINE_BYTES = 256 * 1024;
@@ -67,7 +68,7 @@ function parsed(pieces: readonly Uint8Array[]): WatchEvent {
   try {
     return Event.parse(JSON.parse(text));
   } catch (cause) {
-    throw new UnreadLine("a line of the watch is no event", { cause });
+    throw new UnreadLine(MESSAGES.noEvent, { cause });
   }
 }
 
@@ -75,6 +76,6 @@ function longEvent(found: ReadonlyMap<string, string>): WatchEvent {
   const [namespace, name, uid, resourceVersion] = PATHS.map((path) => found.get(path));
   const type = found.get("type");
   if (type === undefined || name === undefined || uid === undefined || resourceVersion === undefined)
-    throw new UnreadLine("a long line of the watch names no object");
+    throw new UnreadLine(MESSAGES.namelessEvent);
   return { type, identity: { ...(namespace !== undefined && { namespace }), name, uid, resourceVersion } };
 }

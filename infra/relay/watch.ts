@@ -12,6 +12,7 @@ import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import { type ObjectIdentity, identityIn, type KeptObject, type WatchedKind } from "./kinds.ts";
 import { type Log, reasonOf } from "./log.ts";
 import { UnreadLine, watchEvents } from "./watch-lines.ts";
+import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface WatchOptions<Facts, View = never> {
   readonly api: ApiServer;
@@ -60,7 +61,7 @@ export function startWatch<Facts, View>(
   let version: string | undefined;
 
   const logOdd = ({ namespace, name }: ObjectIdentity, reason: string) =>
-    log("error", "an object is too large or malformed", { namespace, name, reason });
+    log("error", MESSAGES.oddObject, { namespace, name, reason });
   const put = (seen: KeptObject<Facts, View>) => {
     const key = keyOf(seen.metadata);
     odd.delete(key);
@@ -91,7 +92,7 @@ export function startWatch<Facts, View>(
       return keyOf(seen.metadata);
     } catch (error) {
       const identity = identityIn(object);
-      if (identity === undefined) log("error", "ignored an item that is no object", { reason: reasonOf(error) });
+      if (identity === undefined) log("error", MESSAGES.noObject, { reason: reasonOf(error) });
       else putOdd(identity, reasonOf(error));
       return identity && keyOf(identity);
     }
@@ -106,9 +107,9 @@ export function startWatch<Facts, View>(
       for (const item of items) there.add(store(item) ?? "");
       listed = metadata.resourceVersion;
     }
-    if (listed === undefined) throw new Error("a list without a resourceVersion");
+    if (listed === undefined) throw new Error(MESSAGES.noVersion);
     for (const key of [...known.keys(), ...odd.keys()]) if (!there.has(key)) remove(key);
-    if (!isSynced) log("info", "synced", { objects: known.size });
+    if (!isSynced) log("info", MESSAGES.synced, { objects: known.size });
     isSynced = true;
     markSynced();
     return listed;
@@ -116,7 +117,7 @@ export function startWatch<Facts, View>(
 
   const onError = (object: unknown) => {
     const { code, reason } = Status.safeParse(object).data ?? {};
-    log("warn", "the API server ended a watch", { code, reason });
+    log("warn", MESSAGES.watchEnded, { code, reason });
     if (code === GONE) version = undefined;
   };
   const readIfPossible = (object: unknown) => {
@@ -144,7 +145,7 @@ export function startWatch<Facts, View>(
         else if (identity === undefined) onObject(type, object);
         else {
           if (type === "DELETED") remove(keyOf(identity));
-          else putOdd(identity, "a watch event of more than 256 KiB");
+          else putOdd(identity, MESSAGES.largeEvent);
           version = identity.resourceVersion;
         }
       }
@@ -175,7 +176,7 @@ export function startWatch<Facts, View>(
     }
     failures = hasLasted ? 1 : failures + 1;
     const ms = backoffMs(RESTART, failures, random);
-    log("warn", "cannot watch, trying again", { reason: reasonOf(error), failures, inMs: Math.round(ms) });
+    log("warn", MESSAGES.watchFailed, { reason: reasonOf(error), failures, inMs: Math.round(ms) });
     onFailure();
     await pause(clock, ms, signal);
   };
@@ -221,7 +222,7 @@ async function openWatch(
   const { status, body } = await endpoint.fetch(url, { headers: { accept: "application/json" }, signal });
   if (status === 200 && body !== null) return body;
   await body?.cancel();
-  throw new ClusterError({ reason: "Refused", code: status, request: `watch of ${path}` });
+  throw new ClusterError({ reason: "Refused", code: status, request: MESSAGES.watchOf(path) });
 }
 
 /** Aborts its signal after a time without data. */

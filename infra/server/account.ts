@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { setDefaultCACertificates } from "node:tls";
 import { KubeConfig } from "@kubernetes/client-node";
+import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface Account {
   /** The API server's URL. */
@@ -21,7 +22,7 @@ export function podAccount(root: string): Account {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromCluster(root);
   const server = kubeConfig.getCurrentCluster()?.server;
-  if (server === undefined) throw new Error("expected to run in a pod");
+  if (server === undefined) throw new Error(MESSAGES.notInPod);
   const read = (file: string) => readFileSync(`${root}${FOLDER}/${file}`, "utf8");
   let trusted = "";
   return {

@@ -3,22 +3,20 @@ import * as z from "zod/mini";
 import type { Parsed } from "../../shared/settings/problem.ts";
 import { parseVariables, Port } from "../relay/config.ts";
 import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "./names.ts";
+import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 const Variables = z.pipe(
   z.object({
     /** The cluster's name in the paths of the endpoints. */
-    [CLUSTER_VARIABLE]: z._default(
-      z.string().check(z.regex(/^[\w.-]+$/, "expected letters, digits, `-`, `_` or `.`")),
-      DEFAULT_CLUSTER,
-    ),
+    [CLUSTER_VARIABLE]: z._default(z.string().check(z.regex(/^[\w.-]+$/, MESSAGES.clusterName)), DEFAULT_CLUSTER),
     /** The name of this replica in the Lease. Each replica has its own. */
-    POD_NAME: z.string("expected the name of this pod").check(z.minLength(1, "expected the name of this pod")),
+    POD_NAME: z.string(MESSAGES.podName).check(z.minLength(1, MESSAGES.podName)),
     /** The port of the endpoints, over TLS. */
     HTTPS_PORT: z._default(Port, 8443),
     /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),
     /** Set by Kubernetes in every pod. */
-    KUBERNETES_SERVICE_HOST: z.string("expected to run in a pod"),
+    KUBERNETES_SERVICE_HOST: z.string(MESSAGES.notInPod),
     /** The root of the pod's file system, for a process that stands for a pod in a test. */
     POD_ROOT: z._default(z.string(), ""),
   }),

@@ -5,6 +5,7 @@
 import type { Client } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { type Identity, lackOf, partsOf, SECRET, ServerSecret } from "./secret.ts";
+import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface KeeperOptions {
   /** Connects with a time limit. */
@@ -37,12 +38,11 @@ export async function keep({ connect, clock, use, onFailure }: KeeperOptions, si
 
 export async function readIdentity(cluster: Client): Promise<Identity> {
   const secret = await cluster.get("secrets", SECRET, { as: ServerSecret });
-  const where = `Secret ${SECRET.name} in namespace ${SECRET.namespace}`;
-  const hint = "lifeboat install makes it";
-  if (secret === undefined) throw new Error(`there is no ${where}: ${hint}`);
+  const where = MESSAGES.secret(SECRET.name, SECRET.namespace);
+  if (secret === undefined) throw new Error(MESSAGES.noSecret(where));
   const { pair, webhookToken, operatorToken } = partsOf(secret);
   if (pair === undefined || webhookToken === undefined || operatorToken === undefined) {
-    throw new Error(`${where} has no ${lackOf(partsOf(secret)).join(", no ")}: ${hint}`);
+    throw new Error(MESSAGES.incompleteSecret(where, lackOf(partsOf(secret))));
   }
   return { pair, webhookToken, operatorToken };
 }

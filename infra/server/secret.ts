@@ -4,6 +4,7 @@ import { EndpointToken } from "../../shared/settings/clusters.ts";
 import { isPair } from "./certificate.ts";
 import type { Pair } from "./listener.ts";
 import { HOST, NAME, NAMESPACE } from "./names.ts";
+import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const SECRET = { namespace: NAMESPACE, name: NAME } as const;
 
@@ -57,13 +58,11 @@ export function tokensIn(text = ""): Tokens | undefined {
   return first === undefined ? undefined : [first, ...others];
 }
 
-const LONG = " of at least 16 characters";
-
 /** Names what a Secret lacks. */
 export function lackOf(parts: Partial<Identity>): readonly string[] {
   return [
-    ...(parts.pair === undefined ? [`tls.crt for ${HOST} with its tls.key`] : []),
-    ...(parts.webhookToken === undefined ? [`webhookToken${LONG}`] : []),
-    ...(parts.operatorToken === undefined ? [`operatorToken${LONG}`] : []),
+    ...(parts.pair === undefined ? [MESSAGES.certificateFor(HOST)] : []),
+    ...(parts.webhookToken === undefined ? [MESSAGES.longToken("webhookToken")] : []),
+    ...(parts.operatorToken === undefined ? [MESSAGES.longToken("operatorToken")] : []),
   ];
 }

@@ -20,6 +20,7 @@ import { Leadership } from "./leadership.ts";
 import { listen, type Listener } from "./listener.ts";
 import { HOST } from "./names.ts";
 import type { Identity } from "./secret.ts";
+import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ServerOptions {
   readonly environment: Environment;
@@ -107,7 +108,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log("info", "serving", { port: opened.port });
   };
 
-  const leadership = new Leadership({ identity, connect, clock, onFailure: failed("holding the Lease") });
+  const leadership = new Leadership({ identity, connect, clock, onFailure: failed(MESSAGES.holdingLease) });
   /** Returns the relay's and this process's metrics; on the Lease's holder the cluster's, too. */
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
@@ -130,11 +131,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       // Without its tokens it would find every webhook misconfigured.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
       const stays = () => !signal.aborted && leadership.isLeader();
-      await runTick(due, { env: env(), platform, state, stays, leave }).catch(failed("the scheduled tick"));
+      await runTick(due, { env: env(), platform, state, stays, leave }).catch(failed(MESSAGES.scheduledTick));
     }
   };
   const kept = [
-    keep({ connect, clock, use, onFailure: failed("reading certificate and tokens") }, signal),
+    keep({ connect, clock, use, onFailure: failed(MESSAGES.readingSecret) }, signal),
     leadership.keep(signal),
     keepTicking(),
   ];

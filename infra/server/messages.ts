@@ -1,0 +1,21 @@
+/** All messages of the server in the cluster, in log lines and at its start: what is missing, and what makes it. */
+const HINT = "lifeboat install makes it";
+
+export const SERVER_MESSAGES = {
+  // The start
+  notInPod: "expected to run in a pod",
+  clusterName: "expected letters, digits, `-`, `_` or `.`",
+  podName: "expected the name of this pod",
+
+  // The Secret
+  noSecret: (where: string) => `there is no ${where}: ${HINT}`,
+  incompleteSecret: (where: string, lacking: readonly string[]) => `${where} has no ${lacking.join(", no ")}: ${HINT}`,
+  secret: (name: string, namespace: string) => `Secret ${name} in namespace ${namespace}`,
+  certificateFor: (host: string) => `tls.crt for ${host} with its tls.key`,
+  longToken: (key: string) => `${key} of at least 16 characters`,
+
+  // Steps, as log lines name them after a failure
+  holdingLease: "holding the Lease",
+  scheduledTick: "the scheduled tick",
+  readingSecret: "reading certificate and tokens",
+} as const;
