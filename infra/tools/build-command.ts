@@ -1,4 +1,7 @@
-/** Bundles the command into .build/lifeboat.mjs: plain JavaScript with everything in it, for Node 20 and later. `npm pack` packs this file. */
+/**
+ * Bundles the command into .build/lifeboat.mjs, for Node 20 and later. The file contains everything, and `npm pack`
+ * packs it.
+ */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";
@@ -30,13 +33,14 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     format: "esm",
     target: `node${OLDEST_NODE}`,
     inject: ["infra/cli/older-node.ts"],
-    // undici 8, which client-node brings, does not load on Node 20. Version 7 has all that client-node uses.
+    // // undici 8, a dependency of client-node, does not load on Node 20. Version 7 has everything that client-node
+    // uses.
     alias: { undici: "undici-7" },
     banner: { js: BANNER + FOR_OLD_NODES },
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },
     minifySyntax: true,
     minifyWhitespace: true,
-    // A stack trace quotes the whole line.
+    // // A stack trace would quote the whole line.
     lineLimit: 200,
     legalComments: "none",
     logLevel: "error",
@@ -45,7 +49,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
   return Object.keys(metafile.inputs);
 }
 
-/** By path below `infra`, as infra/cli/install/manifests.ts asks for them. */
+/** The files by path below `infra`, as infra/cli/install/manifests.ts reads them. */
 function manifests(): Readonly<Record<string, string>> {
   const paths = globSync("{kubernetes,relay/kubernetes,server/kubernetes}/**/*.yaml", {
     cwd: `${root}infra`,
@@ -53,7 +57,7 @@ function manifests(): Readonly<Record<string, string>> {
   return Object.fromEntries(paths.map((path) => [path, readFileSync(`${root}infra/${path}`, "utf8")]));
 }
 
-/** The commit that the bundle is made from, with `-dirty` if files differ from it. An archive of the sources has no commit. */
+/** The commit of the bundle, with `-dirty` if files differ from it. An archive of the sources has no commit. */
 function commit(): string {
   const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], {
     cwd: root,

@@ -1,11 +1,11 @@
-/** Bundles what the image has, server and relay, into .build/image: each one file of plain JavaScript with everything in it. */
+/** Bundles the server and the relay for the image into .build/image: one file each, which contains everything. */
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 export const IMAGE_FOLDER = `${root}.build/image`;
 
-/** Some of client-node's dependencies are CommonJS, and call `require` for what is Node's own. */
+/** Some dependencies of client-node are CommonJS, and call `require` for Node's own modules. */
 export const BANNER = `import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);`;
 

@@ -1,4 +1,7 @@
-/** Bundles the Worker into .build/index/, from where `wrangler deploy` uploads it; other entries the same way beside it. */
+/**
+ * Bundles the Worker into .build/index/, from which `wrangler deploy` uploads it. Other entries are bundled the same
+ * way.
+ */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -25,7 +28,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     bundle: true,
     splitting: true,
     format: "esm",
-    // As wrangler bundles.
+    // // The options of wrangler.
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
     minify: true,
@@ -33,9 +36,9 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     logLevel: "error",
   });
   await mkdir(folder, { recursive: true });
-  // The entry last, and moved into place: who starts or builds meanwhile sees no entry without its modules, and no half a file.
+  // // The entry is moved into place last: a concurrent start or build never sees an entry without its modules.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
-    // A chunk has the digest of its contents in its name; the entry and its source map have not.
+    // // A chunk has a digest in its name. The entry and its source map have none.
     if (!basename(path).startsWith("index.") && existsSync(path)) continue;
     const aside = `${folder}-${randomUUID()}-${basename(path)}`;
     await writeFile(aside, contents);

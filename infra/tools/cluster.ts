@@ -41,7 +41,7 @@ function orRefuse<T>(parsed: Parsed<T>): T {
   throw new Refused(parsed.problems.map(({ field, message }) => `${field}: ${message}`).join("\n"));
 }
 
-/** As in a URL's path, and as KV takes it. */
+/** The characters that a URL's path and KV accept. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 const FLAGS = { entry: TEXT, local: FLAG, env: TEXT, config: TEXT, "persist-to": TEXT, help: HELP };
 

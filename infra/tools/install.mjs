@@ -1,7 +1,6 @@
 /**
- * Installs the locked dependencies if the checkout lacks any of them.
- * Runs before every npm script that needs them, so on the Node that happens to be installed (20 or later);
- * the scripts themselves then run on the Node 24 that is one of the dependencies.
+ * Installs the locked dependencies if any are missing. Each npm script runs this first, on the installed Node (20 or
+ * later). The scripts themselves then run on the Node 24 of the dependencies.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -14,7 +13,7 @@ function packagesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).packages : {};
 }
 
-/** npm notes in node_modules what it has installed, last of all. Optional packages are those of other platforms. */
+/** npm writes this list of installed packages last. Optional packages are those of other platforms. */
 function isInstalled() {
   const installed = packagesOf(`${root}/node_modules/.package-lock.json`);
   return Object.entries(packagesOf(`${root}/package-lock.json`)).every(

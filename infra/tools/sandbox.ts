@@ -1,4 +1,4 @@
-/** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
+/** `npm run sandbox`: runs a cluster with Lifeboat until interrupted. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   const kubeconfig = freeFile();
   await createSecretFile(kubeconfig, sandbox.kubeconfig);
   console.log(await usage(sandbox, lifeboat, kubeconfig));
-  // As the cron trigger of wrangler.toml does; a Worker on one's own machine has none.
+  // // Fires ticks as the cron trigger of wrangler.toml does, which a local Worker does not have.
   const schedule = setInterval(() => void lifeboat.worker.scheduled().catch(complain), MINUTE_MS);
   await interruption;
   clearInterval(schedule);

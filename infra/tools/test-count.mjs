@@ -1,6 +1,6 @@
 /**
- * Prints `N passed, N failed` from a JSON report of vitest: `node infra/tools/test-count.mjs REPORT`.
- * A test file that failed before any of its tests could run counts as one failure; so does a run that left no report.
+ * Prints `N passed, N failed` from a JSON report of vitest: `node infra/tools/test-count.mjs REPORT`. A missing report
+ * counts as one failure, and so does a test file that failed before its tests.
  */
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,7 @@
-/** An API server in a process of its own, so that its CPU is its own: with accounts and objects, and nothing that acts. */
+/**
+ * Starts an API server in a process of its own, so that its CPU time is measured alone. It has accounts and objects,
+ * and no controllers.
+ */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import {
@@ -18,13 +21,13 @@ import { startChild } from "./child.ts";
 export interface MeasuredApiServer {
   readonly url: string;
   readonly caPem: string;
-  /** As an administrator. */
+  /** A client with the rights of an administrator. */
   readonly client: KubeClient;
-  /** The administrator's, as text. */
+  /** The administrator's kubeconfig, as text. */
   readonly kubeconfig: string;
   /** The token of Lifeboat's service account, which has the shipped permissions. */
   readonly lifeboatToken: string;
-  /** From now on each request of Lifeboat waits so long. */
+  /** Delays each request of Lifeboat from now on. */
   delay(milliseconds: number): void;
   /** Returns the CPU time of its process so far. */
   cpuMs(): Promise<number>;

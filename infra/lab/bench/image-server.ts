@@ -1,4 +1,4 @@
-/** Lifeboat in the cluster as its image runs it, in a process beside a measured API server, of which it is a pod. */
+/** Runs Lifeboat's server for the cluster as its image does: in a process beside a measured API server. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -17,15 +17,15 @@ import { type TimedAnswer, timed } from "./timed.ts";
 export interface ImageServer {
   /** The port of its endpoints, over TLS. */
   readonly port: number;
-  /** From its start until it answered. */
+  /** The time from its start to its first answer. */
   readonly startMs: number;
   /** Sends a review to the webhook for evictions, as the API server does. */
   review(body: string, agent?: Agent): Promise<TimedAnswer>;
-  /** A full scan. */
+  /** Asks for a full scan. */
   scan(): Promise<unknown>;
   /** Returns the CPU time of the process so far. */
   cpuMs(): Promise<number>;
-  /** In millions of bytes. */
+  /** The resident memory, in millions of bytes. */
   memory(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
   const end = once(child, "exit");
   const port = await portIn(createInterface(child.stdout));
   const startMs = performance.now() - started;
-  // Its log is not read any more.
+  // // Nobody reads its log from here on.
   child.stdout.resume();
   const { data = {} } = (await api.client.get(secrets, SERVER)) ?? {};
   const token = Buffer.from(data["webhookToken"] ?? "", "base64").toString();

@@ -1,4 +1,4 @@
-/** `npm run bench`: measures Lifeboat beside a floor of the same run, and prints one table. */
+/** `npm run bench`: measures Lifeboat beside a floor from the same run, and prints one table. */
 import { nameOf, readArguments, FLAG, HELP, runTool } from "../../tools/console/arguments.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { type Measurement, renderMeasurements } from "./measurement.ts";
@@ -22,7 +22,7 @@ Options:
 
 export interface PartOptions {
   readonly quick: boolean;
-  /** Says what is being done: a part takes minutes. */
+  /** Prints the current step, because a part takes minutes. */
   readonly note: (line: string) => void;
 }
 

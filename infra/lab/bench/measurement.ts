@@ -1,11 +1,11 @@
-/** A line of the table: what was measured, beside its floor. */
+/** A line of the table: a measurement beside its floor. */
 import { aligned } from "../../cli/table.ts";
 
 export interface Measurement {
   readonly what: string;
   readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
-  /** In the same unit, from the same run: as many, taken in turns with the samples. */
+  /** Samples of the floor: in the same unit, as many, and taken in turns with the measured samples. */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
   /** The highest acceptable ratio; without a floor, the highest acceptable median. */
   readonly target?: number;
@@ -19,7 +19,7 @@ export function median(samples: readonly number[]): number {
   return (below + above) / 2;
 }
 
-/** One ratio for each pair: what disturbs the machine for a while disturbs both of a pair. */
+/** The ratio of each pair. A disturbance of the machine affects both values of a pair. */
 function ratiosOf({ samples, floor }: Measurement): readonly number[] {
   return floor === undefined ? [] : samples.map((value, index) => value / (floor.samples[index] ?? Number.NaN));
 }
@@ -44,7 +44,7 @@ export function renderMeasurements(measurements: readonly Measurement[]): string
   return aligned([head, ...rows], { right: (column) => ![0, 2, 7].includes(column) }).join("\n");
 }
 
-/** Three significant digits, and all there are before the point. */
+/** Rounds to three significant digits, and keeps all digits before the point. */
 function figure(value: number): string {
   if (Math.abs(value) >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(3)));

@@ -3,7 +3,7 @@ import { core, type KubeClient, kubevirt } from "../../sandbox/index.ts";
 import { inParallel, numbered } from "../../in-parallel.ts";
 import { derivedName, hash8 } from "../../../shared/kube/objects.ts";
 
-/** Requests under way at a time. */
+/** The most requests at a time. */
 const CONCURRENCY = 16;
 const VMS_PER_NODE = 100;
 export const VMS_PER_NAMESPACE = 34;
@@ -126,7 +126,7 @@ export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<r
   );
 }
 
-/** KubeVirt keeps so many finished ones of each VM. */
+/** KubeVirt keeps this many finished migrations of each VM. */
 const FINISHED_PER_VM = 5;
 
 export async function createFinishedMigrations(client: KubeClient, vms: readonly PlannedVm[]): Promise<void> {

@@ -1,4 +1,4 @@
-/** The reviews of the admission benchmark: what an API server sends, and what has to come back. */
+/** The reviews of the admission benchmark, as an API server sends them, and their expected answers. */
 import * as z from "zod";
 
 export const KINDS = ["first", "repeat"] as const;

@@ -1,4 +1,4 @@
-/** One request, over a connection that is kept, and how long its answer took. */
+/** Sends one request over a connection that stays open, and measures the time of its answer. */
 import type { ClientRequest, RequestOptions, IncomingMessage } from "node:http";
 
 export interface TimedAnswer {

@@ -1,4 +1,7 @@
-/** The parts that many runs share: a sandbox, Lifeboat installed in one of its forms, its way to the API server. */
+/**
+ * Sets up what many runs share: a sandbox, Lifeboat installed in one of its forms, and its connection to the API
+ * server.
+ */
 import { GUARD_FILES } from "../stage/apply.ts";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
@@ -25,9 +28,9 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** Short, where the real one outlasts a run. */
+/** Short, because the real time is longer than a run. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
-/** The kubelet reports pressure at once and never acts on it, because a killed guest is lost. */
+/** The kubelet reports pressure at once and never evicts, because an eviction would end guests. */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
   evictionSoftGracePeriod: { "memory.available": "1h" },
@@ -40,7 +43,7 @@ const OPTIONAL = [
   "optional/migration-policy/migration-policy.yaml",
   "optional/descheduler-support/descheduler-support.yaml",
 ];
-/** virt-handler tolerates only the taints for which VMs have to leave. */
+/** The tolerations of virt-handler: only for taints that make VMs leave. */
 const TOLERANT = { nodePlacement: { tolerations: [{ key: TAINT.key, operator: "Exists", effect: TAINT.effect }] } };
 const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
 
@@ -51,7 +54,7 @@ export async function startCluster(name: FormName): Promise<Cluster> {
   if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   else await forgoBackoff(client);
   const links = await startLinks({ url, caPem });
-  // Requests to Lifeboat's address, by the relay, are this process's own.
+  // // Requests of the relay to Lifeboat's address stay in this process.
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
   const form = await START[name]({ sandbox, links, optional: OPTIONAL });
   const observer = await startObserver(client);
@@ -76,7 +79,7 @@ const MIGRATIONS = {
   resources: ["virtualmachineinstancemigrations"],
 };
 
-/** No back-off of KubeVirt's where it is not the sandbox's to set. */
+/** No back-off of KubeVirt, except with a real control plane, which has its own. */
 async function forgoBackoff(client: KubeClient): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const metadata = { name: BACKOFF_POLICY };

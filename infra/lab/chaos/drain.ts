@@ -1,12 +1,12 @@
-/** An administrator who drains a node until it is drained: when the drain fails, or is broken off, it begins again. */
+/** Plays an administrator who drains a node. A drain that fails or is interrupted starts again. */
 import { setTimeout as delay } from "node:timers/promises";
 import { drainNode } from "../stage/drain-client.ts";
 import type { KubeClient } from "../../sandbox/index.ts";
 
 export interface Drain {
-  /** Whether it has come to its end. */
+  /** Whether the drain has succeeded. */
   readonly isDone: boolean;
-  /** It begins again after so long; false: there was none to break off. */
+  /** Starts again after this many milliseconds. False: no drain was running. */
   breakOff(ms: number): boolean;
   stop(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export function startDrain({ client, node, retryMs }: DrainOptions): Drain {
     } catch {
       return false;
     } finally {
-      // One pod's error ends kubectl; the others' requests must end with it.
+      // // As in kubectl, an error about one pod cancels the requests for the others.
       attempt.abort();
     }
   };

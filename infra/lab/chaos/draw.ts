@@ -1,13 +1,13 @@
-/** Draws that can be repeated: the same text gives the same draws, in the same order. */
+/** Draws that can be repeated: the same text gives the same draws in the same order. */
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 
 export interface Draw {
-  /** Both ends included. */
+  /** Includes both ends. */
   int(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
-  /** So many of them, none twice. */
+  /** Draws this many of them, each at most once. */
   some<T>(items: readonly T[], min: number, max: number): readonly T[];
 }
 

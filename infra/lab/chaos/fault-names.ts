@@ -1,4 +1,4 @@
-/** The faults by their names. */
+/** Maps the names of faults to the faults. */
 import type { Fault } from "./fault.ts";
 import * as ALL from "./faults/index.ts";
 

@@ -1,4 +1,4 @@
-/** A fault is one thing that goes wrong in a run, by itself or by a person's action. */
+/** The type of a fault: one thing that goes wrong in a run, by itself or by a person's action. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Capacity,
@@ -19,7 +19,7 @@ import type { Replicas } from "./replicas.ts";
 import type { ChaosVm } from "./vms.ts";
 import { persist } from "./wait.ts";
 
-/** Everything that a fault can touch. */
+/** Everything that a fault can change. */
 export interface Run {
   readonly plan: Plan;
   readonly cluster: Cluster;
@@ -33,41 +33,41 @@ export interface Run {
   readonly calm: AbortSignal;
   /** Keys of VMIs that their owners have deleted. */
   readonly deleted: Set<string>;
-  /** Reports a broken invariant. */
+  /** Reports a violated invariant. */
   readonly report: (what: string) => void;
-  /** Counts that something has gone wrong. */
+  /** Counts an effect of the fault. */
   readonly strike: () => void;
 }
 
 export interface Fault {
   readonly says: string;
-  /** How often it is drawn, compared with the others: 3 if absent. */
+  /** Its weight when faults are drawn; 3 if absent. */
   readonly weight?: number;
-  /** Only a simulated control plane can suffer it. */
+  /** The fault needs a simulated control plane. */
   readonly simulated?: true;
   readonly form?: FormName;
-  /** virt-api's own requests may break, too: it allows what it cannot judge, so VMs have budgets. */
+  /** The fault may break requests of virt-api, which then allows evictions. VMs therefore have budgets. */
   readonly breaksVirtApi?: true;
-  /** It deletes pods of a node, which the guard has to refuse. */
+  /** The fault deletes pods of a node, and the guard has to refuse these deletions. */
   readonly gate?: string;
-  /** Faults that it cannot be together with. */
+  /** Faults that exclude this one. */
   readonly not?: readonly string[];
-  /** VMs that begin on a node of its own, and what that node has. */
+  /** VMs that start on an extra node, and that node's properties. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
   readonly capacity?: Capacity;
   /** Changes a VM on the drained node. */
   readonly alter?: (vm: ChaosVm, draw: Draw) => ChaosVm;
-  /** Judges what happens during the run. */
+  /** Checks its own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;
-  /** Resolves when the fault is over, at the latest soon after `run.calm`. A refused request may throw. */
+  /** Resolves when the fault has ended, at the latest soon after `run.calm`. A refused request may throw. */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Reminds a controller of Kubernetes that has forgotten it, as a busy cluster or a person would. */
+  /** Reminds a controller of Kubernetes of work that it has forgotten, as a busy cluster or a person would. */
   readonly remind?: (run: Run) => Promise<void>;
-  /** It is a disruption: it is undone when all that it leads to has happened. */
+  /** The fault is a disruption: it is undone when all of its consequences have happened. */
   readonly lasts?: true;
-  /** In words: what has to happen because of it, and has not yet. */
+  /** Describes the consequences that have not happened yet. */
   readonly expect?: (run: Run) => readonly string[];
 }
 
@@ -109,7 +109,7 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   try {
     if ((await act()) !== false) strike();
   } catch {
-    // The VM may be gone, or be migrating already; the API server may be away.
+    // // The VM may be gone or migrating already, and the API server may be unavailable.
   }
 }
 

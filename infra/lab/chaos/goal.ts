@@ -1,4 +1,4 @@
-/** The goal of a run: every VM leaves its node, unless its strategy or its owner keeps it there. */
+/** Checks the goal of a run: every VM leaves its node, unless its strategy or its owner prevents that. */
 import { isFinal, migrations, type VirtualMachineInstance } from "../../sandbox/index.ts";
 import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";
@@ -44,7 +44,7 @@ export async function actAsExternalController({ cluster, client, plan, namespace
     );
     if (own.some((migration) => !isFinal(migration.status))) continue;
     const metadata = { generateName: `${name}-leaves-`, namespace };
-    // Refused, if the API server is away or another client migrates it: it is tried again.
+    // // The request is refused if the API server is unavailable or another client migrates the VM. It is tried again.
     await client.create(migrations, { metadata, spec: { vmiName: name } }).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** Follows the guests of a run: none ends without a reason, and each has a fate. */
+/** Follows the guests of a run: none may end without a reason, and each has an outcome. */
 import { isFinal, keyOf, LABEL, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { guestRuns, mayStop } from "../stage/fates.ts";
 import { viewOfVmi, type World } from "../stage/world.ts";
@@ -51,7 +51,7 @@ export function checkGuests(
   };
 }
 
-/** By the real API server's account of who wrote the phase. */
+/** Reads from the real API server's managedFields who wrote the phase. */
 function isFailedByKubevirt(
   { metadata: { uid, managedFields = [] }, status: of }: Vmi,
   { pods }: Pick<Observer, "pods">,

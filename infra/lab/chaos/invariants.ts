@@ -1,4 +1,4 @@
-/** The invariants of every run, judged from the cluster's objects. This file uses none of the product's code. */
+/** The invariants of every run, checked on the cluster's objects. This file uses none of the product's code. */
 import {
   isFinal,
   isTrue,
@@ -21,7 +21,7 @@ export interface Limits {
   readonly node: number;
 }
 
-/** They take no place: without a target pod, or their other end has not answered. */
+/** They take no place in the queue: they have no target pod, or the other end has not answered. */
 const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
 
 interface Running {
@@ -48,7 +48,7 @@ export function checkLimits(limits: Limits, report: (what: string) => void): Par
   const checkAll = (): void => {
     const all = [...running.values()];
     check(limits.cluster, "in the cluster", all);
-    // As virt-controller counts: a VM that is gone leaves no node any more, even if its migration still exists.
+    // // As virt-controller counts: a VM that is gone does not count, even if its migration still exists.
     const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
     for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
   };
@@ -80,14 +80,14 @@ function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
 }
 
-/** The API server, asked. */
+/** Asks the API server. */
 export interface Asked {
   vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
   budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;
 }
 
 export interface BudgetCheck extends Partial<Listener> {
-  /** Resolves when every doubt is settled. */
+  /** Resolves when nothing is uncertain any more. */
   settled(): Promise<unknown>;
 }
 
@@ -98,7 +98,7 @@ export function checkBudgets(
   report: (what: string) => void,
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
-  /** Caches of two kinds may be of two moments: only what is true before and after the look at the budgets counts. */
+  /** Caches of two kinds may differ in age. Only facts that hold both before and after reading the budgets count. */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const before = await asked.vmi(key);
     const budgets = await asked.budgets(key.namespace);
@@ -175,7 +175,7 @@ function leftOn(vmi: Vmi): readonly string[] {
   ];
 }
 
-/** One of ours where VMs have budgets; none where the strategy lets the VM go. */
+/** The expected budget: one of Lifeboat's if VMs have budgets, none if the strategy allows evictions. */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);
   const wanted = budgeted && hasBudget(vmi) ? 1 : 0;
@@ -187,7 +187,7 @@ function isLive({ metadata, status }: Vmi): boolean {
   return metadata.deletionTimestamp === undefined && !isFinal(status);
 }
 
-/** Whether it is Lifeboat's for this VMI. */
+/** Returns whether the budget is Lifeboat's for this VMI. */
 function isBudgetOf({ metadata, spec }: PodDisruptionBudget, vmi: Vmi): boolean {
   const isOurs = metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
   const isOfVmi = spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;

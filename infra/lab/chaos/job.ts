@@ -1,4 +1,4 @@
-/** A process that performs runs: it is given one after another, and answers with what each came to. */
+/** A process that performs runs: it gets one after another, and reports the result of each. */
 import * as z from "zod/mini";
 import { isFault } from "./fault-names.ts";
 import { FORMS } from "./forms/form.ts";

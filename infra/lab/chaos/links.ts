@@ -1,8 +1,6 @@
 /**
- * The way from each replica to the API server, which can end between any two writes.
- *
- * To a cluster, a replica that cannot reach it any more is one that has been killed: nothing that it has in mind happens, and nothing of
- * what it knows comes back.
+ * The connection from each replica to the API server, which can end between any two writes. A replica that cannot reach
+ * the API server any more counts as killed: none of its planned writes happen, and its memory is lost.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
@@ -12,14 +10,14 @@ import { createSecureContext } from "node:tls";
 
 export interface Link {
   readonly isDead: boolean;
-  /** The address that this replica takes for the API server. No later replica has it. */
+  /** The address that this replica uses for the API server. No later replica has it. */
   readonly url: string;
-  /** From now on so many more writes go through, and the next one finds the replica dead; at first, any number. */
+  /** Limits the further writes: the replica dies after them. At first there is no limit. */
   limit(writes: number): void;
-  /** From now on it hears nothing; at last all of it, in its order. */
+  /** Holds its watch events from now on, and delivers them later in order. */
   hold(): void;
   release(): void;
-  /** For good. */
+  /** Ends the connection permanently. */
   close(): void;
 }
 
@@ -29,7 +27,7 @@ export interface Links {
 }
 
 interface OpenLink extends Link {
-  /** `path`: as the API server is to see it. */
+  /** `path`: as the API server gets it. */
   forward(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 

@@ -1,4 +1,4 @@
-/** `npm run chaos`: drains under faults, and what became of the VMs. */
+/** `npm run chaos`: drains under faults, and reports the outcome of each VM. */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -76,7 +76,7 @@ function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanF
   };
 }
 
-/** A process with clusters of its own: when it is done with a run, it gets the next one. */
+/** A process with clusters of its own: after each run it gets the next one. */
 async function work(queue: Iterable<PlanOptions>, onReport: (report: RunReport) => void): Promise<void> {
   const child = fork(JOB);
   const end = once(child, "exit");

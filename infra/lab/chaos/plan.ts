@@ -1,4 +1,4 @@
-/** The plan of a run, drawn from the seed and the run's number: its form, faults, VMs and settings. */
+/** Draws the plan of a run from the seed and the run's number: its form, faults, VMs and settings. */
 import { drawFrom, type Draw } from "./draw.ts";
 import type { Fault } from "./fault.ts";
 import { FAULT_NAMES, type FaultName, FAULTS } from "./fault-names.ts";
@@ -16,10 +16,10 @@ export interface Plan {
   readonly configuration: Readonly<Record<string, unknown>> & {
     readonly evacuation: { readonly maxAttempts: number; readonly adoptSeconds: number };
   };
-  /** Whether VMs have budgets: not where KubeVirt's webhook and Lifeboat's guard make them unnecessary. */
+  /** Whether VMs have budgets. They have none if KubeVirt's webhook and Lifeboat's guard make budgets unnecessary. */
   readonly budgeted: boolean;
   readonly migrationMs: number;
-  /** How soon a drain asks again. */
+  /** The pause between two requests of a drain. */
   readonly retryMs: number;
   readonly tickMs: number;
   /** Whether the relay reports to Lifeboat. */
@@ -27,23 +27,23 @@ export interface Plan {
   readonly replicas: number;
   /** Whether reviews go to one replica after another. */
   readonly spread: boolean;
-  /** The faults end after so many milliseconds. */
+  /** The time until the faults end, in milliseconds. */
   readonly calmMs: number;
 }
 
 export interface PlanOptions {
   readonly seed: string;
   readonly run: number;
-  /** Instead of a number drawn. */
+  /** Replaces the drawn number. */
   readonly vms?: number;
-  /** Only these. */
+  /** Allows only these faults. */
   readonly only?: readonly FaultName[];
-  /** Instead of the one drawn. */
+  /** Replaces the drawn form. */
   readonly form?: FormName;
   readonly real?: boolean;
 }
 
-/** Every so many runs a whole rack is drained, under one fault after another, beside the faults that are drawn. */
+/** In every Nth run a whole rack is drained under one fault after another, in addition to the drawn faults. */
 const LARGE_EVERY = 20;
 const LARGE = 50;
 
@@ -76,7 +76,10 @@ function formOf(draw: Draw, { form, only = [] }: PlanOptions): FormName {
   return form ?? only.map((name) => FAULTS[name].form).find((one) => one !== undefined) ?? drawn;
 }
 
-/** With the relay, which is built in in the cluster, ticks come as rarely beside the times of a run as the real ones do. */
+/**
+ * The time between two ticks. With the relay, which is always part of the in-cluster form, ticks are as rare compared
+ * with a run as in reality.
+ */
 function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   const isInCluster = form === "InCluster";
   const relayed = isInCluster || names.includes("relayAway") || draw.chance(0.5);
@@ -85,7 +88,7 @@ function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   return { relayed, tickMs, replicas: several ? draw.int(2, 3) : 1, spread: several && draw.chance(0.6) };
 }
 
-/** virt-api takes no strategy that it does not know. */
+/** virt-api refuses a strategy that it does not know. */
 function known(vm: ChaosVm): ChaosVm {
   return vm.strategy === "Unknown" ? { ...vm, strategy: "LiveMigrate", migratable: false } : vm;
 }
@@ -103,7 +106,7 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
   { cluster: 15, node: 15 },
 ];
 
-/** By weight, several at once; what does not agree with one drawn before is left out. */
+/** Draws several faults by weight, and leaves out those that a drawn one excludes. */
 function drawFaults(
   draw: Draw,
   first: FaultName | undefined,
@@ -138,8 +141,8 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Without budgets what holds a VM while Lifeboat is silent is KubeVirt's webhook: it does not know every strategy, and it allows an
- * eviction when the API server fails it.
+ * Without budgets, only KubeVirt's webhook protects a VM while Lifeboat does not answer. It does not know every
+ * strategy, and allows an eviction if its own request to the API server fails.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));
@@ -153,13 +156,13 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
-    // Longer than any run: what is allowed at a deadline was not kept.
+    // // Longer than any run: a deletion that was allowed at a deadline then proves that the guest was not protected.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      // KubeVirt is waited for some moments or longer than a run; creation times count in whole seconds.
+      // // The wait for KubeVirt is short, or longer than a run. Creation times are whole seconds.
       adoptSeconds: names.includes("virtControllerAway") ? draw.pick([1, 2]) : draw.pick([2, 60]),
     },
   };

@@ -1,9 +1,9 @@
-/** The relay of a run, which may be away for a while. */
+/** The relay of a run, which may be stopped for a while. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Form } from "./forms/form.ts";
 
 export interface RunningRelay {
-  /** Another one starts after so long. */
+  /** The next relay starts after this time. */
   stopFor(ms: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,23 +1,23 @@
-/** The Workers or replicas of a run: so many at once, each followed by another one when it dies. */
+/** The Workers or replicas of a run: a fixed number at once. A dead one is replaced. */
 import type { Form, Replica } from "./forms/form.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Replicas {
   readonly alive: readonly Replica[];
-  /** Counts replicas that died in the middle of their work. */
+  /** Counts replicas that died during their work. */
   readonly deaths: number;
-  /** Nothing answers at the address for so long. */
+  /** Makes the address unavailable for this time. */
   silence(ms: number): void;
-  /** One is asked to look at everything, or its cron trigger fires. */
+  /** Asks a replica for a full scan, or fires its cron trigger. */
   tick(): void;
-  /** From now on they die, one after another, each after so many writes. */
+  /** Lets replicas die from now on, one after another, each after a number of writes. */
   kill(writes: readonly number[]): void;
-  /** From now on none dies or is silent. */
+  /** From now on no replica dies or stops answering. */
   spare(): void;
   stop(): Promise<void>;
 }
 
-/** Most ticks look at what is under way; full scans find the marks that Lifeboat was not asked about. */
+/** Most ticks reconcile evacuations in progress. Full scans find marks that Lifeboat was not asked about. */
 const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
   (replica) => replica.tick(),
   (replica) => replica.reconcile(),
@@ -93,7 +93,7 @@ export async function startReplicas(
     async stop() {
       stopped = true;
       form.proxy.answering = () => undefined;
-      // Also those that have died, and those that are to follow them: they would act in the next run.
+      // // Stops dead and future replicas, too: they would act in the next run.
       await Promise.all([...present().map((replica) => form.end(replica)), ...pending]);
     },
   };

@@ -1,4 +1,4 @@
-/** The result of a run, and its print: a line now and then, a bad run with its plan, the table at the end. */
+/** The result of a run, and its print: a line at times, a failed run with its plan, and the table at the end. */
 import * as z from "zod/mini";
 import { aligned, type Cells } from "../../cli/table.ts";
 import type { Plan } from "./plan.ts";
@@ -7,7 +7,7 @@ const Counts = z.record(z.string(), z.number());
 export type Counts = z.output<typeof Counts>;
 const Texts = z.readonly(z.array(z.string()));
 
-/** As it travels from the process that did it. */
+/** The form that the process of the run sends. */
 export const RunReportSchema = z.object({
   run: z.number(),
   ms: z.number(),
@@ -21,9 +21,9 @@ export const RunReportSchema = z.object({
   struck: Counts,
   /** Keys of VMs. */
   lost: Texts,
-  /** Broken invariants. */
+  /** Violated invariants. */
   breaches: Texts,
-  /** Objects that were still in progress when the time was over. */
+  /** Objects that were still in progress at the end. */
   hung: Texts,
 });
 export type RunReport = z.output<typeof RunReportSchema>;
@@ -85,7 +85,7 @@ export function renderTotals(reports: readonly RunReport[], seconds: number): st
   return [...aligned(rows), `VMs lost: ${lost}`].join("\n");
 }
 
-/** Runs, VMs, VMs lost, runs with something broken, runs with something hung. */
+/** Counts runs, VMs, lost VMs, runs with violated invariants, and hung runs. */
 function tallyOf(reports: readonly RunReport[]): readonly [number, number, number, number, number] {
   const sum = (of: (report: RunReport) => number) => reports.reduce((total, report) => total + of(report), 0);
   return [

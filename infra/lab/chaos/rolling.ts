@@ -1,15 +1,15 @@
-/** Judges a RollingMaintenance from outside: how many nodes are evacuated at once, and what became of their VMs. */
+/** Judges a RollingMaintenance from outside: how many nodes are evacuated at once, and the outcomes of their VMs. */
 import { isFinal, keyOf, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { hasEnded, type NodeEvacuation, type RollingMaintenance, type VmOutcome } from "../stage/evacuations.ts";
 
-/** A VMI as it was seen. */
+/** A VMI, as observed. */
 export interface Seen {
   readonly key: string;
   /** Its eviction ends its guest. */
   readonly endsWhenEvicted: boolean;
-  /** Nodes where it ran, in their order, with the times at which it was seen first and last there. */
+  /** The nodes where it ran, in order, with the times of the first and last observation on each. */
   readonly stays: readonly { readonly node: string; readonly from: number; readonly to?: number }[];
-  /** Its guest has ended, or it is gone. */
+  /** Its guest has ended, or the VMI is gone. */
   readonly hasEnded: boolean;
 }
 
@@ -35,7 +35,7 @@ function seenNow(now: Vmi, known: Seen | undefined, ms: number): Seen {
   return { key: keyOf(now), endsWhenEvicted, stays: next, hasEnded: false };
 }
 
-/** The last stay ends. */
+/** Ends the last stay. */
 function until(stays: Seen["stays"], ms: number): Seen["stays"] {
   return stays.map((stay) => (stay === stays.at(-1) ? { ...stay, to: ms } : stay));
 }
@@ -68,7 +68,7 @@ export function unavailableOf(
   return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
 }
 
-/** Times of a NodeEvacuation, as they were seen: when it was created, when its status listed VMs, when it had ended. */
+/** Observed times of a NodeEvacuation: its creation, the first status that lists VMs, and its end. */
 export interface Times {
   readonly created: number;
   readonly listed?: number;
@@ -86,7 +86,7 @@ export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: n
   };
 }
 
-/** An informer's news of one kind of object may be this much older than that of another. */
+/** An informer of one kind may be this much older than an informer of another kind. */
 const NEWS_MS = 500;
 
 /** Returns each wrong outcome of a NodeEvacuation that has ended, in words; none if they are as seen. */
@@ -142,13 +142,13 @@ function wasOn({ stays }: Seen, { spec }: NodeEvacuation): boolean {
   return stays.some(({ node }) => node === spec.nodeName);
 }
 
-/** When it ended, it was still there. Later another one may have moved it. */
+/** The VM was still on the node at the end. Something else may have moved it later. */
 function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
   const { ended = 0 } = times ?? {};
   return stays.some(({ node, to = Infinity }) => node === spec.nodeName && to > ended - NEWS_MS);
 }
 
-/** From before it was created until well after it listed VMs. */
+/** From before its creation until well after it listed VMs. */
 function wasThere({ stays }: Seen, { spec }: NodeEvacuation, times: Times | undefined): boolean {
   if (times?.listed === undefined) return false;
   const { created, listed } = times;

@@ -1,4 +1,4 @@
-/** One run: a drain, everything that goes wrong meanwhile, the calm after it, the judgement. */
+/** One run: a drain, its faults, a calm period after them, and the judgement. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   isSimulated,
@@ -29,18 +29,18 @@ import { setScene, type Scene } from "./scene.ts";
 import { unansweredIn } from "./unanswered.ts";
 import { persist, until } from "./wait.ts";
 
-/** A real control plane does in seconds what takes a simulated one a moment: fifty VMs leave in minutes. */
+/** A real control plane takes seconds for a step of the simulated one: fifty VMs leave in minutes. */
 const PATIENCE = IS_REAL ? 3 : 1;
-/** From the end of the faults to the end of what the drain is for. */
+/** The most time from the end of the faults to the end of the drain's work. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
-/** From the end of all disruptions to a cluster where nothing is in progress, beside what attempts wait for KubeVirt. */
+/** The most time from the end of all disruptions until nothing is in progress, besides waits for KubeVirt. */
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
-/** So many looks at what is left are between two ticks where the relay reports to Lifeboat. */
+/** With the relay, this many checks of the remaining work pass between two ticks. */
 const TICKS_APART = 10;
 
-/** Every VM runs and has its budget, if it is to have one, and nothing has gone wrong yet. */
+/** Checks that every VM runs and has its expected budget, and that nothing has failed yet. */
 export interface Prepared {
   readonly scene: Scene;
   readonly replicas: Replicas;
@@ -120,7 +120,7 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
 
   const injected = plan.faults.map(async (name) => {
     const draw = drawFrom(`${plan.seed}/${plan.run}/${name}`);
-    // A fault that fails is part of the run.
+    // // A failed request of a fault is part of the run.
     await Promise.resolve(FAULTS[name].inject?.(runs.get(name) ?? run, draw)).catch(() => undefined);
   });
   await Promise.race([
@@ -176,7 +176,7 @@ function injectedIn({ sandbox }: Cluster): readonly unknown[] {
   return isSimulated(sandbox) ? sandbox.apiServer.faults.injected : [];
 }
 
-/** For as long as it takes: the API server may be away just now. */
+/** Repeats without a limit, because the API server may be unavailable. */
 function askedThrough(client: KubeClient): invariants.Asked {
   return {
     vmi: (key) => persist(() => client.get(virtualMachineInstances, key)),
@@ -192,7 +192,7 @@ interface Ticking {
   stop(): Promise<void>;
 }
 
-/** Starts what drives Lifeboat besides the drain, and the external controller. */
+/** Starts the ticks and events for Lifeboat, and the external controller. */
 function startTicking(run: Run): Ticking {
   const stopped = new AbortController();
   const every = async (ms: number, work: () => unknown) => {
@@ -213,7 +213,10 @@ function startTicking(run: Run): Ticking {
   };
 }
 
-/** Returns the objects that are still in progress when the time is over; none, if all is well. Time is counted in checks, as in `until`. */
+/**
+ * Returns the objects that are still in progress at the end, none if all is well. Time is counted in checks, as in
+ * `until`.
+ */
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
   const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
   const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;

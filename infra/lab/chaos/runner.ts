@@ -1,4 +1,7 @@
-/** Runs, one after another, in one cluster for each form of Lifeboat, for as long as nothing goes wrong in it. */
+/**
+ * Performs runs one after another, in one cluster for each form of Lifeboat. A cluster is used until something fails in
+ * it.
+ */
 import { isReal } from "../../sandbox/index.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type FormName, FORMS } from "./forms/form.ts";
@@ -12,7 +15,7 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** A cluster collects Events and changes to watch, so it is replaced after so many runs. */
+/** A cluster collects Events and changes to watch, so it is replaced after this many runs. */
 const RUNS_PER_CLUSTER = 100;
 
 export function createRunner(): Runner {
@@ -41,11 +44,11 @@ export function createRunner(): Runner {
     async perform(options) {
       const plan = drawPlan(options);
       try {
-        // Setting the scene is no part of the run: if a connection breaks there, it is set once more.
+        // // Preparing the scene is no part of the run. If a connection breaks meanwhile, the scene is prepared again.
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);
-        // A report stays valid. If its scene cannot be cleared away, the cluster is replaced.
+        // // The report stays valid. If the scene cannot be removed, the cluster is replaced.
         if (isBad(report)) await renew(plan.form);
         else await clearScene(cluster, prepared.scene).catch(() => renew(plan.form));
         return report;
@@ -64,7 +67,7 @@ async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void>
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);
 }
 
-/** A run that does not get to its judgement proves nothing: it counts as hung. */
+/** A run without a judgement proves nothing: it counts as hung. */
 function notPerformed({ run }: Plan, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const counts = { ms: 0, vms: 0, fates: {}, endings: {}, causes: {}, struck: {} };

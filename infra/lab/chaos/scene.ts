@@ -1,4 +1,4 @@
-/** The objects that a run starts with: its nodes, its namespace, its VMs, its settings; and clearing it away. */
+/** Creates and removes the objects with which a run starts: nodes, namespace, VMs and settings. */
 import { inParallel } from "../../in-parallel.ts";
 import {
   createNode,

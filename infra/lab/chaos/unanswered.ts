@@ -1,4 +1,4 @@
-/** How many deletions nobody judged, by the API server's account: an answer came too late, or nothing listened. */
+/** Counts deletions without a review, by the API server's metrics: the answer was late, or nothing listened. */
 import type { KubeClient } from "../../sandbox/index.ts";
 
 const FAILED_OPEN = /^apiserver_admission_webhook_fail_open_count\{name="[^"]*lifeboat[^}]*\} (\d+)$/gm;

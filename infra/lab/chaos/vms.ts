@@ -1,30 +1,30 @@
-/** The VMs of a run: where each begins, what its owner wants for it, how its migrations go. */
+/** The VMs of a run: where each starts, what its owner wants, and how its migrations end. */
 import type { Draw } from "./draw.ts";
 
 export interface ChaosVm {
   readonly name: string;
-  /** Names the node on which it starts: `drained`, or the node of a fault. */
+  /** Names the first node: `drained`, or the node of a fault. */
   readonly place: string;
-  /** `Unknown`: written as is, a value that KubeVirt does not know. */
+  /** `Unknown` is written as is: KubeVirt does not know this value. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
-  /** So many of its migrations fail before one succeeds. */
+  /** This many migrations fail before one succeeds. */
   readonly failures: number;
-  /** How long its migrations take, if not as long as all others'. */
+  /** The duration of its migrations, if it differs from the others'. */
   readonly migrationMs?: number;
   readonly graceSeconds?: number;
-  /** False: it may stay where it is. */
+  /** False: the VM may stay on its node. */
   readonly mustLeave: boolean;
 }
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 export const DRAINED = "drained";
-/** Higher than theirs. */
+/** A higher priority than the others'. */
 export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {
   const strategy = draw.pick([...Array.from({ length: 15 }, () => "LiveMigrate" as const), ...OTHERS]);
-  // An External VM that cannot migrate would never leave: that is what its owner asks for.
+  // // An External VM that cannot migrate would never leave, as its owner demands.
   const migratable = strategy === "LiveMigrate" || strategy === "External" || draw.chance(0.7);
   const name = `vm-${String(index + 1).padStart(2, "0")}`;
   return { name, place: DRAINED, strategy, migratable, failures: 0, mustLeave: true };

@@ -1,4 +1,4 @@
-/** Waiting, in a cluster whose API server may be away just now. */
+/** Waits for conditions in a cluster whose API server may be unavailable. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isNotFound } from "../../sandbox/index.ts";
 

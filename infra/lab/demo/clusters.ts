@@ -1,4 +1,4 @@
-/** Two sandbox clusters that are alike but for what an act is about, with Lifeboat where it belongs, as its manifests say. */
+/** Starts two sandbox clusters that differ only in what an act shows, with Lifeboat installed by its manifests. */
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { serverImages } from "../stage/in-cluster.ts";
 import { installInCluster } from "./in-cluster.ts";
 import type { Act } from "./scenario.ts";
 
-/** The same of each of the two clusters: one is without what the act is about, the other has it. */
+/** A value for each of the two clusters: one lacks what the act shows, the other has it. */
 export interface Pair<T> {
   readonly without: T;
   readonly withIt: T;
@@ -28,7 +28,7 @@ export async function both<T, U>({ without, withIt }: Pair<T>, to: (of: T) => Pr
 export interface Cluster extends Pick<Sandbox, "stats"> {
   readonly client: KubeClient;
   readonly server: string;
-  /** Path of a file. */
+  /** The path of a file. */
   readonly kubeconfig: string;
   /** Absent in a scenario without Lifeboat. */
   readonly lifeboat?: LifeboatBeside | undefined;
@@ -48,7 +48,7 @@ const MIGRATION_SECONDS = 2;
 export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<Cluster>> {
   await (inCluster ? buildImage() : buildWorker());
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  // However this process ends, an administrator's token does not stay behind.
+  // // An administrator's token is deleted, even if this process is interrupted.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return await both({ without: "without", withIt: "withIt" } as const, async (side) => {
     const images = inCluster ? serverImages() : new Map<never, never>();

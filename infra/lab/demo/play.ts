@@ -1,4 +1,4 @@
-/** Runs a scenario, act after act: on a terminal as a table that is drawn again, elsewhere as a line for each change. */
+/** Runs a scenario act by act. A terminal shows a table that is redrawn; a log gets a line for each change. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../sandbox/index.ts";
 import { aligned } from "../../cli/table.ts";
@@ -17,7 +17,7 @@ import { cut, NAME, outcomeOf, painter, renderChanges, renderFrame, renderOutcom
 const FRAME_MS = 100;
 /** Far longer than any scenario takes. */
 const PATIENCE_MS = 120_000;
-/** The relay reports a VM that has moved within a second: only a broken cluster takes this long. */
+/** The relay reports a moved VM within a second. Only a broken cluster takes this long. */
 const ENDED_WITHIN_MS = 60_000;
 
 export interface PlayOptions {
@@ -25,9 +25,9 @@ export interface PlayOptions {
   /** Lifeboat is pods of its cluster. */
   readonly inCluster: boolean;
   readonly screen: Screen;
-  /** Until a signal comes. */
+  /** Waits until a signal arrives. */
   readonly stayUp: boolean;
-  /** Whether it went well: each disruption had its way and, with Lifeboat, no VM was lost. */
+  /** Whether the scenario succeeded: each disruption took effect and, with Lifeboat, no VM was lost. */
   readonly onEnd: (well: boolean) => void;
 }
 
@@ -41,7 +41,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // A pod of it may have moved: from here on it answers elsewhere.
+      // // A pod of Lifeboat may have moved, and then answers at another address.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);
@@ -82,7 +82,7 @@ interface Watching {
   readonly screen: Screen;
 }
 
-/** Resolves to whether the disruption had its way in both clusters. */
+/** Resolves to whether the disruption took effect in both clusters. */
 async function watch(act: Act, { clusters, before, screen }: Watching): Promise<boolean> {
   const watched = await both(clusters, ({ client }) => watchWorld(client, systemClock));
   const worlds = { without: watched.without.world, withIt: watched.withIt.world };

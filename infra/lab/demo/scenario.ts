@@ -1,4 +1,4 @@
-/** An act of a scenario: two clusters, what happens to both, and when it is over. */
+/** The type of a scenario's act: two clusters, what happens in both, and when it is over. */
 import type { KubeClient, Sandbox, SandboxOptions } from "../../sandbox/index.ts";
 import type { World } from "../stage/world.ts";
 import type { Cluster, Configuration, Pair } from "./clusters.ts";
@@ -6,12 +6,12 @@ import type { Cluster, Configuration, Pair } from "./clusters.ts";
 export interface Scene {
   readonly vms: number;
   readonly nodes: number;
-  /** Besides VMs. */
+  /** Pods other than VMs. */
   readonly pods: number;
 }
 
 export interface Act {
-  /** Names the part that one of the two clusters does not have. */
+  /** Names what one of the two clusters lacks. */
   readonly about: string;
   /** The configuration of each cluster that has Lifeboat. */
   readonly lifeboat: Partial<Pair<Configuration>>;
@@ -20,24 +20,24 @@ export interface Act {
   readonly sandbox?: Pick<SandboxOptions, "eviction" | "featureGates">;
   /** How migrations end. They succeed by default. */
   readonly outcome?: NonNullable<Parameters<Sandbox["migrations"]["configure"]>[0]["outcome"]>;
-  /** Puts nodes, virtual machines and pods into a cluster: the same into each. */
+  /** Creates nodes, virtual machines and pods: the same in each cluster. */
   setScene(client: KubeClient): Promise<Scene>;
-  /** The nodes that it is about. */
+  /** The nodes that are shown. */
   readonly nodes: readonly string[];
-  /** Keys of the ordinary pods worth watching, whether they are there yet or not. */
+  /** Keys of the ordinary pods that are shown, even before they exist. */
   readonly pods: readonly string[];
   /** Printed before the act. */
   readonly headline: readonly string[];
   prologue?(cluster: Cluster): Promise<readonly string[]>;
-  /** Brings it upon a cluster, until `over`. Resolves to false if it was in vain. */
+  /** Disrupts a cluster, until `over`. Resolves to false if the disruption had no effect. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
-  /** Whether the disruption has had its way in a cluster. */
+  /** Returns whether the disruption took effect in a cluster. */
   hasHappened(before: World, now: World): boolean;
-  /** The VMs that may be lost: with Lifeboat none, without it at least so many. */
+  /** The VMs that may be lost: none with Lifeboat, at least this many without it. */
   readonly lostWithout: number;
-  /** Whether KubeVirt repeats a migration without end, so that a VM never comes to rest. */
+  /** Whether KubeVirt repeats a migration without end, so that a VM never stops migrating. */
   readonly isEndless?: true;
   readonly epilogue?: readonly string[];
-  /** A command worth trying afterwards. */
+  /** A command to try afterwards. */
   readonly encore: string;
 }

@@ -1,4 +1,4 @@
-/** How two clusters look side by side: rows, nodes, the last words from each; and what it all came to. */
+/** Renders two clusters side by side: rows, nodes, the last messages of each, and the result. */
 import { styleText } from "node:util";
 import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { World } from "../stage/world.ts";
@@ -26,7 +26,7 @@ const MARK = { idle: "·", refused: "!", waiting: "…", moving: "→", moved: "
 
 /** The name of each cluster in a log. Both have the same length. */
 export const NAME: Pair<string> = { without: "without", withIt: "with   " };
-/** The widest that is ever said of a place, so that columns do not jump. */
+/** The widest text of a place, so that columns do not jump. */
 const PLACE_WIDTH = 34;
 
 export function cut(line: string, width: number): string {
@@ -44,7 +44,7 @@ export interface Frame {
   readonly worlds: Pair<World>;
   /** The last message in each cluster. */
   readonly said: Pair<string>;
-  /** Names the part that one of the two does not have. */
+  /** Names what one of the two clusters lacks. */
   readonly about: string;
 }
 
@@ -74,7 +74,7 @@ function textOf({ now, mood }: Place): string {
   return now === "" ? "" : `${MARK[mood]} ${now}`;
 }
 
-/** How full each node is, and what troubles it. */
+/** Shows how full each node is, and its problems. */
 function nodesOf(world: World): readonly string[] {
   const sorted = [...world.nodes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
   return sorted.map(({ name, cordoned, troubles }) => {
@@ -113,7 +113,7 @@ export function outcomeOf(before: World, after: World, nodes: readonly string[])
   return outcome;
 }
 
-/** Fates in their order. The names of VMs that moved are left out. */
+/** Outcomes in their order. The names of VMs that moved are left out. */
 const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["moved", "moved"],
   ["restarted", "restarted"],
@@ -122,7 +122,7 @@ const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["lost", "lost", "named"],
 ];
 
-/** Renders an outcome. `VMs lost` is always there, other fates only if a VM has them. */
+/** Renders an outcome. `VMs lost` is always shown, other outcomes only if a VM has them. */
 function rendered(head: string, outcome: Outcome): string {
   const parts = SHOWN.filter(([fate]) => fate === "lost" || outcome[fate].length > 0).map(([fate, word, named]) => {
     const keys = outcome[fate];

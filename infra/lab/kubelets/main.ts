@@ -1,7 +1,7 @@
 /**
- * `npm run kubelets`: which VMs get through node pressure, by their size and by the settings of the kubelets. Prints the table of REFERENCE.md.
- *
- * Times are a quarter of what the table says, but for the defaults, whose second of grace is one second. Takes eight minutes.
+ * `npm run kubelets`: measures which VMs survive node pressure, by their size and by the kubelets' settings, and prints
+ * the table of REFERENCE.md. All times are a quarter of those in the table, except the default grace period of one
+ * second. Takes eight minutes.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { kubevirt, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
@@ -11,23 +11,23 @@ import { createNodes, createVms } from "../stage/scene.ts";
 
 const NAMESPACE = "vms";
 const GIB = [4, 16, 64, 256] as const;
-/** As an idle guest's memory over a network of 4 Gbit/s. */
+/** The memory transfer of an idle guest over a network of 4 Gbit/s. */
 const GIB_PER_SECOND = 0.5;
 const CROWD = "crowd";
 const CROWD_SIZE = 20;
 const CROWD_GIB = 4;
-/** Guests that shut down take a minute. */
+/** A guest takes a minute to shut down. */
 const SHUTDOWN_SECONDS = 60;
 const POLL_MS = 200;
 const DAY = { memory: "400Gi", cpu: "64", pods: "110", "devices.kubevirt.io/kvm": "1k" };
 const SPARE = { ...DAY, memory: "4Ti", cpu: "640" };
 
 interface Kubelets {
-  /** Absent: the default, a hard threshold of 100Mi alone. */
+  /** Absent: the default, only a hard threshold of 100Mi. */
   readonly softSeconds?: number;
   readonly maxPodGraceSeconds: number;
   readonly transitionSeconds: number;
-  /** By what times are divided. */
+  /** Times are divided by this number. */
   readonly speed: number;
 }
 
@@ -90,7 +90,7 @@ async function measure(kubelets: Kubelets): Promise<readonly string[]> {
   }
 }
 
-/** The pressure stays on the nodes of single VMs; on the crowded node it ends when the first VM has left. */
+/** The pressure stays on nodes with a single VM. On the crowded node it ends when the first VM has left. */
 async function fatesOf(sandbox: SimulatedSandbox, kubelets: Kubelets): Promise<readonly string[]> {
   const { stats } = sandbox;
   const available = kubelets.softSeconds === undefined ? "50Mi" : "20Gi";

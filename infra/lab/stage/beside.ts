@@ -1,4 +1,4 @@
-/** A Worker and a relay beside a sandbox, as seen from outside of its cluster. */
+/** Runs a Worker and a relay beside a sandbox, outside of its cluster. */
 import { randomBytes } from "node:crypto";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { startLifeboat } from "./lifeboat.ts";
@@ -6,7 +6,7 @@ import { installRelay, startRelayBeside, throughWorker } from "./relay.ts";
 
 export interface LifeboatBeside {
   readonly url: string;
-  /** A full scan. */
+  /** Asks for a full scan. */
   reconcile(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Which control plane a sandbox has where nobody has chosen one: LIFEBOAT_CONTROL_PLANE names the folder of a real one's
- * programs. Without it the control plane is simulated.
+ * Chooses a sandbox's control plane: real programs if LIFEBOAT_CONTROL_PLANE names their folder, otherwise a simulated
+ * one.
  */
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../sandbox/index.ts";
 

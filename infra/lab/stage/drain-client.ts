@@ -41,7 +41,7 @@ function isOfDaemonSet(pod: Pod): boolean {
   return controllerOf(pod)?.kind === "DaemonSet" && !isFinished(pod);
 }
 
-/** A static pod of the kubelet's own: the API server cannot delete it. */
+/** A static pod of the kubelet: the API server cannot delete it. */
 function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 }
@@ -70,7 +70,7 @@ async function evictUntilGone(run: Run, pod: Pod): Promise<void> {
 
 const Answer = z.object({ message: z.prefault(z.string(), "") });
 
-/** Why the pod was not evicted but may be later; undefined once it is evicted, or gone. */
+/** Why the pod is not evicted yet. Undefined: it is evicted or gone. */
 async function evict(run: Run, pod: Pod): Promise<string | undefined> {
   const { namespace, name } = pod.metadata;
   const { code, headers, body } = await requestEviction(run.client, pod);
@@ -92,7 +92,7 @@ function warnOnce({ warned, onLine }: Run, warning: string): void {
   warned.add(warning);
 }
 
-/** `299 - "text"`, once or more; in the text quotes and backslashes are escaped. */
+/** `299 - "text"`, once or several times. Quotes and backslashes in the text are escaped. */
 function warningsOf(header: string | string[] | undefined): readonly string[] {
   const text = Array.isArray(header) ? header.join(", ") : (header ?? "");
   return [...text.matchAll(/\b299 \S+ "(?<text>(?:[^"\\]|\\.)*)"/g)].map(({ groups }) =>

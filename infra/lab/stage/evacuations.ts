@@ -1,4 +1,4 @@
-/** The custom resource `Evacuation`, as a person or a program outside of Lifeboat sees it. */
+/** The custom resource `Evacuation`, as people and other programs read it. */
 import type { KubeObject, Resource } from "../../sandbox/index.ts";
 
 export interface Evacuation extends KubeObject {
@@ -41,7 +41,7 @@ export interface VmOutcome {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Absent: it is open. */
+  /** Absent: the Evacuation has not ended. */
   readonly outcome?: string;
   readonly targetNode?: string;
 }

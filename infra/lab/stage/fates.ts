@@ -1,4 +1,4 @@
-/** Whether a guest runs, and whether it may stop, judged from the cluster's state and from nothing else. */
+/** Returns whether a guest runs, and whether it may stop, by the cluster's state alone. */
 import type { VirtualMachine, World } from "./world.ts";
 
 /** Returns whether a guest runs: its VMI says so, and its launcher pod is on the VMI's node. */

@@ -1,4 +1,4 @@
-/** The machine that a call of `lifeboat` runs on, where there is no terminal. */
+/** The machine on which a test calls `lifeboat`, without a terminal. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Host } from "../../cli/host.ts";
 

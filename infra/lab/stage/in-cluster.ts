@@ -1,4 +1,7 @@
-/** Lifeboat in a sandbox's cluster, as `lifeboat install --in-cluster` installs it, with pods that are processes of this machine. */
+/**
+ * Installs Lifeboat in a sandbox's cluster as `lifeboat install --in-cluster` does. Its pods are processes of this
+ * machine.
+ */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { IncomingMessage } from "node:http";
@@ -24,7 +27,7 @@ import { quietHost } from "./host.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } as const;
-/** The server's image, by which the sandbox's kubelets know it. */
+/** The name of the server's image in the sandbox. */
 export const IMAGE = "lifeboat.example.com/server";
 
 /** Lists the manifests. `optional`: further files of infra/kubernetes. */
@@ -33,7 +36,7 @@ export function inClusterManifests(optional: readonly string[] = [], home: Parti
 }
 
 export interface InClusterOptions extends Pick<Inside, "cluster"> {
-  /** Also the operator's (default: made, or the one that is there). */
+  /** Also the operator's token. By default, the existing one, or a new one. */
   readonly webhookToken?: string;
   readonly isWanted?: (manifest: Manifest) => boolean;
 }

@@ -1,4 +1,6 @@
-/** Lifeboat beside a sandbox, as shipped: its manifests in the cluster, its Worker under exactly that service account. */
+/**
+ * Runs Lifeboat beside a sandbox as shipped: its manifests in the cluster, and its Worker under that service account.
+ */
 import { randomBytes } from "node:crypto";
 import { freePort, type Sandbox } from "../../sandbox/index.ts";
 import { applyLifeboat } from "./apply.ts";
@@ -11,7 +13,7 @@ export interface LifeboatOptions {
   readonly optional?: readonly string[];
   /** Further keys of the cluster's entry in `CLUSTERS`. */
   readonly entry?: Partial<ClusterEntry>;
-  /** With the queue of ticks. */
+  /** Adds the queue of ticks. */
   readonly queue?: boolean;
   readonly onLog?: (line: string) => void;
 }

@@ -1,4 +1,4 @@
-/** This process, as the app is given a platform. */
+/** Makes this process the platform of the app. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Platform } from "../../../functions/env.ts";
 

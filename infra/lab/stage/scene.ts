@@ -1,4 +1,4 @@
-/** Nodes and virtual machines, for a tool to begin with. */
+/** Creates nodes and virtual machines with which a tool starts. */
 import {
   type Capacity,
   createNode,

@@ -1,4 +1,4 @@
-/** Minutes of a cluster's schedule, for tests and tools that fire its ticks. */
+/** Times of a cluster's schedule, for tests and tools that fire its ticks. */
 import { isFullScan } from "../../../functions/schedule.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,4 +1,4 @@
-/** The world, kept up to date by watches. */
+/** Keeps a view of the cluster current by watches. */
 import {
   type Clock,
   events,

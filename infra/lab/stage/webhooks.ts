@@ -1,4 +1,4 @@
-/** Webhook configurations, as far as tools look at them. */
+/** Webhook configurations, with the fields that tools read. */
 import type { KubeObject, Resource } from "../../sandbox/index.ts";
 
 interface Configuration extends KubeObject {

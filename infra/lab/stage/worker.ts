@@ -1,4 +1,4 @@
-/** The bundled Worker in workerd, beside one or several clusters. */
+/** Runs the bundled Worker in workerd, beside one or several clusters. */
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
@@ -18,25 +18,25 @@ export interface ClusterEntry {
 }
 
 export interface WorkerOptions {
-  /** Issues the Worker's certificate; the API servers it issued certificates to are trusted. */
+  /** Issues the Worker's certificate. API servers with certificates of this authority are trusted. */
   readonly authority: Authority;
-  /** Further authorities whose API servers are trusted: those of other sandboxes. */
+  /** Further trusted authorities: those of other sandboxes. */
   readonly trusted?: readonly string[];
-  /** `CLUSTERS`, or its text where it is to be a bad one. */
+  /** `CLUSTERS`, or its text for an invalid value. */
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
-  /** 0 or absent: any free port. A Worker that is down comes back on the port it had. */
+  /** 0 or absent: any free port. A stopped Worker starts again on its former port. */
   readonly port?: number;
   /** Gets each line that the Worker writes to its console. */
   readonly onLog?: (line: string) => void;
-  /** Another bundle than the one that is deployed. */
+  /** Another bundle than the deployed one. */
   readonly bundle?: string;
-  /** With a KV namespace `CLUSTER_REGISTRY`, empty at first. */
+  /** Adds an empty KV namespace `CLUSTER_REGISTRY`. */
   readonly registry?: boolean;
-  /** With the queue of ticks: a tick is sent to each cluster, and `scheduled` does not wait for what they do. */
+  /** Adds the queue of ticks: each cluster gets a tick, and `scheduled` does not wait for their work. */
   readonly queue?: boolean;
 }
 
-/** Clusters that come and go while the Worker runs. */
+/** Clusters that are added and removed while the Worker runs. */
 export interface Registry {
   set(name: string, entry: ClusterEntry): Promise<void>;
   remove(name: string): Promise<void>;
@@ -45,17 +45,17 @@ export interface Registry {
 export interface RunningWorker {
   readonly url: string;
   readonly port: number;
-  /** The registry of a Worker that was started with one. */
+  /** The registry, if the Worker was started with one. */
   readonly registry: Registry;
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Fires the cron trigger as if it were `time`. */
+  /** Fires the cron trigger with this time. */
   scheduled(time?: Date): Promise<void>;
   stop(): Promise<void>;
 }
 
 const REGISTRY = "CLUSTER_REGISTRY";
 const CRON = "* * * * *";
-/** As in wrangler.toml. */
+/** The same values as in wrangler.toml. */
 const QUEUE = "lifeboat-ticks";
 const TICKS = {
   queueProducers: { TICKS: QUEUE },

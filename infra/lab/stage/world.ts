@@ -1,4 +1,4 @@
-/** The cluster as the demo sees it: the few fields of the few objects that it shows. */
+/** The few objects and fields of the cluster that the demo shows. */
 import {
   type Event,
   findCondition,
@@ -20,9 +20,9 @@ export interface VirtualMachine {
   readonly phase: string;
   readonly nodeName?: string;
   readonly deleting: boolean;
-  /** Asked to leave the node that it is on. */
+  /** Whether the VM has to leave its node. */
   readonly marked: boolean;
-  /** The node that the VM moves to. Its migration shows this only when it is over. */
+  /** The target node. A migration shows it only after its end. */
   readonly targetNode?: string;
 }
 
@@ -37,14 +37,14 @@ export interface PodView {
   readonly nodeName?: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** UID of the VMI whose launcher this is. */
+  /** The UID of the launcher's VMI. */
   readonly launcherOf?: string;
 }
 
 export interface NodeView {
   readonly name: string;
   readonly cordoned: boolean;
-  /** The node's troubles: taints that evict, conditions of pressure. */
+  /** The node's problems: taints that evict, and conditions of pressure. */
   readonly troubles: readonly string[];
 }
 
@@ -85,7 +85,7 @@ function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<Virtu
   return migratable?.status === "True" ? {} : { pinnedBecause: migratable?.reason ?? "unknown" };
 }
 
-/** The state stays when the migration is over. */
+/** The state stays after the end of the migration. */
 function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
   return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };
 }

@@ -1,4 +1,4 @@
-/** Reads the command line of a tool, and ends the tool with a sentence where the command line is wrong. */
+/** Parses the command line of a tool, and ends the tool with a message if an argument is wrong. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { UsageError } from "../../cli/failed.ts";
 

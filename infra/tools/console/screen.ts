@@ -1,15 +1,15 @@
-/** A tool's output: a terminal, whose last lines are drawn over again, or a log, where lines are only added. */
+/** A tool's output: a terminal whose last lines are redrawn, or a log that only grows. */
 
 export interface Screen {
-  /** Whether lines can be drawn over. */
+  /** Whether lines can be redrawn. */
   readonly live: boolean;
   readonly width: number;
   readonly colour: boolean;
-  /** Lines that stay. */
+  /** Prints lines that stay. */
   print: (...lines: readonly string[]) => void;
-  /** Lines that stand below all others until the next draw. */
+  /** Prints lines below all others until the next draw. */
   draw(lines: readonly string[]): void;
-  /** Keeps the last drawing. Further output follows below it. */
+  /** Makes the last drawing permanent. Further output follows below it. */
   keep(): void;
 }
 
@@ -29,7 +29,7 @@ export function createScreen(out: NodeJS.WriteStream): Screen {
       out.write(erase() + text(lines) + text(drawn));
     },
     draw(lines) {
-      // Lines that do not fit above the cursor cannot be erased again.
+      // // Lines above the visible screen cannot be erased any more.
       const fitting = lines.slice(0, Math.max(1, (out.rows || 24) - 1));
       out.write(erase() + text(fitting));
       drawn = fitting;

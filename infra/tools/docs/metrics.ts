@@ -1,4 +1,4 @@
-/** The metrics as tables for administrators. */
+/** Renders the metrics as tables for administrators. */
 import type { HoldVerdict } from "../../../shared/settings/holds.ts";
 import { renderTable } from "./policy/tables.ts";
 import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";
@@ -8,7 +8,7 @@ import { ROLLING_ACTIVE_PHASES, ROLLING_END_PHASES } from "../../../shared/kube/
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
-/** The values of each label. A list is complete. */
+/** All values of each label. */
 export const LABEL_VALUES: Readonly<
   Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
 > = {
@@ -30,7 +30,7 @@ export const LABEL_VALUES: Readonly<
   node_name: "the node of a NodeEvacuation",
 };
 
-/** The tables of METRICS.md, by the names of its markers. */
+/** The tables of METRICS.md, by the names of their markers. */
 export const METRICS_TABLES: Readonly<Record<string, () => string>> = { families: familyTable, labels: labelTable };
 
 function familyTable(): string {

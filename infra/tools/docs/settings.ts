@@ -1,4 +1,4 @@
-/** The fields of a LifeboatConfiguration as a table for administrators. */
+/** Renders the fields of a LifeboatConfiguration as a table for administrators. */
 import { type Field, type Fields, SCHEMA } from "../../../shared/settings/settings.ts";
 import { code, renderTable } from "./policy/tables.ts";
 
@@ -31,6 +31,6 @@ function acceptedBy(field: Leaf): string {
 }
 
 function defaultOf({ fallback }: Leaf): string {
-  // Too long for a cell.
+  // // The value is too long for a cell.
   return typeof fallback === "object" ? "see below" : code(String(fallback));
 }

@@ -11,7 +11,7 @@ interface File {
   message(reason: string, node: Node): void;
 }
 
-/** One sentence of a document has so many words at most. */
+/** The most words of a sentence in a document. */
 const MOST_WORDS = 25;
 
 /** Checks every paragraph, and every cell of a table. Headings and code are left out. */
@@ -24,7 +24,7 @@ export default function plainDocuments() {
   };
 }
 
-/** CommonMark has no tables: it takes one for a paragraph. A cell may be long. */
+/** CommonMark has no tables and parses a table as a paragraph. A cell may be long. */
 function proseOf(text: string): readonly Prose[] {
   return text.startsWith("|") ? text.split("|").map((cell) => ({ text: cell })) : [{ text, mostWords: MOST_WORDS }];
 }

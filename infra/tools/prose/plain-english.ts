@@ -10,12 +10,12 @@ export interface Prose {
   readonly mostWords?: number;
 }
 
-/** Sentences that break a rule for a reason, each with the reason. At most twenty. */
+/** Allowed exceptions, each with its reason. At most twenty. */
 const EXCEPTIONS: readonly { readonly sentence: string; readonly reason: string }[] = [];
 
 const NOUN_CLAUSE = /^(?:Of|What|Whose|Those|Where|That)\b/;
 
-/** The project's former slang, each word with the usual one. */
+/** Slang that the project used before, each word with the usual one. */
 const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
   [/\btold\b/i, "message, reported"],
   [/\bbegun\b/i, "started"],
@@ -36,7 +36,7 @@ const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const WORDS_OF = new Intl.Segmenter("en", { granularity: "word" });
 
-/** Words that end like a verb in the third person and are none. */
+/** Words that end like a verb in the third person and are no verbs. */
 const NO_VERBS =
   /^(?:As|Its|Always|Perhaps|This|Thus|Unless|Seconds|Words|Reasons|Facts|Events|Pods|Nodes|Launchers)$/u;
 

@@ -1,4 +1,7 @@
-/** `npm run screenshots`: the pictures in README, into .build/screenshots. Compressed, they are .github/pictures. */
+/**
+ * `npm run screenshots`: takes the pictures of README, into .build/screenshots. The compressed pictures are in
+ * .github/pictures.
+ */
 import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { signGrant, withGrant } from "../../../functions/page/session.ts";
@@ -16,7 +19,7 @@ const browser = await openBrowser();
 try {
   await mkdir(FOLDER, { recursive: true });
   scene.beginDrain();
-  // Seven of the twelve have gone, and one migration has failed.
+  // // Seven of the twelve VMs have left, and one migration has failed.
   await delay(15_000);
   const until = Math.floor(Date.now() / 1000) + 3600;
   const entry = { server: "", token: "", webhookToken: scene.webhookToken, headers: {} };

@@ -1,4 +1,4 @@
-/** A drain that is blocked, half-way: what the pictures of the pages show. */
+/** Prepares the scene of the pictures: a drain that is blocked half-way. */
 import { setTimeout as delay } from "node:timers/promises";
 import { startSandbox, type VirtualMachine } from "../../sandbox/index.ts";
 import { configureKubeVirt, configureLifeboat } from "../../lab/stage/apply.ts";
@@ -36,7 +36,7 @@ const VMS: readonly Vm[] = [
   ["edge",    "firewall",     "External",              "moves"     ],
 ];
 
-/** A migration that "takes long" takes longer than anything looks at it. */
+/** The duration of a migration that must not end while pictures are taken. */
 const LONG_SECONDS = 900;
 const TICK_MS = 2000;
 

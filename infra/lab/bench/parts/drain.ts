@@ -1,4 +1,7 @@
-/** A drain end to end: with Lifeboat as shipped beside the cluster and in it, by kubectl and by a NodeEvacuation, and with KubeVirt alone. */
+/**
+ * Measures a drain from start to end: by kubectl and by a NodeEvacuation, with Lifeboat beside the cluster and in it,
+ * and with KubeVirt alone.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type KubeClient,
@@ -23,12 +26,12 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/** So that migrations are what a drain waits for, and not the one process in which the sandbox does everything. */
+/** Long migrations: the drain waits for them, and not for the process that runs the whole sandbox. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;
 const DRAIN_TIMEOUT_MS = 600_000;
-/** Room for all of them anywhere. */
+/** Every node has room for all VMs. */
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 10, parallelOutboundMigrationsPerNode: 10 } };
 
@@ -36,11 +39,11 @@ type Way = "a Worker" | "in the cluster" | "a NodeEvacuation" | "KubeVirt alone"
 const OF_LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
 interface Drained {
-  /** Until `kubectl drain` ends, which asks again every 5 s, or the NodeEvacuation has ended. */
+  /** The time until `kubectl drain` ends, which asks again every 5 s, or until the NodeEvacuation ends. */
   readonly seconds: number;
-  /** Until the last migration has ended: to the second, as Kubernetes' timestamps are. */
+  /** The time until the last migration ends, in whole seconds as Kubernetes' timestamps. */
   readonly movedSeconds: number;
-  /** The CPU time of API server, KubeVirt and drain together, which share this process. */
+  /** The CPU time of the API server, KubeVirt and the drain together, which share this process. */
   readonly cpuMs: number;
   /** Lifeboat's requests to the API server, without watches. */
   readonly requests: number;
@@ -89,7 +92,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
-    // As the installation ends: every VM gets its budget.
+    // // The last step of an installation: every VM gets its budget.
     await beside?.reconcile();
     if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
@@ -99,7 +102,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
   }
 }
 
-/** As the installation ends. */
+/** The full scan at the end of an installation. */
 async function inTheCluster(client: KubeClient): Promise<void> {
   await createNodes(client, ["of-lifeboat"], CAPACITY);
   await applyInCluster(client);
@@ -107,7 +110,7 @@ async function inTheCluster(client: KubeClient): Promise<void> {
   await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
 }
 
-/** A replica sees new VMs by itself; drains come later. */
+/** A replica learns of new VMs by its watches, and drains start later. */
 async function budgeted(client: KubeClient, size: number): Promise<void> {
   while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(POLL_MS);
 }
@@ -136,7 +139,7 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // Each request is counted, and nothing else happens to it.
+  // // Counts each request, and changes none.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

@@ -1,4 +1,4 @@
-/** The time that an administrator's client waits: evictions through the API server, reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
+/** Measures how long a client waits for an eviction: reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
 import { buildImage } from "../../../tools/build-image.ts";
@@ -26,13 +26,13 @@ const AT_A_TIME = 8;
 const NAMESPACE = "vms";
 const NODE = "node01";
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
-/** Nothing moves meanwhile. */
+/** No VM migrates during the measurement. */
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
-/** The API server learns of a changed webhook by a watch, and what follows an answer is over. */
+/** Waits until the API server has seen the changed webhook, and until the work after the last answer has ended. */
 const SETTLE_MS = 3000;
-/** As often as a drain asks again. */
+/** The pause between two requests of a drain. */
 const [RETRY_MS, REPEATS] = [5000, 4];
 const REFUSED = 429;
 
@@ -59,7 +59,7 @@ interface Size {
   readonly size: number;
 }
 
-/** In each round another one goes first; the first round warms up. */
+/** Each round starts with another variant. The first round warms up. */
 async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const images = form === "in the cluster" ? serverImages() : new Map();
   const sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, images });
@@ -68,7 +68,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      // Not the names of the form before: virt-controller may still know migrations of those.
+      // // Uses new names: virt-controller may still know migrations of the VMs of the previous variant.
       numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
@@ -89,7 +89,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // Else nobody marks them.
+      // // Without Lifeboat, nobody else marks them.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];
@@ -130,10 +130,10 @@ async function evict(client: KubeClient, pod: Pod): Promise<number> {
   return performance.now() - begin;
 }
 
-/** Matches no eviction. */
+/** A selector that matches no eviction. */
 const NONE = { matchLabels: { "bench.lifeboat.dev/reviewed": "never" } };
 
-/** From now on these alone review evictions. */
+/** Lets only these webhooks review evictions. */
 async function ask(client: KubeClient, reviewers: readonly Way[]): Promise<void> {
   const { items } = await client.list(webhookConfigurations);
   for (const { metadata, webhooks = [] } of items) {

@@ -1,4 +1,6 @@
-/** The cost of a replica in the cluster beside many VMs: its start, its memory, and a minute in which nothing happens. */
+/**
+ * Measures what a replica in the cluster costs beside many VMs: its start, its memory, and a minute without any change.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../../tools/build-image.ts";
 import { applyInCluster } from "../../stage/in-cluster.ts";
@@ -10,7 +12,7 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** By then the requests of its start are over. */
+/** The requests of its start are done by then. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
@@ -31,7 +33,7 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
       note("waiting until it has settled and scanned everything, and then a minute");
       await delay(SETTLES_MS);
       await server.scan();
-      // From half a minute before a tick that is no full scan.
+      // // Starts half a minute before a tick that is no full scan.
       const begins = tickTime("local", "small", new Date(Math.ceil(Date.now() / MINUTE_MS + 0.5) * MINUTE_MS));
       await delay(begins.getTime() - MINUTE_MS / 2 - Date.now());
       const before = await server.cpuMs();

@@ -12,7 +12,7 @@ const RULE = {
 };
 const PLURALS = ["validatingadmissionpolicybindings", "validatingadmissionpolicies"];
 
-/** By a policy that both control planes know. The guard marks all the same. */
+/** A policy that both control planes support. The guard marks VMs despite it. */
 export const evacuationsRefused: Fault = {
   says: "a quota refuses Evacuations in the VMs' namespace for a while: 403",
   weight: 4,

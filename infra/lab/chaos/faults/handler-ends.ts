@@ -2,10 +2,10 @@ import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
 const PLACE = "handler-ends";
-/** virt-handler does not tolerate this taint (cluster.ts). */
+/** cluster.ts gives virt-handler no toleration of this taint. */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** Without virt-handler no VM can leave: it need not move, and must not end. */
+/** Without virt-handler no VM can leave. The VM may stay, and its guest must not end. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
   simulated: true,

@@ -1,4 +1,4 @@
-/** Every fault: one line for each file beside this one. */
+/** Lists every fault: one line for each file beside this one. */
 export { apiErrors } from "./api-errors.ts";
 export { apiServerAway } from "./api-server-away.ts";
 export { drainTaint } from "./drain-taint.ts";

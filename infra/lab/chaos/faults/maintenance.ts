@@ -7,12 +7,12 @@ import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
 const PLACE = "maintained";
-/** Its own VM besides: it cannot migrate, and is restarted. */
+/** An additional VM: it cannot migrate, and is restarted. */
 const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
 
-/** Stops the time of a run, by its namespace. */
+/** Stops the time of a run. The key is the run's namespace. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 
@@ -31,7 +31,7 @@ export const maintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** At the end, one has to succeed. */
+  /** At the end of the run, one NodeEvacuation has to succeed. */
   async remind(run) {
     await persist(() => createPinned(run, PINNED, PLACE));
     const [active] = await persist(() => activeOf(run));
@@ -46,7 +46,7 @@ export const maintenance: Fault = {
   },
 };
 
-/** The last one is to end as it should. */
+/** The last NodeEvacuation has to end as expected. */
 function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[] {
   const own = [...observer.nodeEvacuations.list()].filter(({ spec }) => spec.nodeName === nodeOf(PLACE));
   const { metadata, status = {} } = own.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1) ?? {};
@@ -54,7 +54,7 @@ function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[]
   return [`NodeEvacuation ${metadata?.name} is ${status.phase}: ${status.message}`];
 }
 
-/** Elsewhere, and each VMI once. */
+/** Each VMI runs on another node, and was restarted at most once. */
 function restarted({ cluster: { observer }, namespace, nodeOf, report }: Run): readonly string[] {
   const restarts = [...observer.evacuations.list()].filter(({ metadata, spec, status }) => {
     return metadata.namespace === namespace && spec.by === "Restart" && status?.phase === "Restarted";
@@ -104,7 +104,7 @@ function change({ client }: Run, { metadata }: NodeEvacuation, spec: object): Pr
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Changes each one that has not ended. Returns false if there is none. */
+/** Changes each NodeEvacuation that has not ended. Returns false if there is none. */
 const changing =
   (specOf: (draw: Draw) => object): Act =>
   async (run, draw) => {
@@ -126,7 +126,7 @@ const expire = changing((draw) => ({
   schedule: { notAfter: new Date(Date.now() + draw.int(0, 1000)).toISOString() },
 }));
 
-/** Another one follows at once: there are two of the node for a moment. */
+/** Creates the next one at once: for a moment the node has two. */
 const withdraw: Act = async (run, draw) => {
   await changing(() => ({ intent: "Withdrawn" }))(run, draw);
   await create(run, draw);
@@ -137,7 +137,7 @@ const deleteByForce: Act = async (run, draw) => {
   await create(run, draw);
 };
 
-/** The policy that refuses this is away for a moment. */
+/** Removes the policy that refuses this for a moment. */
 async function byForce({ client }: Run, all: readonly NodeEvacuation[]): Promise<void> {
   const kind = "ValidatingAdmissionPolicyBinding";
   const spec = { policyName: GUARDED, validationActions: ["Deny"] };

@@ -15,7 +15,7 @@ export const marksChanged: Fault = {
   },
 };
 
-/** It undoes what other clients write into the status. Throws if there is no mark to remove. */
+/** Undoes what other clients write into the status. Throws if there is no mark to remove. */
 async function patchAsVirtApi({ client }: Run, vm: VmKey, body: readonly object[]): Promise<void> {
   const virtApi = client.as(USERS.virtApi.user, USERS.virtApi.groups);
   await virtApi.patch(virtualMachineInstances, vm, { type: "json", body });

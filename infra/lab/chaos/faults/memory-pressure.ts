@@ -3,7 +3,7 @@ import { movableVms } from "../vms.ts";
 
 const PLACE = "memory-pressure";
 
-/** The kubelet reports pressure and never acts on it, because a killed guest is lost. */
+/** The kubelet reports pressure and never evicts, because an eviction would end guests. */
 export const memoryPressure: Fault = {
   says: "another node runs out of memory",
   gate: "NodePressureEvictionLiveMigration",

@@ -21,8 +21,8 @@ export const noExecuteTaint: Fault = {
   },
   undo: (run) => setTaints(run, PLACE, []),
   /**
-   * The taint manager tries five times within a moment: with an API server that is away, or that closes its connections, Lifeboat
-   * never hears of it, and it does not come back. Nor does it notice a taint that goes and comes while its watch is broken, hence again.
+   * Sets the taint repeatedly. The taint manager tries only five times: if the API server is unavailable meanwhile,
+   * Lifeboat gets no request. The taint manager also misses a taint that is set and removed while its watch is broken.
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {

@@ -3,7 +3,9 @@ import { type Fault, type Run, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
 const PLACE = "node-ends";
-/** Longer than any run: what is allowed when its node ends was not kept. */
+/**
+ * Longer than any run: a deletion that was allowed because the node ended then proves that the guest was not protected.
+ */
 const NODE_ENDS_AFTER_MS = 3_600_000;
 const terminations = new WeakMap<Run, Actor>();
 
@@ -11,7 +13,7 @@ export const nodeEnds: Fault = {
   says: "Karpenter ends another node: it deletes the pods of VMs",
   gate: "NodeTerminationEvictionLiveMigration",
   lasts: true,
-  // Longer than the node has left, so that Karpenter deletes at once.
+  // // Longer than the node still has, so that Karpenter deletes at once.
   vms: (draw) => movableVms(draw, PLACE, { graceSeconds: 7200 }),
   async inject(run, draw) {
     await waited(run, draw.int(0, 1000));

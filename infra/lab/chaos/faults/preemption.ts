@@ -10,7 +10,7 @@ const MOST_REMINDERS = 10;
 const RUNS_WITHIN_MS = 20_000;
 const POD = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
 
-/** Its node has room for three small VMs and nothing else: the preemptor needs some of it, not all. */
+/** Its node has room for three small VMs and nothing else. The preemptor needs only some of that room. */
 export const preemption: Fault = {
   says: "a pod of high priority takes the place of VMs on another node",
   weight: 4,
@@ -26,8 +26,8 @@ export const preemption: Fault = {
   },
   undo: async ({ client, namespace }) => void (await persist(() => client.delete(pods, { namespace, name: POD.name }))),
   /**
-   * The scheduler asks for its last victim after the others. If that pod is gone by then, it looks at the preemptor again only when
-   * any pod that had a node is deleted (prepareCandidateAsync of its preemption's executor, 1.36).
+   * The scheduler deletes its last victim after the others. If that pod is gone by then, the scheduler continues with
+   * the preemptor only when any pod with a node is deleted (prepareCandidateAsync of its preemption's executor, 1.36).
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS; times++) {

@@ -1,6 +1,9 @@
 import type { Fault } from "../fault.ts";
 
-/** KubeVirt's webhook allows to evict a VM whose strategy it does not know. Then only its budget holds it, unless it is migrated. */
+/**
+ * KubeVirt's webhook allows the eviction of a VM whose strategy it does not know. Only a budget then protects such a
+ * VM, unless it is migrated.
+ */
 export const refusedVms: Fault = {
   says: "VMs that cannot move, or have an unknown strategy, are refused again and again",
   weight: 4,

@@ -16,17 +16,17 @@ import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
 const PLACES = ["rolled-1", "rolled-2", "rolled-3"];
-/** VMs besides: one cannot migrate and is restarted, the guest of the other one ends when it is evicted. */
+/** Additional VMs: one cannot migrate and is restarted; the guest of the other one ends when it is evicted. */
 const PINNED = "rolled-pinned";
 const ENDING = "rolled-ending";
 const ENDS: readonly unknown[] = ["Completed", "Stopped", "Withdrawn"];
 const POLL_MS = 200;
 
-/** Knowledge that the person has of a run. */
+/** The observations of the person in a run. */
 interface Knowledge {
   readonly history: Map<string, Seen>;
   readonly times: Map<string, Times>;
-  /** UIDs of NodeEvacuations whose empty nodes were seen, and of those whose nodes are back. */
+  /** UIDs of NodeEvacuations whose empty nodes were observed, and of those whose nodes are schedulable again. */
   readonly examined: Set<string>;
   readonly back: Set<string>;
   /** UIDs of RollingMaintenances that had too many nodes out of service. */
@@ -35,7 +35,7 @@ interface Knowledge {
   created: number;
 }
 
-/** By namespace. */
+/** The observations, by the namespace of the run. */
 const known = new Map<string, Knowledge>();
 const knowledgeOf = ({ namespace }: Run): Knowledge => {
   const one = known.get(namespace);
@@ -62,7 +62,7 @@ export const rollingMaintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** At the end, one has to succeed. */
+  /** At the end of the run, one RollingMaintenance has to succeed. */
   async remind(run) {
     const active = await persist(() => activeOf(run));
     if (active.length === 0) await persist(() => createOne(run, { nextNode: "WhenUncordoned" }));
@@ -77,7 +77,7 @@ export const rollingMaintenance: Fault = {
     await persist(() => run.client.delete(virtualMachines, pinned)).catch(() => undefined);
     const own = ownOf(run);
     const parts = own.flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
-    // A deletion of one that hangs is refused; the cluster is given up then.
+    // // Deleting a hanging RollingMaintenance is refused: the cluster is then replaced.
     for (const { metadata } of own) await run.client.delete(rollingMaintenances, metadata).catch(() => undefined);
     for (const { metadata } of parts) await run.client.delete(nodeEvacuations, metadata).catch(() => undefined);
   },
@@ -97,7 +97,7 @@ function partsIn(run: Run): readonly NodeEvacuation[] {
   return ownOf(run).flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
 }
 
-/** Follows VMs and NodeEvacuations of the run from its start. */
+/** Follows the run's VMs and NodeEvacuations from the start. */
 function watched(run: Run): Partial<Listener> {
   const { cluster, namespace } = run;
   const history = new Map<string, Seen>();
@@ -115,7 +115,7 @@ function watched(run: Run): Partial<Listener> {
   };
 }
 
-/** At no time are more nodes out of service than may be. */
+/** Checks that never more nodes are out of service than allowed. */
 function judgeNodes(run: Run): void {
   const { back, reported } = knowledgeOf(run);
   for (const rm of ownOf(run)) {
@@ -127,7 +127,10 @@ function judgeNodes(run: Run): void {
   }
 }
 
-/** All that were created have ended as they should, the last one with every node, and say what was seen. */
+/**
+ * Checks that all created RollingMaintenances ended as expected, the last one with every node, and returns what was
+ * observed.
+ */
 function unmet(run: Run): readonly string[] {
   const own = ownOf(run).toSorted((a, b) => numberOf(a) - numberOf(b));
   const parts = partsIn(run);
@@ -185,7 +188,7 @@ function change({ client }: Run, { metadata }: RollingMaintenance, spec: object)
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Changes each one that has not ended. Returns false if there is none. */
+/** Changes each RollingMaintenance that has not ended. Returns false if there is none. */
 const changing =
   (spec: object): Act =>
   async (run) => {
@@ -194,7 +197,7 @@ const changing =
     return active.length > 0;
   };
 
-/** Another one of the same nodes follows at once. */
+/** Creates another one of the same nodes at once. */
 const withdraw: Act = async (run, draw) => {
   await changing({ intent: "Withdrawn" })(run, draw);
   await create(run, draw);
@@ -202,7 +205,7 @@ const withdraw: Act = async (run, draw) => {
 
 const ACTS: readonly Act[] = [changing({ progress: "Paused" }), changing({ progress: "Running" }), withdraw];
 
-/** Sees whether nodes are empty that are said to be, and takes those back that their RollingMaintenance waits for. */
+/** Checks that reported nodes are empty, and uncordons the nodes that their RollingMaintenance waits for. */
 async function takeBack(run: Run): Promise<void> {
   const { over } = knowledgeOf(run);
   const minutes = letMinutesPass(run, async () => partsIn(run).filter((one) => !hasEnded(one)));

@@ -6,36 +6,36 @@ import type { Link, Links } from "../links.ts";
 export const FORMS = ["Worker", "InCluster"] as const;
 export type FormName = (typeof FORMS)[number];
 
-/** A Worker or a replica, which comes and goes. */
+/** A Worker or a replica, which starts and ends during a run. */
 export interface Replica {
   readonly name: string;
   /** The URL of its endpoints for the cluster. */
   readonly url: string;
   readonly link: Link;
-  /** The link of a replica that watches. */
+  /** The connection of a replica that watches. */
   readonly watches?: Link;
-  /** Asks for a full scan; throws if there is no answer. */
+  /** Asks for a full scan. Throws if there is no answer. */
   reconcile(): Promise<void>;
-  /** Its cron trigger fires for what is under way; in the cluster its own timer does. */
+  /** Fires its cron trigger for evacuations in progress. In the cluster, its own timer does this. */
   tick(): Promise<void>;
 }
 
-/** Lifeboat's address, as the API server knows it: behind it, one replica after another. */
+/** Lifeboat's address for the API server. The replicas behind it change. */
 export interface Proxy {
-  /** Asked for every connection or review; undefined: nothing answers there. */
+  /** Returns the replica for each connection or review. Undefined: nothing answers. */
   answering: () => Replica | undefined;
-  /** Breaks what this replica has not answered yet. */
+  /** Breaks the requests that this replica has not answered yet. */
   drop(name: string): void;
 }
 
 export interface Form {
   readonly proxy: Proxy;
   start(onDeath: () => void): Promise<Replica>;
-  /** Cut off at once, forgotten soon after. */
+  /** Disconnects the replica at once, and removes it soon after. */
   end(replica: Replica): Promise<void>;
-  /** As deployed beside Lifeboat: it reports to what answers at the address. In the cluster it is built in. */
+  /** The relay as deployed beside Lifeboat: it reports to the address. In the cluster it is part of the server. */
   startRelay(): Pick<Relay, "stop">;
-  /** Why the API server cannot ask it now, in words; `names`: of the replicas that are there. */
+  /** Says why the API server cannot reach it now. `names`: of the replicas that exist. */
   problems(names: readonly string[]): Promise<readonly string[]>;
   stop(): Promise<void>;
 }

@@ -1,9 +1,7 @@
 /**
- * Lifeboat in the cluster: replicas behind its Service, which is played by a pod of a node of its own. Each is the whole server, in this
- * process.
- *
- * A replica that is killed cannot reach the API server any more, nor be reached. It starts again under its name, as a container does in
- * its pod.
+ * Runs Lifeboat in the cluster: replicas behind its Service. Each replica is the whole server, in this process, and a
+ * pod on an extra node stands for all of them. A killed replica loses its connections, and starts again under its name,
+ * as a container does in its pod.
  */
 import { Agent } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
@@ -17,18 +15,18 @@ import { listenOnLoopback } from "../links.ts";
 import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
 export const NODE = "lifeboat";
-/** No VM comes to it. */
+/** No VM runs on this node. */
 export const CONTROL_PLANE = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
 const CLUSTER = "local";
 const WEBHOOK_TOKEN = "token-of-the-chaos-runs";
 const HTTPS_PORT = 8443;
-/** A review that is none gets this answer, and only if it has the webhook's token. */
+/** Lifeboat's answer to an invalid review that has the webhook's token. */
 const NO_REVIEW = 400;
 const WEBHOOKS = [
   ["lifeboat", webhookConfigurations],
   ["lifeboat-guard", mutatingConfigurations],
 ] as const;
-/** Who takes the replicas' Lease away. */
+/** Another holder takes the replicas' Lease. */
 export const STRANGER = "stranger";
 const PATIENCE_MS = 60_000;
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
@@ -44,7 +42,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   const account = { namespace: SERVER.namespace, name: "lifeboat" };
   const { token } = z.parse(TokenRequest, await client.post(serviceAccounts, account, "token", { spec: {} })).status;
 
-  // As a person who forwards a port.
+  // // Connects as `kubectl port-forward` does.
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const servers = new Map<string, Server>();
   /** Names of pods without a process. */
@@ -88,7 +86,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     };
   };
 
-  /** As the API server asks: it trusts the caBundle and nothing else. */
+  /** Connects as the API server does: it trusts only the caBundle. */
   const problemsOf = async ([name, resource]: (typeof WEBHOOKS)[number]): Promise<readonly string[]> => {
     const [webhook] = (await client.get(resource, { name }))?.webhooks ?? [];
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
@@ -103,7 +101,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     async end({ name, link }) {
       const server = servers.get(name);
       servers.delete(name);
-      // It may also die while it ends.
+      // // The replica may also die while it ends.
       const wasDead = link.isDead;
       if (wasDead) free.push(name);
       await server?.stop();
@@ -124,7 +122,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   };
 }
 
-/** Lifeboat's Service: behind it, one replica after another, whose TLS it does not open. */
+/** Lifeboat's Service: forwards TLS connections to one replica after another. */
 async function startProxy(): Promise<Proxy & { readonly port: number; stop(): Promise<void> }> {
   const open = new Map<Socket, string>();
   const server = createServer((socket) => {
@@ -171,7 +169,7 @@ function shippedTolerations() {
   return z.parse(Shipped, found).spec.template.spec.tolerations;
 }
 
-/** Ready at once, as every pod whose processes are only played. */
+/** The pod is ready at once, because its process is only played. */
 function playingReplicas() {
   const labels = { "app.kubernetes.io/name": SERVER.name };
   const ports = [{ name: "https", containerPort: HTTPS_PORT }];
@@ -179,13 +177,13 @@ function playingReplicas() {
   return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, tolerations: shippedTolerations(), containers } };
 }
 
-/** Renewals of the Lease, and leaving. */
+/** The times of Lease renewals and of the end. */
 const SECONDS_5_MS = 5000;
-/** Until the next full minute. */
+/** Waits until the next full minute. */
 const LONG_MS = 30_000;
 const SPEED = 20;
 
-/** Shortens the longest waits of a replica, so that they end many times in a run, as in a drain. */
+/** Shortens the longest pauses of a replica, so that they end many times in a run, as in a drain. */
 const FAST_CLOCK: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {

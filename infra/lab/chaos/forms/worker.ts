@@ -1,8 +1,6 @@
 /**
- * Lifeboat outside of the cluster: Workers behind one address, and the relay.
- *
- * Each Worker is an entry of the registry of a workerd that stays up. An isolate remembers by the cluster's name: under
- * a new name it is a new Worker.
+ * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd runs all Workers, each
+ * as an entry of its registry. An isolate's memory belongs to the name of a cluster: a new name makes a new Worker.
  */
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";
@@ -19,7 +17,7 @@ import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
 const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
 const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the chaos runs").toString("base64")}`;
-/** The end of a run waits for all that was asked in it. */
+/** The end of a run waits for all pending requests. */
 const PATIENCE_MS = 60_000;
 
 export async function startWorkerForm({ sandbox, links, optional }: FormOptions): Promise<Form> {
@@ -42,7 +40,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       const name = `worker-${++count}`;
       const link = links.open(name, onDeath);
       const entry = { server: link.url, token, webhookToken: WEBHOOK_TOKEN, relaySecret: RELAY_SECRET };
-      // Miniflare is asked over a connection of its own, which may break as any other: that is no fault of the run's.
+      // // The connection to Miniflare may break, which is no fault of the run.
       await persist(() => worker.registry.set(name, entry));
       const url = `${worker.url}/clusters/${name}`;
       return {
@@ -62,7 +60,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       await persist(() => worker.registry.remove(name));
     },
     startRelay: () => startRelayBeside(relayTo),
-    // Its address and its certificate stay.
+    // // Its address and its certificate do not change.
     problems: () => Promise.resolve([]),
     async stop() {
       await worker.stop();
@@ -78,7 +76,7 @@ interface RunningProxy extends Proxy {
 
 async function startProxy(authority: Authority): Promise<RunningProxy> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  // workerd closes idle connections after 5 s. Only the run's faults may break connections here.
+  // // workerd closes idle connections after 5 s. Here only the run's faults may break connections.
   const secureContext = createSecureContext({ ca: authority.caPem });
   const agent = new Agent({ keepAlive: true, timeout: 4000, secureContext });
   const open = new Map<ServerResponse, string>();

@@ -1,4 +1,4 @@
-/** A node has to be empty at a given hour, and two of its VMs cannot migrate: `kubectl drain` beside a NodeEvacuation. */
+/** A node must be empty at a given time, and two of its VMs cannot migrate: `kubectl drain` beside a NodeEvacuation. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   createVirtualMachine,
@@ -31,16 +31,16 @@ const VMS: readonly Vm[] = [
 ];
 const PINNED = VMS.flatMap(([name, pinnedBecause]) => (pinnedBecause === undefined ? [] : [name]));
 const NAMESPACE = "shop";
-/** An ordinary pod of it is on the node, and one has to run at any time. */
+/** An ordinary pod on the node. Its budget allows no disruption until it runs elsewhere. */
 const REPLICAS = { namespace: NAMESPACE, name: "api", replicas: 3 };
 
 const NAME = "node-1-kernel";
 /** Seconds from the start of the scenario to the scheduled time. */
 const HOUR_SECONDS = 4;
 const POLL_MS = 200;
-/** A tick comes every minute, and this often while a node is being evacuated. */
+/** A tick comes every minute, and at this interval while a node is being evacuated. */
 const TICK_MS = 5000;
-/** After so many refusals of both, the scenario takes it that kubectl hangs. */
+/** After this many refusals of both VMs, the scenario counts kubectl as hanging. */
 const REFUSALS = 3;
 
 export const maintenance: Act = {
@@ -78,7 +78,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // Before the VMs, so that they are spread over all nodes.
+  // // Created before the VMs, so that they are spread over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;
@@ -101,7 +101,7 @@ async function createReplicaSet(client: KubeClient): Promise<void> {
   await waitFor(client, { resource: replicaSets, key: metadata, what: "running", until });
 }
 
-/** Returns what `lifeboat explain node` prints beforehand. */
+/** Returns the output of `lifeboat explain node` before the drain. */
 async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
   const said: string[] = [];
   const words = ["explain", "node", NODE];
@@ -112,7 +112,10 @@ async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
   return ["", `$ lifeboat ${words.join(" ")}`, "", ...said.join("").trimEnd().split("\n")];
 }
 
-/** Drains the node as cron would. Resolves when only refused pods are left. The drain continues until the scenario is over. */
+/**
+ * Drains the node as a cron job would. Resolves when only refused pods are left. The drain continues until the scenario
+ * ends.
+ */
 async function drainAtTheHour({ client }: Cluster, signal: AbortSignal, say: (line: string) => void): Promise<void> {
   await delay(HOUR_SECONDS * 1000, undefined, { signal });
   const refusals = new Map(PINNED.map((name) => [name, 0]));
@@ -156,7 +159,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
   return false;
 }
 
-/** Resolves to when the next one is due. */
+/** Resolves at the time of the next request. */
 async function tick(cluster: Cluster, due: number): Promise<number> {
   if (Date.now() < due) return due;
   await lifeboatOf(cluster).reconcile();

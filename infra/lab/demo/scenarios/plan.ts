@@ -1,4 +1,7 @@
-/** Six nodes are drained in turn: kubectl in the order of their names, a RollingMaintenance in the order that `lifeboat plan` found. */
+/**
+ * Six nodes are drained in turn: kubectl in the order of their names, a RollingMaintenance in the order of `lifeboat
+ * plan`.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { load } from "js-yaml";
 import * as z from "zod/mini";
@@ -16,14 +19,17 @@ const SMALL = ["node-3", "node-4", "node-5", "node-6"];
 const NODES = [...LARGE, ...SMALL];
 const NAMESPACE = "shop";
 const VMS = [
-  // It fits only on a large node that is empty.
+  // // It fits only on an empty large node.
   { name: "warehouse", node: "node-1", memory: "12Gi" },
   { name: "web-1", node: "node-2", memory: "4Gi" },
   { name: "web-2", node: "node-2", memory: "4Gi" },
   { name: "cart", node: "node-3", memory: "1Gi" },
   { name: "mail", node: "node-4", memory: "1Gi" },
 ];
-/** KubeVirt says that it can migrate, and each of its migrations fails. It names its CPU, so it is the only VM of its class. */
+/**
+ * KubeVirt reports it as migratable, and each of its migrations fails. It names its CPU model, so it is the only VM of
+ * its class.
+ */
 const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
 
 /** `--timeout` of kubectl drain. */
@@ -71,7 +77,7 @@ async function setScene(client: KubeClient): Promise<Scene> {
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate" };
   const vms = [...VMS, FAILING].map((one) => ({ ...vm, ...one }));
   await createVms(client, vms);
-  // Its evidence, as a cluster has it after an earlier attempt.
+  // The cluster has the evidence of an earlier attempt.
   const metadata = { namespace: NAMESPACE, name: `${FAILING.name}-attempt` };
   await client.create(kubevirt.migrations, { metadata, spec: { vmiName: FAILING.name } });
   await waitFor(client, {
@@ -83,7 +89,7 @@ async function setScene(client: KubeClient): Promise<Scene> {
   return { vms: vms.length, nodes: NODES.length, pods: 0 };
 }
 
-/** Returns what `lifeboat plan` prints: for the given order, then for the planned one without the nodes that it does not promise. */
+/** Returns the output of `lifeboat plan`: for the given order, then for the planned one without the nodes that it does not promise. */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);
   const { names, leftOut } = await promised(cluster);
@@ -111,11 +117,15 @@ async function lifeboat({ kubeconfig }: Cluster, words: readonly string[]): Prom
   return ["", `$ lifeboat ${words.join(" ")}`, "", ...said.join("").trimEnd().split("\n")];
 }
 
+<<<<<<< HEAD
 function outputOf(said: readonly string[]): string {
   return said.slice(3).join("\n");
 }
 
 /** Drains each node as a script does: it gives up after the timeout, and continues with the next node. */
+=======
+/** Drains each node as a script does: after the timeout it continues with the next node. */
+>>>>>>> 2598ea15 (docs(lab,tools): comments name the subject, and each file's first line says what the file is for)
 async function drainEach({ client }: Cluster, over: AbortSignal, say: (line: string) => void): Promise<void> {
   for (const node of NODES) {
     say(`$ kubectl drain ${node} --timeout=${TIMEOUT_SECONDS}s`);

@@ -1,4 +1,4 @@
-/** A pod of high priority needs the room that virtual machines have. */
+/** A pod of high priority needs room that virtual machines use. */
 import { GUARD_FILES } from "../../stage/apply.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { createPod, createPriorityClass } from "../../../sandbox/index.ts";
@@ -24,7 +24,7 @@ export const preemption: Act = {
       client,
       VMS.map((name) => ({ ...vm, name })),
     );
-    // Room for one of the VMs each, none for what preempts them.
+    // // Each node has room for one of the VMs, and no room for a preemptor.
     await createNodes(client, ["node-2", "node-3"], { memory: "8Gi" });
     await createPriorityClass(client, "high", 1_000_000);
     return { vms: VMS.length, nodes: 3, pods: 0 };

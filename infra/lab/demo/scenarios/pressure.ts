@@ -1,4 +1,4 @@
-/** The guests of a node begin to use all they were promised, and more was promised than is there. Then the same with the shield. */
+/** The guests of an overcommitted node begin to use all of their memory, first without and then with the shield. */
 import { createPod, createPriorityClass, type KubeClient, pods } from "../../../sandbox/index.ts";
 import { configureKubeVirt, GUARD_FILES } from "../../stage/apply.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
@@ -7,14 +7,14 @@ import type { Act, Scene } from "../scenario.ts";
 
 const NODE = "node-1";
 const NODES = [NODE, "node-2", "node-3"];
-/** The batch may go first, the shop last. */
+/** The batch VMs may be evicted first, the shop last. */
 const PRIORITY = { batch: 100, shop: 1000 };
 const VMS = { batch: ["encode", "index", "render", "train"], shop: ["db", "web"] } as const;
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
-/** Long enough for the shield. */
+/** Enough time for the shield. */
 const GRACE_SECONDS = 300;
 
-/** `patience`: seconds where a real kubelet is given minutes (REFERENCE.md, "Node pressure"). */
+/** `patience`: seconds instead of a real kubelet's minutes (REFERENCE.md, "Node pressure"). */
 function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "lifeboat" | "optional"> {
   return {
     sandbox: {
@@ -32,7 +32,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
     headline: [
       `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
     ],
-    // Each launcher ends up with a little more than it requested, as QEMU does; what is no VM keeps to its request.
+    // // Each launcher uses a little more than it requested, as QEMU does. Other pods use what they requested.
     async disrupt({ client, stats }) {
       const launchers = { labelSelector: "kubevirt.io=virt-launcher", fieldSelector: `spec.nodeName=${NODE}` };
       const { items } = await client.list(pods, undefined, launchers);
@@ -47,7 +47,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
 
 const GUARD = [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"];
 
-/** Two guests have to go. */
+/** Two guests have to leave. */
 export const pressure: Act = {
   ...actWith("15s", "4Gi"),
   about: "Lifeboat",
@@ -61,7 +61,7 @@ const configuration = (maxPodGracePeriodSeconds: number) => ({
 });
 const shielded = actWith("4s", "8Gi");
 
-/** One VM after another moves, so that the kubelet's patience ends before it is the turn of most. */
+/** One VM moves after another, so that for most of them the kubelet's soft eviction comes first. */
 export const shield: Act = {
   ...shielded,
   about: "the shield",

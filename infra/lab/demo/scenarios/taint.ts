@@ -1,4 +1,4 @@
-/** A NoExecute taint drives everything off a node that does not tolerate it. */
+/** A NoExecute taint ends all pods of a node that do not tolerate it. */
 import { GUARD_FILES } from "../../stage/apply.ts";
 import { createPod, nodes } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
@@ -11,9 +11,9 @@ const NAMESPACE = "shop";
 const VMS = ["cache", "db", "web"];
 const TAINT = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
 const COMMAND = `kubectl taint node ${NODE} ${TAINT.key}=${TAINT.value}:${TAINT.effect}`;
-/** It tolerates the taint, as the pods of a DaemonSet do that every node needs. */
+/** It tolerates the taint, as pods of a DaemonSet for every node do. */
 const DAEMON = { namespace: "kube-system", name: "log-agent" };
-/** It does not, and is no VM. */
+/** An ordinary pod that does not tolerate the taint. */
 const ORDINARY = { namespace: NAMESPACE, name: "report" };
 
 export const taint: Act = {

@@ -1,4 +1,7 @@
-/** The tables of POLICY.md, by the names of its markers (`<!-- table: NAME -->`). The prose around them is written by hand. */
+/**
+ * The tables of POLICY.md, by the names of their markers (`<!-- table: NAME -->`). The prose around them is written by
+ * hand.
+ */
 import * as guard from "./guard.ts";
 import * as tables from "./tables.ts";
 

@@ -1,4 +1,4 @@
-/** The guard and node pressure as tables for administrators, rendered as Markdown. */
+/** Renders the guard and node pressure as Markdown tables for administrators. */
 import { GUARD_CAUSES, GUARDED } from "../../../../shared/settings/guarded.ts";
 import type { DeletionAllowReason } from "../../../../shared/guard/decide.ts";
 import { code, renderTable } from "./tables.ts";

@@ -1,4 +1,4 @@
-/** The policy as a document for administrators: its tables, rendered as Markdown. */
+/** Renders the tables of the policy as Markdown, for administrators. */
 import { EVENT_TYPES } from "../../../../shared/kube/action.ts";
 import { type Posture, WHEN_UNDECIDED } from "../../../../shared/settings/failure-posture.ts";
 import { needsBudget } from "../../../../shared/budget/budget.ts";
