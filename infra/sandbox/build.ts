@@ -1,6 +1,4 @@
-/**
- * Builds what `npm pack` packs into dist: JavaScript and declarations from TypeScript, the data files as they are.
- */
+/** Builds the package into dist: JavaScript and declarations from TypeScript, and the data files unchanged. */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, rmSync } from "node:fs";
 

@@ -45,7 +45,7 @@ export interface VirtualMachine {
   /** False: the VM has a part that cannot be migrated, by default its disk. */
   readonly migratable?: boolean;
   readonly reason?: string;
-  /** The VM starts on this node if there is room. It may migrate to any node. */
+  /** The VM starts on this node if the node has room. It may migrate to any node. */
   readonly node?: string;
   /** The guest's memory; its launcher requests the same amount. */
   readonly memory?: string;
@@ -55,7 +55,10 @@ export interface VirtualMachine {
   /** `host-model`, which is KubeVirt's default, or a name. */
   readonly cpuModel?: string;
   readonly architecture?: string;
-  /** Its disk is the volume of an image. The kubelet writes so many Events about the launcher that it drops later ones. */
+  /**
+   * Its disk is the volume of an image. The kubelet writes so many Events about its launcher that later ones are
+   * dropped.
+   */
   readonly image?: string;
 }
 
@@ -66,11 +69,11 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
-/** The default, a bridge, cannot be migrated. */
+/** The default, a bridge, prevents migrations. */
 const INTERFACES = [{ name: "default", masquerade: {} }];
 const NETWORKS = [{ name: "default", pod: {} }];
 
-/** The part of a VMI's spec that leads to each reason. */
+/** The part of a VMI's spec that causes each reason. */
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   DisksNotLiveMigratable: {
     volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate", capacity: "1Gi" } }],

@@ -1,9 +1,11 @@
-/** A port of this machine for a server that starts later, or that is down for a while. */
+/** Finds a port of this machine for a server that starts later, or that is stopped for a while. */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below those that systems give to clients, and to servers that name none: any of these could take it in between. */
+/**
+ * Below the ports that systems assign to clients and to servers without a port: they could take such a port meanwhile.
+ */
 const PORTS = [20_000, 32_000] as const;
 
 export async function freePort(): Promise<number> {

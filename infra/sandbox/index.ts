@@ -1,6 +1,6 @@
 /** The package's exports. Everything outside of its folder imports this file only. */
 
-// A cluster: its client, kubeconfig, authority, knobs and stop().
+// A cluster: its client, kubeconfig, authority, controls and stop().
 export {
   isReal,
   isSimulated,
@@ -97,7 +97,7 @@ export { taintDeviceOf } from "./actors/device-taint-manager.ts";
 export { terminateNode } from "./actors/node-termination.ts";
 export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";
 
-// Parts of an API server, for stand-ins of one and for measuring.
+// Parts of an API server, for replacements of it and for measurements.
 export { startApiServer } from "./apiserver/server.ts";
 export { applyJsonPatch, readJsonPatch } from "./apiserver/patch/json.ts";
 export { applyMergePatch } from "./apiserver/patch/merge.ts";

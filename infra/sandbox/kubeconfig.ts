@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 
 export interface Credentials {
   readonly url: string;
-  /** Absent: by plain HTTP. */
+  /** Absent: plain HTTP. */
   readonly caPem?: string;
   readonly user: string;
   readonly token: string;

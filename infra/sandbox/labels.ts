@@ -1,4 +1,4 @@
-/** Which labels a selector matches, for the API server and its clients alike. */
+/** Decides which labels a selector matches, for the API server and its clients. */
 export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
 
 export interface LabelRequirement {

@@ -1,4 +1,4 @@
-/** The machines of a sandbox, under either control plane: kubelets with their nodes and pods, and virt-handlers. */
+/** The machines of a sandbox with any control plane: kubelets with their nodes and pods, and virt-handlers. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import type { Pod } from "./actors/resources.ts";
@@ -18,7 +18,7 @@ export interface MachinesOptions extends NodeKnobs, ReturnType<typeof machineOpt
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly plan: MigrationPlan;
   readonly network: PodNetwork;
-  /** Its URL. */
+  /** The URL of the API server. */
   readonly apiServer: string;
 }
 

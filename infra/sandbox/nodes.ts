@@ -20,9 +20,12 @@ import type { Role } from "./identities.ts";
 
 /** Controls of the nodes, for tests. */
 export interface NodeKnobs {
-  /** Stops a node's kubelet, as when the machine is off, and starts it again; shuts a machine down; has a liveness probe fail. */
+  /**
+   * Stops and starts a node's kubelet, as when the machine is off. Also shuts a machine down, and fails a liveness
+   * probe.
+   */
   readonly kubelets: Outages;
-  /** Sets how much memory pods use, and how much of each resource a node has left. */
+  /** Sets how much memory pods use, and how much of each resource a node has free. */
   readonly stats: NodeStats;
 }
 
@@ -33,7 +36,7 @@ export function createNodeKnobs(): NodeKnobs {
 export interface NodesOptions extends NodeKnobs {
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly runtime: ContainerRuntime;
-  /** The kubelets' eviction thresholds; missing fields have the kubelet's defaults. */
+  /** The kubelets' eviction thresholds. Missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration | undefined;
 }
 
@@ -50,7 +53,7 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
 export interface NodeControllersOptions {
   readonly scoring?: Scoring | undefined;
   readonly lots?: Lots | undefined;
-  /** How long a volume stays attached after the last pod that uses it; 1 by default. */
+  /** How long a volume stays attached after the last pod that uses it. The default is 1. */
   readonly detachSeconds?: number | undefined;
 }
 

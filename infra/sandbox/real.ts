@@ -1,4 +1,4 @@
-/** A sandbox whose control plane is real programs: the machines, and what else there is of a cluster's network. */
+/** A sandbox with real programs as its control plane, and its own machines and network. */
 import type { ActorOptions } from "./actors/actor.ts";
 import { createClient } from "./actors/client.ts";
 import { systemClock } from "./actors/clock.ts";

@@ -1,4 +1,4 @@
-/** A cluster for tests: a control plane, the actors that are its machines, and KubeVirt. */
+/** A cluster for tests: a control plane, the actors that play its machines, and KubeVirt. */
 import type { ApiServer } from "./apiserver/server.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { Clock } from "./actors/clock.ts";
@@ -21,23 +21,23 @@ export interface SandboxOptions {
   readonly migrationSeconds?: number;
   /** How long a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
-  /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
+  /** KubeVirt's evacuation controller, which migrates marked VMIs. On by default. */
   readonly evacuationController?: boolean;
-  /** virt-api reviews evictions; on by default. */
+  /** virt-api reviews evictions. On by default. */
   readonly evictionWebhook?: boolean;
   /** KubeVirt annotates launcher pods for the descheduler. */
   readonly deschedulerAnnotations?: true;
-  /** KubeVirt's, beside those that the sandbox's VMs need. */
+  /** Further feature gates of KubeVirt, besides those that the sandbox's VMs need. */
   readonly featureGates?: readonly string[];
   /**
-   * virt-handlers are pods, as of a DaemonSet: a taint that they do not tolerate ends them, and they come back. Otherwise each node has one that
+   * Runs virt-handlers as pods of a DaemonSet, which a taint can end. Otherwise each node has a virt-handler that
    * nothing ends.
    */
   readonly virtHandlerPods?: boolean;
-  /** The kubelets' eviction thresholds; missing fields have the kubelet's defaults. */
+  /** The kubelets' eviction thresholds. Missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   /**
-   * Images that run as processes of this machine; their pods are ready when their probes say so, and webhooks reach them
+   * Images that run as processes of this machine. Their probes decide when pods are ready, and webhooks reach them
    * through Services.
    */
   readonly images?: Images;
@@ -51,28 +51,32 @@ export interface SandboxOptions {
 export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnotations" | "workloads"> {
   readonly controlPlane?: undefined;
   /**
-   * Only the API server, disruption controller, garbage collector and token controller. KubeVirt's kinds are served.
+   * Runs only the API server, disruption controller, garbage collector and token controller. KubeVirt's kinds are
+   * served.
    */
   readonly empty?: boolean;
   /** Off by default. */
   readonly deschedulerAnnotations?: boolean;
   readonly clock?: Clock;
-  /** Which nodes the scheduler prefers by their free resources; LeastAllocated by default, as in kube-scheduler's default profile. */
+  /** Which nodes the scheduler prefers by their free resources. The default is LeastAllocated, as in kube-scheduler. */
   readonly scoring?: Scoring;
-  /** Draws between nodes of the same score, as kube-scheduler does. Absent: the node with the fewest pods, then the first by name. */
+  /**
+   * Draws between nodes of the same score, as kube-scheduler does. Absent: the node with the fewest pods, then the
+   * first by name.
+   */
   readonly lots?: Lots;
-  /** How long a volume of a CSI driver stays attached after the last pod on the node that uses it; 1 by default. */
+  /** How long a volume of a CSI driver stays attached after the last pod on the node that uses it. The default is 1. */
   readonly detachSeconds?: number;
   /** Off by default, unless there are images. */
   readonly workloads?: boolean;
 }
 
-/** The control plane is real programs of this machine. */
+/** The control plane consists of real programs of this machine. */
 export interface RealOptions extends SandboxOptions {
   readonly controlPlane: {
-    /** With `bin/` and `gen/`: README.md says what is in them. */
+    /** Contains `bin/` and `gen/`, as README.md describes. */
     readonly binaries: string;
-    /** `stop` only takes everything back, for the next sandbox of this process. */
+    /** `stop` only reverts all changes, and the next sandbox of this process uses the control plane again. */
     readonly reuse?: boolean;
   };
 }
@@ -83,36 +87,36 @@ export interface Sandbox {
   readonly adminToken: string;
   /** For user kubernetes-admin, group system:masters. */
   readonly kubeconfig: string;
-  /** The CA that the sandbox trusts; webhooks get their serving certificates from it. */
+  /** The authority that the sandbox trusts. It issues the webhooks' certificates. */
   readonly authority: Authority;
   readonly client: KubeClient;
-  /** Away for a while, as when it is killed; all state is kept. */
+  /** Stops the API server for a while, as when it is killed. All state is kept. */
   readonly apiServer: Pick<ApiServer, "suspend" | "resume">;
   readonly migrations: { configure(options: MigrationOptions): void };
   /**
-   * Stops a node's kubelet, as when the machine is off, and starts it again. `shutDown`: the machine shuts down in order, up to the next start.
-   * `failLivenessProbe`: of the pod `namespace/name`.
+   * Stops and starts a node's kubelet, as when the machine is off. `shutDown`: the machine shuts down in order, until
+   * the next start. `failLivenessProbe`: of the pod `namespace/name`.
    */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
   /** Controls of pods whose images run as processes. */
   readonly processes: ProcessKnobs;
   /** Sets where calls to webhooks behind Services end. */
   readonly network: Pick<PodNetwork, "lead">;
-  /** Sets how much memory pods use, and how much of each resource a node has left. */
+  /** Sets how much memory pods use, and how much of each resource a node has free. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
 }
 
-/** KubeVirt's back-off is virt-controller's own. */
+/** virt-controller has its own back-off. */
 type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoffSeconds">;
 
 export interface SimulatedSandbox extends Sandbox {
   /** Controls of the API server, for tests. */
   readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "aggregate">;
   readonly migrations: Pick<MigrationPlan, "configure">;
-  /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
+  /** KubeVirt's evacuation controller, which migrates marked VMIs. On by default. */
   readonly evacuationController: { enabled: boolean };
-  /** KubeVirt's annotations on launcher pods; off by default. */
+  /** KubeVirt's annotations on launcher pods. Off by default. */
   readonly deschedulerAnnotations: { enabled: boolean };
 }
 
@@ -128,7 +132,7 @@ export function isReal(sandbox: Sandbox): sandbox is RealSandbox {
   return "programs" in sandbox;
 }
 
-/** Gets what is to be stopped, the last one first. */
+/** Collects the parts to stop, in reverse order of their starts. */
 export type Closers = (() => Promise<void> | void)[];
 
 /** Starts a sandbox. If the start fails, stops everything already started. */

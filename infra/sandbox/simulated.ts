@@ -1,4 +1,4 @@
-/** The simulated control plane: an API server in memory, and the actors that a real one is made of. */
+/** The simulated control plane: an API server in memory, and the controllers of a real control plane. */
 import { createAuthority } from "./certificates.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";

@@ -16,7 +16,7 @@ const QUIET = [
   "--disable-component-update",
   "--disable-sync",
   "--disable-quic",
-  // // A container may have too little shared memory for a screenshot.
+  // A container may have too little shared memory for a screenshot.
   "--disable-dev-shm-usage",
 ];
 
@@ -38,7 +38,7 @@ export async function openBrowser(): Promise<Browser> {
   if (!existsSync(FOLDER)) await unpack();
   return await chromium.launch({
     executablePath: `${FOLDER}/chromium`,
-    // // A container may start it as root. It opens only the pages under test.
+    // A container may start it as root. It opens only the pages under test.
     args: ["--no-sandbox", "--disable-gpu", ...QUIET],
     env: { ...process.env, LD_LIBRARY_PATH: `${FOLDER}/al2023/lib`, FONTCONFIG_PATH: `${FOLDER}/fonts` },
   });
@@ -48,10 +48,10 @@ export async function openBrowser(): Promise<Browser> {
 async function unpack(): Promise<void> {
   await mkdir(`${ROOT}/.build`, { recursive: true });
   const aside = await mkdtemp(`${ROOT}/.build/unpacking-`);
-  // // Runs in its own process, because the package changes LD_LIBRARY_PATH, which would affect workerd.
+  // Runs in its own process, because the package changes LD_LIBRARY_PATH, which would affect workerd.
   const env = { ...process.env, TMPDIR: aside, AWS_LAMBDA_JS_RUNTIME: "nodejs24.x" };
   await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", UNPACK], { cwd: ROOT, env });
   await writeFile(`${aside}/fonts/fonts.conf`, FONTS);
-  // // If another process was faster, its result stays.
+  // If another process was faster, its result stays.
   await rename(aside, FOLDER).catch(() => rm(aside, { recursive: true }));
 }

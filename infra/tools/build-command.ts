@@ -33,14 +33,14 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     format: "esm",
     target: `node${OLDEST_NODE}`,
     inject: ["infra/cli/older-node.ts"],
-    // // undici 8, a dependency of client-node, does not load on Node 20. Version 7 has everything that client-node
+    // undici 8, a dependency of client-node, does not load on Node 20. Version 7 has everything that client-node
     // uses.
     alias: { undici: "undici-7" },
     banner: { js: BANNER + FOR_OLD_NODES },
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },
     minifySyntax: true,
     minifyWhitespace: true,
-    // // A stack trace would quote the whole line.
+    // A stack trace would quote the whole line.
     lineLimit: 200,
     legalComments: "none",
     logLevel: "error",

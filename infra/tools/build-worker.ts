@@ -28,7 +28,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     bundle: true,
     splitting: true,
     format: "esm",
-    // // The options of wrangler.
+    // The options of wrangler.
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
     minify: true,
@@ -36,9 +36,9 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     logLevel: "error",
   });
   await mkdir(folder, { recursive: true });
-  // // The entry is moved into place last: a concurrent start or build never sees an entry without its modules.
+  // The entry is moved into place last: a concurrent start or build never sees an entry without its modules.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
-    // // A chunk has a digest in its name. The entry and its source map have none.
+    // A chunk has a digest in its name. The entry and its source map have none.
     if (!basename(path).startsWith("index.") && existsSync(path)) continue;
     const aside = `${folder}-${randomUUID()}-${basename(path)}`;
     await writeFile(aside, contents);

@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   const kubeconfig = freeFile();
   await createSecretFile(kubeconfig, sandbox.kubeconfig);
   console.log(await usage(sandbox, lifeboat, kubeconfig));
-  // // Fires ticks as the cron trigger of wrangler.toml does, which a local Worker does not have.
+  // Fires ticks as the cron trigger of wrangler.toml does, which a local Worker does not have.
   const schedule = setInterval(() => void lifeboat.worker.scheduled().catch(complain), MINUTE_MS);
   await interruption;
   clearInterval(schedule);

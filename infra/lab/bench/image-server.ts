@@ -50,7 +50,7 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
   const end = once(child, "exit");
   const port = await portIn(createInterface(child.stdout));
   const startMs = performance.now() - started;
-  // // Nobody reads its log from here on.
+  // Nobody reads its log from here on.
   child.stdout.resume();
   const { data = {} } = (await api.client.get(secrets, SERVER)) ?? {};
   const token = Buffer.from(data["webhookToken"] ?? "", "base64").toString();

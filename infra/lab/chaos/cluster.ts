@@ -54,7 +54,7 @@ export async function startCluster(name: FormName): Promise<Cluster> {
   if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   else await forgoBackoff(client);
   const links = await startLinks({ url, caPem });
-  // // Requests of the relay to Lifeboat's address stay in this process.
+  // Requests of the relay to Lifeboat's address stay in this process.
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
   const form = await START[name]({ sandbox, links, optional: OPTIONAL });
   const observer = await startObserver(client);

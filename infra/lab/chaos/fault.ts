@@ -109,7 +109,7 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   try {
     if ((await act()) !== false) strike();
   } catch {
-    // // The VM may be gone or migrating already, and the API server may be unavailable.
+    // The VM may be gone or migrating already, and the API server may be unavailable.
   }
 }
 

@@ -48,7 +48,7 @@ export function checkLimits(limits: Limits, report: (what: string) => void): Par
   const checkAll = (): void => {
     const all = [...running.values()];
     check(limits.cluster, "in the cluster", all);
-    // // As virt-controller counts: a VM that is gone does not count, even if its migration still exists.
+    // As virt-controller counts: a VM that is gone does not count, even if its migration still exists.
     const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
     for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
   };

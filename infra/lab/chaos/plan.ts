@@ -156,13 +156,13 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
-    // // Longer than any run: a deletion that was allowed at a deadline then proves that the guest was not protected.
+    // Longer than any run: a deletion that was allowed at a deadline then proves that the guest was not protected.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      // // The wait for KubeVirt is short, or longer than a run. Creation times are whole seconds.
+      // The wait for KubeVirt is short, or longer than a run. Creation times are whole seconds.
       adoptSeconds: names.includes("virtControllerAway") ? draw.pick([1, 2]) : draw.pick([2, 60]),
     },
   };

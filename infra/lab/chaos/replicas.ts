@@ -93,7 +93,7 @@ export async function startReplicas(
     async stop() {
       stopped = true;
       form.proxy.answering = () => undefined;
-      // // Stops dead and future replicas, too: they would act in the next run.
+      // Stops dead and future replicas, too: they would act in the next run.
       await Promise.all([...present().map((replica) => form.end(replica)), ...pending]);
     },
   };

@@ -120,7 +120,7 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
 
   const injected = plan.faults.map(async (name) => {
     const draw = drawFrom(`${plan.seed}/${plan.run}/${name}`);
-    // // A failed request of a fault is part of the run.
+    // A failed request of a fault is part of the run.
     await Promise.resolve(FAULTS[name].inject?.(runs.get(name) ?? run, draw)).catch(() => undefined);
   });
   await Promise.race([

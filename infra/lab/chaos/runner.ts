@@ -44,11 +44,11 @@ export function createRunner(): Runner {
     async perform(options) {
       const plan = drawPlan(options);
       try {
-        // // Preparing the scene is no part of the run. If a connection breaks meanwhile, the scene is prepared again.
+        // Preparing the scene is no part of the run. If a connection breaks meanwhile, the scene is prepared again.
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);
-        // // The report stays valid. If the scene cannot be removed, the cluster is replaced.
+        // The report stays valid. If the scene cannot be removed, the cluster is replaced.
         if (isBad(report)) await renew(plan.form);
         else await clearScene(cluster, prepared.scene).catch(() => renew(plan.form));
         return report;

@@ -24,7 +24,7 @@ export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {
   const strategy = draw.pick([...Array.from({ length: 15 }, () => "LiveMigrate" as const), ...OTHERS]);
-  // // An External VM that cannot migrate would never leave, as its owner demands.
+  // An External VM that cannot migrate would never leave, as its owner demands.
   const migratable = strategy === "LiveMigrate" || strategy === "External" || draw.chance(0.7);
   const name = `vm-${String(index + 1).padStart(2, "0")}`;
   return { name, place: DRAINED, strategy, migratable, failures: 0, mustLeave: true };

@@ -48,7 +48,7 @@ const MIGRATION_SECONDS = 2;
 export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<Cluster>> {
   await (inCluster ? buildImage() : buildWorker());
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  // // An administrator's token is deleted, even if this process is interrupted.
+  // An administrator's token is deleted, even if this process is interrupted.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return await both({ without: "without", withIt: "withIt" } as const, async (side) => {
     const images = inCluster ? serverImages() : new Map<never, never>();

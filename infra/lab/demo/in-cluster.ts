@@ -25,7 +25,7 @@ export async function installInCluster(sandbox: Sandbox, optional: readonly stri
       const code = await codeFrom(`${url}/reconcile`, { ca, headers });
       if (code !== 200) throw new Error(`POST /reconcile: ${code}`);
     },
-    // // It ends with the cluster.
+    // It ends with the cluster.
     stop: () => Promise.resolve(),
   };
 }

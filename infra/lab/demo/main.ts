@@ -35,7 +35,7 @@ await runTool(USAGE, async () => {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
   screen.print("Starting two clusters in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat …");
-  // // Loaded only here: loading takes seconds, and a usage error should not wait for it.
+  // Loaded only here: loading takes seconds, and a usage error should not wait for it.
   const [{ play }, { SCENARIO }] = await Promise.all([import("./play.ts"), import("./scenarios/index.ts")]);
   await play({
     acts: SCENARIO[name],

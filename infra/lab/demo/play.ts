@@ -41,7 +41,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // // A pod of Lifeboat may have moved, and then answers at another address.
+      // A pod of Lifeboat may have moved, and then answers at another address.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);

@@ -20,7 +20,7 @@ import {
 import { isAlreadyExists } from "./status-error.ts";
 
 export interface AttachDetachOptions extends ActorOptions {
-  /** With the identity of the attachers, which write the status. */
+  /** Has the identity of the attachers, which write the status. */
   readonly attacher: KubeClient;
   readonly detachSeconds: number;
 }
@@ -36,7 +36,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     indexes: { node: ({ spec }: VolumeAttachment) => [spec.nodeName] },
   });
   const informers = [claims, volumes, onNodes, attached];
-  /** By attachment: when its detachment was first seen to be due. */
+  /** For each attachment, when its detachment was first due. */
   const unusedSince = new Map<string, number>();
 
   const volumesOf = ({ metadata: { namespace }, spec }: Pod): readonly PersistentVolume[] =>
@@ -55,7 +55,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     await attacher.patch(volumeAttachments, metadata, { type: "merge", body }, { subresource: "status" });
   };
 
-  /** Returns the milliseconds that it stays attached. */
+  /** Returns how many milliseconds it stays attached. */
   const detach = async ({ metadata: { name, uid } }: VolumeAttachment): Promise<number> => {
     const now = clock.now().getTime();
     const since = unusedSince.get(uid) ?? now;
@@ -100,7 +100,7 @@ function volumeOf({ spec }: VolumeAttachment): string {
   return spec.source.persistentVolumeName ?? "";
 }
 
-/** One for each volume and node, however often it is asked for. */
+/** Creates one for each volume and node, however often this is called. */
 function nameOf(volume: string, node: string): string {
   return `csi-${createHash("sha256").update(`${volume}\0${node}`).digest("hex")}`;
 }

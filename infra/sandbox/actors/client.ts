@@ -1,6 +1,6 @@
 /**
- * A small client of any API server: plain JSON in and out, exactly as it travels. (client-node's models turn timestamps into dates when
- * listed but not when watched.)
+ * A small client of any API server, with plain JSON in both directions. (client-node's models turn timestamps into
+ * dates in lists but not in watches.)
  */
 import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -44,27 +44,27 @@ export interface WriteOptions {
 }
 
 export interface KubeClient {
-  /** Returns the answer with any code. Every other method throws a StatusError on 400 and above. */
+  /** Returns any answer. Every other method throws a StatusError for codes from 400 on. */
   raw(request: RawRequest): Promise<RawAnswer>;
-  /** For paths that no Resource describes; undefined if there is nothing at this path. */
+  /** Reads a path that no Resource describes. Returns undefined if it does not exist. */
   read(path: string): Promise<unknown>;
-  /** A missing object is undefined. */
+  /** Returns undefined if the object does not exist. */
   get<T extends KubeObject>(resource: Resource<T>, key: Key): Promise<T | undefined>;
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string, query?: Query): Promise<ListOf<T>>;
   create<T extends KubeObject>(resource: Resource<T>, object: Draft<T>, query?: Query): Promise<T>;
   update<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: Patch, options?: WriteOptions): Promise<T>;
-  /** True if there was something to delete. */
+  /** Returns true if there was something to delete. */
   delete(resource: Resource, key: Key, options?: Readonly<Record<string, unknown>>): Promise<boolean>;
-  /** All objects of the resource in a namespace. */
+  /** Lists all objects of the resource in a namespace. */
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
-  /** POST to a subresource: binding, eviction, token. */
+  /** Posts to a subresource: binding, eviction, token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
-  /** Ends when the server ends the stream; throws when refused, cut off or aborted. */
+  /** Ends when the server ends the stream. Throws if the watch is refused, breaks or is aborted. */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
-  /** The same server and connections, as another user. */
+  /** Returns a client for the same server and connections, as another user. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;
-  /** The same server and connections; repeats refused requests as Go's client does. */
+  /** Returns a client for the same server and connections that repeats refused requests as Go's client does. */
   withRetryAfter(options: RetryOptions): KubeClient;
   close(): void;
 }

@@ -4,18 +4,18 @@ import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
 import { isConflict, isNotFound } from "./status-error.ts";
 
-/** When to reconcile again, unless a change comes first. */
+/** When to reconcile again, unless a change comes earlier. */
 export type Result = { readonly requeueAfterMs: number } | void;
 
 export interface ControllerOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly reconcile: (key: string) => Promise<Result>;
-  /** How many keys are reconciled at the same time; never the same key twice. */
+  /** How many keys are reconciled at a time. A key is never reconciled twice at a time. */
   readonly workers?: number;
-  /** The longest back-off; it begins with 5 ms, and doubles with each failure. */
+  /** The longest back-off. It starts with 5 ms, and doubles with each failure. */
   readonly lastRetryMs?: number;
-  /** Gets failures, except a conflict with another writer and a missing object, which only mean "look again". */
+  /** Gets failures, except conflicts and missing objects, after which the key is only reconciled again. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 

@@ -1,7 +1,8 @@
 /**
- * kube-controller-manager's manager of device taints, as far as pods meet it: it deletes a pod whose device has a NoExecute taint that its
- * claim does not tolerate. There are no claims here: a test says whose device it is. How a refused request is repeated (retry-after.ts).
- * Upstream: kubernetes 1.36 `pkg/controller/devicetainteviction/device_taint_eviction.go` (`maybeDeletePod`, `addConditionAndDeletePod`).
+ * kube-controller-manager's device taint manager: it deletes a pod whose claim does not tolerate the NoExecute taint of
+ * a device. There are no claims here: a test names the pods of a device. retry-after.ts repeats refused requests.
+ * Upstream: kubernetes 1.36 `pkg/controller/devicetainteviction/device_taint_eviction.go` (`maybeDeletePod`,
+ * `addConditionAndDeletePod`).
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -10,7 +11,7 @@ import { pods, type Pod } from "./resources.ts";
 import { isNotFound, StatusError } from "./status-error.ts";
 
 export interface DeviceTaint extends ActorOptions {
-  /** With the controller's own identity: `client.as(USERS.deviceTaintManager.user, …)`. */
+  /** Has the controller's own identity: `client.as(USERS.deviceTaintManager.user, …)`. */
   readonly client: ActorOptions["client"];
   readonly pod: Pod;
 }

@@ -1,11 +1,11 @@
-/** The arithmetic of disruption budgets: from pods and a budget to its status. */
+/** Calculates the status of a disruption budget from its pods. */
 import { isTrue, findCondition, withCondition } from "./conditions.ts";
 import type { Pod, PodDisruptionBudget } from "./resources.ts";
 
 type Status = NonNullable<PodDisruptionBudget["status"]>;
 type Spec = NonNullable<PodDisruptionBudget["spec"]>;
 
-/** An eviction that was granted is expected to delete the pod within this time. */
+/** After a granted eviction, the pod is expected to be deleted within this time. */
 const DELETION_TIMEOUT_MS = 120_000;
 
 export interface Expectation {
@@ -37,9 +37,9 @@ function scaled(value: number | string, total: number): number {
 }
 
 export interface Disrupted {
-  /** Granted evictions whose pod still exists and is still expected to go. */
+  /** Pods that still exist after a granted eviction, and are still expected to be deleted. */
   readonly disruptedPods: Record<string, string>;
-  /** Pods that were to be deleted by now and were not. */
+  /** Pods that were expected to be deleted by now, and still exist. */
   readonly overdue: readonly Pod[];
   /** When the first of `disruptedPods` becomes overdue. */
   readonly recheckAt?: number;

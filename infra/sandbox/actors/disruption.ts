@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's disruption controller: keeps the status of every budget current, and resets DisruptionTarget conditions whose
- * pod was not deleted.
+ * kube-controller-manager's disruption controller: keeps the status of every budget current, and resets
+ * DisruptionTarget conditions of pods that were not deleted.
  */
 import { matchesSelector } from "../labels.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

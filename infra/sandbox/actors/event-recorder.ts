@@ -12,7 +12,7 @@ export interface Occurrence {
 }
 
 export interface EventRecorder {
-  /** Never fails: an Event that cannot be written must not stop the work. */
+  /** Never fails: the work continues without an Event that cannot be written. */
   record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
 }
 

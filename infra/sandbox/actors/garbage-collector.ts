@@ -22,7 +22,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     else if (finalizers.includes(FOREGROUND)) await deleteDependents(item);
   };
 
-  /** An object is deleted with the last of its owners. If it keeps an owner, references to missing ones are removed. */
+  /** Deletes an object with the last of its owners. If an owner remains, removes the references to missing ones. */
   const release = async (item: Item, references: readonly V1OwnerReference[]) => {
     if (references.length === 0) return;
     const owners = await Promise.all(
@@ -91,7 +91,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   const controller = startController({ name: "garbage-collector", reconcile, ...options });
-  // A change concerns the object itself, its dependents, and the owners that wait for it.
+  // A change affects the object, its dependents, and the owners that wait for it.
   graph.onChange(({ metadata }) => {
     controller.enqueue(metadata.uid);
     for (const { object } of graph.dependentsOf(metadata.uid)) controller.enqueue(object.metadata.uid);
@@ -104,7 +104,7 @@ function blocks(references: readonly V1OwnerReference[] | undefined, owner: stri
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
 }
 
-/** Foreground deletion: the object goes after its dependents. */
+/** Foreground deletion: the object is deleted after its dependents. */
 function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

@@ -1,4 +1,7 @@
-/** A cache of one kind: lists once, then watches; survives dropped watches, restarts and expired versions. */
+/**
+ * A cache of one kind: it lists once, then watches. It survives broken watches, restarts of the server and expired
+ * versions.
+ */
 import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
@@ -15,7 +18,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly clock: Clock;
   readonly resource: Resource<T>;
   readonly selectors?: Selectors;
-  /** From the name of an index to the values an object has in it. */
+  /** From the name of an index to an object's values in it. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Keeps a part of each object only. */
   readonly project?: (object: T) => T;
@@ -55,7 +58,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     return version;
   };
 
-  /** The version at which the next watch starts; undefined: list first. */
+  /** The version at which the next watch starts. Undefined: it lists first. */
   let version: string | undefined;
 
   const follow = async (resourceVersion: string): Promise<void> => {
@@ -69,7 +72,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
   };
 
   /**
-   * After a refusal it lists again (a kind that is gone has no objects); after a broken connection it continues the
+   * After a refusal it lists again, because a removed kind has no objects. After a broken connection it continues the
    * watch.
    */
   const recover = (error: unknown) => {

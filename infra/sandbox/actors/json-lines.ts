@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
   let rest = "";
   stream.setEncoding("utf8");
-  // A stream may break after its reader has left; that is no error.
+  // A break after the reader has left is no error.
   stream.on("error", () => undefined);
   try {
     const chunks = stream.closed ? [] : on(stream, "data", { close: ["close"] });

@@ -4,10 +4,10 @@ import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { pods, type Pod } from "./resources.ts";
 
-/** So many Events about an object pass at once, and then one in five minutes. */
+/** This many Events about an object pass at once, and then one in five minutes. */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
-/** client-go forgets the objects that it has not heard of for longest. */
+/** client-go forgets the objects without Events for the longest time. */
 const MOST_OBJECTS = 4096;
 
 interface Allowance {

@@ -30,7 +30,8 @@ export function createKubeletEvictions(): KubeletEvictions {
       const conditions = withCondition<Condition>(ended.conditions, target, now) as NonNullable<
         PodStatus["conditions"]
       >;
-      // A real kubelet computes the phase anew from the containers. If each of them ended with 0, only the condition is left.
+      // A real kubelet computes the phase anew from the containers. If each container ended with 0, only the
+      // condition remains.
       return { ...ended, ...(ended.phase === "Failed" && why), conditions };
     },
   };

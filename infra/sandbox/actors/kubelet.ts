@@ -1,4 +1,4 @@
-/** The kubelets of all nodes, in one process; each write has the identity of the node it is about. */
+/** The kubelets of all nodes, in one process. Each write has the identity of its node. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -56,13 +56,13 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (isNew) await tellImages(recorderOf(kubelet, pod), pod);
   };
 
-  /** Unless the kubelet has ended them itself, the containers have ended by themselves. */
+  /** The containers have ended by themselves, unless the kubelet ended them. */
   const finish = async (kubelet: KubeClient, pod: Pod, exitCode: number): Promise<void> => {
     if (!isFinished(pod) && !evictions.has(pod.metadata.uid)) await tellSidecars(recorderOf(kubelet, pod), pod);
     await report(kubelet, pod, endOf(pod, exitCode));
   };
 
-  /** The kubelet says no more than that: it would start a container again unless the pod's `restartPolicy` is Never. */
+  /** The kubelet reports only this: it would start a container again unless the pod's `restartPolicy` is Never. */
   const stopContainers = async (kubelet: KubeClient, pod: Pod): Promise<void> => {
     await tellContainers(recorderOf(kubelet, pod), pod);
     runtime.terminate(pod.metadata.uid, (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000);
@@ -81,7 +81,9 @@ export function startKubelets(options: KubeletOptions): Actor {
     return evictions.explain(pod.metadata.uid, ended(pod, exitCode, now), now);
   };
 
-  /** The containers get their grace period, the kubelet reports the last state, then the object is deleted. */
+  /**
+   * Ends a pod: the containers get their grace period, the kubelet reports the last state, and the object is deleted.
+   */
   const terminate = async (kubelet: KubeClient, pod: Pod): Promise<Result> => {
     const { uid, deletionGracePeriodSeconds = 30 } = pod.metadata;
     if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {

@@ -1,4 +1,7 @@
-/** kube-controller-manager's namespace controller: deletes what is in a namespace that is being deleted, then releases it. */
+/**
+ * kube-controller-manager's namespace controller: deletes the objects of a namespace that is being deleted, then
+ * removes its finalizer.
+ */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import type { KubeClient } from "./client.ts";
 import { startController, type Result } from "./controller.ts";
@@ -8,7 +11,7 @@ import { namespaces, type Namespace } from "./resources.ts";
 import { unlessNotFound } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
-/** When to look again at content that takes its time to terminate, such as pods with a grace period. */
+/** The pause before the next check of content that takes time to terminate, such as pods with a grace period. */
 const RETRY_MS = 1_000;
 
 export interface NamespaceControllerOptions extends ActorOptions {

@@ -1,4 +1,6 @@
-/** The caches of the node controllers, shared by all of them and read with kube-controller-manager's own account. */
+/**
+ * The caches of the node controllers. All controllers share them, and read with kube-controller-manager's own account.
+ */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startInformer, type Informer } from "./informer.ts";
 import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resources.ts";

@@ -11,7 +11,7 @@ type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-/** Why the pod cannot run on this node, if it cannot. */
+/** Returns why the pod cannot run on this node, or undefined. */
 type Filter = (pod: Pod, node: Node, neighbours: readonly Pod[]) => string | undefined;
 
 const UNSCHEDULABLE: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
@@ -34,7 +34,7 @@ const FILTERS: readonly Filter[] = [
 
 /** The rest of the cluster. */
 export interface Around {
-  /** Every node; absent: topology spread is not looked at. */
+  /** Every node. Absent: topology spread is not checked. */
   readonly nodes?: readonly Node[];
   /** The pods of other nodes, for affinity, anti-affinity and spread over larger domains than a node. */
   readonly elsewhere?: readonly Placed[];

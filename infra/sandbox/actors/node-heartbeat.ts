@@ -1,4 +1,4 @@
-/** The nodes of the cluster, as their kubelets report them again and again. */
+/** Reports the nodes of the cluster repeatedly, as their kubelets do. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { microTimestamp, timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -53,7 +53,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
   const register = async (kubelet: KubeClient, node: Node) => {
     const now = timestamp(clock);
     let conditions = node.status?.conditions ?? [];
-    // A kubelet that comes back starts from scratch; its eviction manager reports what it finds.
+    // A kubelet that comes back has no memory; its eviction manager reports the present state.
     for (const condition of [...pressureConditions(() => false), READY])
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };
@@ -78,7 +78,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
 }
 
 function describe(node: Node): Node["status"] & object {
-  // A node may be registered with the capacity it is to have.
+  // A node may be registered with its capacity.
   const capacity = { ...CAPACITY, ...node.status?.capacity };
   return {
     ...node.status,

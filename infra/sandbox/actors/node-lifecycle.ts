@@ -1,4 +1,4 @@
-/** kube-controller-manager's node controller: notices silent nodes, and taints every node according to its state. */
+/** kube-controller-manager's node controller: detects silent nodes, and taints every node according to its state. */
 import type { Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";
@@ -9,7 +9,9 @@ import { taintsFor } from "./node-taints.ts";
 import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const POLL_MS = 5_000;
-/** 50 s, counted in looks: a jump of the clock, as after a laptop's sleep or in a test, does not make a node silent. */
+/**
+ * 50 s, counted in checks: a jump of the clock, as after a laptop's sleep or in a test, does not make a node silent.
+ */
 const SILENT_CHECKS = 10;
 const LEASES = "kube-node-lease";
 const REPORTED = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
@@ -38,7 +40,7 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
     return { requeueAfterMs: nextCheck - clock.now().getTime() };
   };
 
-  /** Changes of the node also lead here between looks; they do not count as looks. */
+  /** Changes of the node also cause a reconcile between checks, which does not count as a check. */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();
     const renewed = caches.leases.get(`${LEASES}/${name}`)?.spec?.renewTime;

@@ -1,6 +1,6 @@
 /**
- * Which of the nodes that a pod fits is best: the plugins of kube-scheduler's default profile, one row each, with their weights. ImageLocality is
- * left out, because the nodes here have no images.
+ * Scores the nodes that a pod fits: the plugins of kube-scheduler's default profile with their weights, one row each.
+ * ImageLocality is left out, because the nodes here have no images.
  */
 import { matchesTerm, tolerates, type Taint } from "./node-fit.ts";
 import { attractionOf } from "./pod-affinity.ts";
@@ -9,7 +9,7 @@ import { parseQuantity } from "./quantity.ts";
 import type { Node, Pod } from "./resources.ts";
 import { crowdingOf, type Placed } from "./topology-spread.ts";
 
-/** How kube-scheduler's NodeResourcesFit prefers nodes: the emptiest one, or the fullest one. */
+/** Whether NodeResourcesFit prefers the emptiest node or the fullest one. */
 export type Scoring = "LeastAllocated" | "MostAllocated";
 
 export interface Candidate {
@@ -147,12 +147,12 @@ function countedUnitsOf(pod: Pod, resource: Measured): number {
 
 interface Share {
   readonly taken: number;
-  /** The part of it that is the pod's. */
+  /** The pod's share of it. */
   readonly own: number;
   readonly all: number;
 }
 
-/** With the pod placed there. */
+/** Includes the pod. */
 function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
   return RESOURCES.flatMap((resource) => {
     const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));
@@ -171,8 +171,9 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 }
 
 /**
- * How far the pod evens out the shares of CPU and memory, or makes them uneven. A pod without any request is not judged by it: the nodes would all
- * fill one after another. Upstream: `balancedResourceScorer`; before 1.36 it scored the result.
+ * Scores how even the shares of CPU and memory are with the pod. A pod without requests gets the same score everywhere,
+ * because otherwise the nodes would fill one after another. Upstream: `balancedResourceScorer`; before 1.36 it scored
+ * the result.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;

@@ -8,7 +8,7 @@ import { createKubeletRecorder, tellKilling } from "./kubelet-events.ts";
 import { asNode, type KubeletOptions } from "./kubelet.ts";
 import { nodes, pods, type Node, type Pod } from "./resources.ts";
 
-/** `shutdownGracePeriod`, of which critical pods get a part. */
+/** `shutdownGracePeriod`. A part of it is for critical pods. */
 const GRACE_SECONDS = 30;
 const NOT_READY = {
   type: "Ready",

@@ -12,9 +12,9 @@ export interface Observation {
 }
 
 export interface NodeStats {
-  /** Sets the memory that the pod's processes use; without it they use half of what the pod requests. */
+  /** Sets how much memory the pod's processes use. Otherwise they use half of the pod's request. */
   useMemory(pod: Key, quantity: string): void;
-  /** Sets how much is free on the node, apart from its pods. Without a quantity, the pods' use decides again. */
+  /** Sets how much is free on the node besides its pods. Without a quantity, the pods' use decides again. */
   setAvailable(node: string, signal: Signal, quantity?: string): void;
   memoryOf(pod: Pod): number;
   observe(node: Node, running: readonly Pod[]): Readonly<Record<Signal, Observation>>;

@@ -1,4 +1,4 @@
-/** The taints that a node gets for its state. */
+/** Returns the taints of a node for its state. */
 import { findCondition } from "./conditions.ts";
 import type { Taint } from "./node-fit.ts";
 import type { Node } from "./resources.ts";

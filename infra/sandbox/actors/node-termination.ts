@@ -1,8 +1,8 @@
 /**
- * Karpenter's node termination, as far as pods meet it: it drains a node that has to end at a given time. How a refused request is
- * repeated (retry-after.ts). Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
- * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1 the deletions go through the eviction queue
- * too, each pod on its own.
+ * Karpenter's node termination: it drains a node that ends at a given time. retry-after.ts repeats refused requests.
+ * Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
+ * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1 the deletions go through
+ * the eviction queue too, each pod on its own.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -10,7 +10,7 @@ import { nodes, pods, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 
 export interface NodeTermination extends ActorOptions {
-  /** With Karpenter's own identity: `client.as(USERS.karpenter.user, …)`. */
+  /** Has Karpenter's own identity: `client.as(USERS.karpenter.user, …)`. */
   readonly client: ActorOptions["client"];
   readonly node: string;
   readonly endsAt: Date;
@@ -20,7 +20,7 @@ const TAINT = { key: "karpenter.sh/disrupted", effect: "NoSchedule" };
 const POLL_MS = 1_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 10_000;
-/** Less would remove the pod from the API server while it still runs. */
+/** A shorter period would remove the pod from the API server while it still runs. */
 const LEAST_GRACE_SECONDS = 1;
 
 /** Terminates a node's pods until it is stopped. */
@@ -43,7 +43,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };
 
-  /** The grace period is what is left now; repeating the request does not shorten it. */
+  /** The grace period is the time that is left. A repeated request does not shorten it. */
   const remove = async ({ metadata }: Pod): Promise<void> => {
     const gracePeriodSeconds = Math.max(Math.floor(leftMs() / 1000), LEAST_GRACE_SECONDS);
     await client.delete(pods, metadata, { gracePeriodSeconds });
@@ -60,7 +60,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const report = (error: unknown): void => {
-    // A refusal is an answer; any other error is a fault.
+    // A refusal is an answer. Any other error is a fault.
     if (!(error instanceof StatusError && error.code === 429) && !signal.aborted) onError?.(error, node);
   };
 
@@ -76,7 +76,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
     }
   };
 
-  /** The first deletion that fails ends it: pods further down are neither deleted nor evicted this time. */
+  /** Stops at the first deletion that fails: later pods are neither deleted nor evicted in this round. */
   const drain = async (): Promise<void> => {
     await taint();
     const { items } = await client.list(pods, undefined, { fieldSelector: `spec.nodeName=${node}` });

@@ -4,7 +4,7 @@ export interface Outages {
   stop(node: string): void;
   start(node: string): void;
   onStart(listener: (node: string) => void): void;
-  /** A graceful shutdown, up to the machine's next start. */
+  /** A graceful shutdown, until the machine starts again. */
   shutDown(node: string): void;
   isShuttingDown(node: string): boolean;
   onShutDown(listener: (node: string) => void): void;

@@ -1,4 +1,4 @@
-/** Which object owns which, over every kind. */
+/** Records which object owns which, over every kind. */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
 import { startInformer, type Informer } from "./informer.ts";
@@ -13,12 +13,12 @@ export interface OwnerGraph extends Actor {
   find(uid: string): Item | undefined;
   dependentsOf(uid: string): readonly Item[];
   resourceOf(apiVersion: string, kind: string): DiscoveredResource | undefined;
-  /** Gets the uid of every object that was added, changed or deleted. */
+  /** Gets the UID of every object that was added, changed or deleted. */
   onChange(listener: (object: KubeObject) => void): void;
   readonly synced: Promise<void>;
 }
 
-/** How often it looks for new kinds (a CRD was installed). */
+/** The pause between two searches for new kinds, such as those of an installed CRD. */
 const REDISCOVER_MS = 30_000;
 /** Kinds that own nothing, have no owner and are too many to watch; kube-controller-manager ignores them too. */
 const IGNORED = ["events"];
@@ -78,7 +78,7 @@ export function startOwnerGraph(options: ActorOptions): OwnerGraph {
   };
 }
 
-/** Most changes do not concern the garbage collector. */
+/** Ignores most changes, which do not affect ownership. */
 function sameBonds(object: KubeObject | undefined, previous: KubeObject | undefined): boolean {
   if (object === undefined || previous === undefined) return false;
   const [now, before] = [object, previous].map(({ metadata }) => JSON.stringify({ ...metadata, resourceVersion: "" }));

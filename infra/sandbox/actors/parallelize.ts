@@ -1,8 +1,7 @@
 /**
- * kube-scheduler's way to do several things in parallel: 16 workers, each of which takes a few neighbouring items and does
- * them one after another. Up to 15 items all run in parallel; of 39, 13 do, and each has two behind it.
- * Upstream: kubernetes 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go
- * `util/workqueue/parallelizer.go`.
+ * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes neighbouring items one after another.
+ * Up to 15 items all run in parallel; of 39 items, 13 run at first, and each has two behind it. Upstream: kubernetes
+ * 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;
 

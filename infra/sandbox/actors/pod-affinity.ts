@@ -6,13 +6,13 @@ import type { Placed } from "./topology-spread.ts";
 type Affinity = NonNullable<NonNullable<Pod["spec"]>["affinity"]>;
 type Term = NonNullable<NonNullable<Affinity["podAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]>[number];
 
-/** A pod, and the labels of the node that it is on. */
+/** A pod, and the labels of its node. */
 interface Resident {
   readonly pod: Pod;
   readonly labels: Labels;
 }
 
-/** A namespaceSelector that selects only some namespaces counts as one of all: namespaces' labels are not known here. */
+/** A namespaceSelector for some namespaces counts as one for all, because namespaces' labels are not known here. */
 function concerns(term: Term, owner: Pod, other: Pod): boolean {
   const { namespace = "" } = other.metadata;
   const named = term.namespaces ?? [];
@@ -53,7 +53,7 @@ interface Place {
   readonly residents: readonly Resident[];
 }
 
-/** The first pod of a group that it belongs to itself may be anywhere. */
+/** The first pod of a group that selects itself may be anywhere. */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
   const group = residents.filter((other) => terms.every((term) => concerns(term, pod, other.pod)));

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's pod garbage collector: deletes pods that terminate on a node that is out of service, where no kubelet can end
- * them.
+ * kube-controller-manager's pod garbage collector: deletes terminating pods of nodes that are out of service, where no
+ * kubelet can end them.
  */
 import type { Actor } from "./actor.ts";
 import { isTrue } from "./conditions.ts";
@@ -23,7 +23,7 @@ export function startPodGarbageCollector(options: NodeControllerOptions): Actor 
     return { requeueAfterMs: EVERY_MS };
   };
 
-  /** No kubelet will report how the pod ended. */
+  /** No kubelet will report the end of the pod. */
   const end = async (pod: Pod): Promise<void> => {
     const { uid } = pod.metadata;
     if (!isFinished(pod)) {

@@ -1,4 +1,4 @@
-/** Which pods must go for a pod to fit, and on which node that costs least. */
+/** Chooses the victims of a preemption, and the node where they cost least. */
 import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";
@@ -6,7 +6,7 @@ import type { Storage } from "./volume-fit.ts";
 
 export interface Candidate {
   readonly node: string;
-  /** The most important first. */
+  /** Sorted by importance, the highest first. */
   readonly victims: readonly Pod[];
   /** How many of them are protected by a budget. */
   readonly violations: number;
@@ -35,7 +35,7 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Spares the pods that need not go: first those protected by budgets, and higher priorities before lower ones.
+  // Spares the pods that may stay: those protected by budgets first, then those of higher priority.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -47,14 +47,14 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
 
 export interface Group {
   readonly pods: readonly Pod[];
-  /** On which pods of the group may be, as far as preemption can help. */
+  /** The nodes for pods of the group, as far as preemption can help. */
   readonly nodesFor: (pod: Pod) => readonly Node[];
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
 export interface GroupCandidate {
-  /** The most important first, of all nodes together. */
+  /** Sorted by importance over all nodes, the highest first. */
   readonly victims: readonly Pod[];
   /** By the UID of each pod of the group. */
   readonly nodes: ReadonlyMap<string, string>;
@@ -88,7 +88,9 @@ function startOf({ status, metadata }: Pod): number {
   return Date.parse(status?.startTime ?? metadata.creationTimestamp);
 }
 
-/** Each pod uses one disruption of every budget that selects it; the pods for which none is left violate the budget. */
+/**
+ * Each pod uses one disruption of every budget that selects it. Pods without a remaining disruption violate the budget.
+ */
 function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = new Map(budgets.map((budget) => [budget, budget.status?.disruptionsAllowed ?? 0]));
   const violating = new Set<Pod>();
@@ -106,13 +108,15 @@ function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudg
 function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   const { labels = {}, namespace } = pod.metadata;
   const { selector } = spec ?? {};
-  // Unlike an eviction, preemption holds that no budget selects a pod without labels.
+  // Unlike an eviction, preemption takes a pod without labels for selected by no budget.
   if (metadata.namespace !== namespace || selector === undefined || Object.keys(labels).length === 0) return false;
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return !isEmpty && matchesSelector(selector, labels);
 }
 
-/** Criteria in order: each decides only between the nodes that the earlier ones rank equal; smaller is cheaper. */
+/**
+ * Criteria in order. Each decides only between nodes that are equal by the earlier ones. A smaller value is cheaper.
+ */
 const COSTS: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => Math.max(...victims.map(priorityOf)),
@@ -129,7 +133,7 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
   })[0];
 }
 
-/** The earliest start among the victims of highest priority: pods that have run for long are kept if possible. */
+/** The earliest start of the victims of highest priority: long-running pods stay if possible. */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
   return Math.min(...victims.filter((victim) => priorityOf(victim) === highest).map(startOf));

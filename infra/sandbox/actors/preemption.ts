@@ -21,10 +21,10 @@ export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
   readonly storage: () => Storage;
-  /** The pods that the choice of a node for `pod` has to consider. */
+  /** The pods that count for the choice of a node for `pod`. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
-  /** The pods of its group that wait for a place, itself among them; undefined: it has none. */
+  /** The waiting pods of its group, including itself. Undefined: the pod has no group. */
   readonly groupOf: (pod: Pod) => readonly Pod[] | undefined;
   /** Schedules the pod again, at once. */
   readonly activate: (pod: Pod) => void;
@@ -37,7 +37,7 @@ export type Attempt =
   | { readonly outcome: "Futile"; readonly message: string };
 
 export interface Preemption {
-  /** Victims of the pod are being deleted; it is not scheduled again before that ends. */
+  /** Victims are being deleted. The pod is scheduled again afterwards. */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
   /** The pod no longer exists. */
@@ -47,8 +47,8 @@ export interface Preemption {
 }
 
 /**
- * The client's default limit. Nothing else slows down a refused preemption, which is retried at once. (In a real
- * scheduler bindings count too. Here they do not, so that a sandbox with thousands of pods starts quickly.)
+ * The client's default limit. Nothing else slows down a refused preemption, which is retried at once. (A real scheduler
+ * counts bindings, too. Here they do not count, so that a sandbox with thousands of pods starts quickly.)
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
@@ -60,7 +60,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const running = new Set<string>();
-  /** Uids of pods that preemption has deleted; the watch may not show it yet. */
+  /** UIDs of pods that preemption has deleted, which the watch may not show yet. */
   const deleted = new Set<string>();
   const stopped = new AbortController();
 
@@ -88,7 +88,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node: best.node };
   };
 
-  /** For all of them at once, from the second one on. Pods are bound one by one here, not as a gang. */
+  /** Preempts for all of them at once, from the second one on. Pods are bound one by one here, not as a gang. */
   const attemptOf = (group: readonly Pod[], { metadata }: Pod): Attempt => {
     if (group.length < 2) return notEligible("as a group of one pod");
     const storage = options.storage();
@@ -120,8 +120,8 @@ export function createPreemption(options: PreemptionOptions): Preemption {
       findCondition(status?.conditions, DISRUPTION_TARGET)?.reason === "PreemptionByScheduler");
 
   /**
-   * All victims but the last in parallel, the last one after the others. The first error cancels the others' requests
-   * and ends the round; the pod is then scheduled anew at once, with victims chosen again.
+   * Deletes all victims but the last in parallel, and then the last one. The first error cancels the other requests and
+   * ends the round. The pod is then scheduled again at once, with new victims.
    */
   const preempt = async (
     preemptors: readonly Pod[],

@@ -1,4 +1,4 @@
-/** Which pod a kubelet evicts first when its node runs short, and the message about it. */
+/** Chooses the pod that a kubelet evicts first when its node runs short, and its message. */
 import type { Observation, Signal } from "./node-stats.ts";
 import { priorityOf } from "./preemption-victims.ts";
 import { limitOf, type Threshold } from "./pressure-thresholds.ts";
@@ -6,7 +6,7 @@ import { inKi } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
 import type { Pod } from "./resources.ts";
 
-/** From this priority on a pod is critical, and is never evicted. */
+/** A pod of at least this priority is critical, and is never evicted. */
 const SYSTEM_CRITICAL = 2_000_000_000;
 
 export const RESOURCE = {

@@ -2,7 +2,7 @@
 import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";
 
-/** The fields of a KubeletConfiguration that decide it; quantities, percentages of the capacity, Go durations. */
+/** The deciding fields of a KubeletConfiguration: quantities, percentages of the capacity, and Go durations. */
 export interface EvictionConfiguration {
   readonly evictionHard?: Partial<Record<Signal, string>>;
   readonly evictionSoft?: Partial<Record<Signal, string>>;
@@ -11,7 +11,7 @@ export interface EvictionConfiguration {
   readonly evictionMaxPodGracePeriod?: number;
   /** How long a condition stays after its cause has gone. */
   readonly evictionPressureTransitionPeriod?: string;
-  /** How long a condition may take until the node shows it. A hard eviction does not wait for that. */
+  /** The most time until the node shows a condition. A hard eviction does not wait for that. */
   readonly nodeStatusUpdateFrequency?: string;
 }
 

@@ -89,7 +89,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
       }
   };
 
-  /** How full a disk is, the kubelet measures so often: only then does it know whether one eviction was enough. */
+  /** The pause between two measurements of a disk. Only a measurement shows whether one eviction was enough. */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;
     return Math.max((firstMet.get(threshold) ?? 0) + threshold.graceMs, measuredAt) - clock.now().getTime();
@@ -98,8 +98,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
   /**
-   * The first met threshold sets the condition, long before a soft threshold evicts a pod. The node shows the condition with the next report
-   * of its status. Returns the time until then.
+   * Sets the condition at the first met threshold, long before a soft threshold evicts a pod. The node shows the
+   * condition with its next status. Returns the time until then.
    */
   const report = async (node: Node, state: NodeState): Promise<number> => {
     const now = clock.now().getTime();
@@ -125,7 +125,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     return 0;
   };
 
-  /** No eviction request: the containers end, and only then does the kubelet report it to the API server. */
+  /** Ends the containers without an eviction request, and only then reports it to the API server. */
   const evict = async (node: Node, { due, running, of }: Shortage): Promise<void> => {
     const { name } = node.metadata;
     const recorder = createKubeletRecorder(asNode(client, name), clock, name);

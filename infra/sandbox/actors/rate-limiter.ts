@@ -13,7 +13,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** When all earlier requests would have been sent at an even pace. */
+  /** When all earlier requests would have been sent at an even rate. */
   let evenly = 0;
   return {
     async take() {

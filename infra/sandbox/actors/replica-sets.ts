@@ -1,4 +1,4 @@
-/** The replicaset controller: each ReplicaSet has as many pods as it asks for. */
+/** The replicaset controller: each ReplicaSet has its number of pods. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { findCondition, isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
@@ -24,7 +24,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   const reconcile = async (key: string): Promise<Result> => {
     const set = await client.get(replicaSets, parseKey(key));
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
-    // Read, not cached: the pods created a moment ago count.
+    // Reads the API server and not the cache, because the newest pods count.
     const { items } = await client.list(pods, set.metadata.namespace);
     const alive = items.filter((pod) => ownerOf(pod) === key && isAlive(pod));
     const { replicas: wanted = 1 } = set.spec ?? {};
@@ -39,7 +39,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
     return refusal === undefined ? undefined : { requeueAfterMs: AGAIN_MS };
   };
 
-  /** A quota or another admission plugin may refuse a pod: the controller says so in a condition, and tries again. */
+  /** A quota or another admission plugin may refuse a pod. The controller sets a condition, and tries again. */
   const createMissing = async (set: ReplicaSet, count: number) => {
     try {
       for (let missing = count; missing > 0; missing--) await client.create(pods, podOf(set));

@@ -7,7 +7,7 @@ export type Measured = (typeof MEASURED)[number];
 
 const DEFAULT_POD_LIMIT = 110;
 
-/** Watched objects never change, so a sum can be cached. */
+/** The sum is cached, because watched objects never change. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
 /** Returns a pod's requests. Init containers run one after another, before the others; sidecars run from then on. */
@@ -48,7 +48,7 @@ export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod
   return short && `Insufficient ${short}`;
 }
 
-/** Sums of binary fractions are not exact: 9m and 1m of CPU are no more than 10m. */
+/** Sums of binary fractions are inexact: 9m and 1m of CPU count as 10m. */
 function inThousandths(amount: number): number {
   return Math.round(amount * 1000);
 }

@@ -65,7 +65,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Only for the type checker: the type of the resource's objects. */
+  /** Exists only for the type checker: the type of the resource's objects. */
   readonly holds?: T;
 }
 

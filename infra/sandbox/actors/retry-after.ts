@@ -1,6 +1,7 @@
 /**
- * Repeats a refused request when the answer says when, as every client of client-go does: components of Kubernetes, and Karpenter.
- * Upstream: client-go `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go` (`maxRetries`).
+ * Repeats a refused request after the time that the answer names, as all clients of client-go do: components of
+ * Kubernetes, and Karpenter. Upstream: client-go `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go`
+ * (`maxRetries`).
  */
 import type { IncomingMessage } from "node:http";
 import { pause, type Clock } from "./clock.ts";
@@ -8,9 +9,9 @@ import type { RawRequest, Transport } from "./transport.ts";
 
 export interface RetryOptions {
   readonly clock: Clock;
-  /** Aborts requests and pauses, which then throw. */
+  /** Aborts requests and pauses, which then throw an error. */
   readonly signal: AbortSignal;
-  /** Before each request, also a repeated one: the client's rate limit. */
+  /** Waits for the client's rate limit before each request, including repeated ones. */
   readonly before?: () => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The container runtime of the nodes, shared by the kubelets and by actors that play processes inside a container. */
+/** The container runtime of the nodes. The kubelets use it, and actors that play processes in containers. */
 import type { Clock } from "./clock.ts";
 import { keyOf, type Pod } from "./resources.ts";
 
@@ -12,27 +12,27 @@ export interface ContainerRuntime {
   uidOf(podKey: string): string | undefined;
   /** Returns the pod whose processes were started last. */
   startedLast(podUids: readonly string[]): string | undefined;
-  /** SIGTERM: the processes end after `terminationMs` by default, and no later than the grace period. */
+  /** Sends SIGTERM: the processes end after `terminationMs` by default, at the latest after the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /**
-   * From now on the pod's process gets SIGTERM only once. It ends with `shutDown`, and this long after the
-   * signal it is destroyed.
+   * Supervises the pod's process: it gets SIGTERM only once. It ends by `shutDown`, or is destroyed this long after the
+   * signal.
    */
   supervise(podUid: string, destroyAfterMs: number): void;
-  /** A supervised process ends in order, after `terminationMs` unless it is killed before. */
+  /** Ends a supervised process in order, after `terminationMs` unless it is killed earlier. */
   shutDown(podUid: string): void;
   /** Whether a supervised process has ever got SIGTERM. */
   wasSignalled(podUid: string): boolean;
-  /** It ends in order, or has ended. */
+  /** The process ends in order, or has ended. */
   isShuttingDown(podUid: string): boolean;
-  /** A process ends by itself. */
+  /** Ends a process by itself. */
   exit(podUid: string, exitCode: number): void;
-  /** Undefined while running. */
+  /** Undefined while the process runs. */
   exitCodeOf(podUid: string): number | undefined;
   isRunning(podUid: string): boolean;
   /** Whether the pod has got SIGTERM, or has ended. */
   isEnding(podUid: string): boolean;
-  /** The pod is gone from the API server: its remaining processes are killed. Their exit code stays known. */
+  /** Kills the remaining processes of a pod that was removed from the API server. Their exit code stays known. */
   remove(podUid: string): void;
   onStart(listener: (pod: Pod) => void): void;
   onReadiness(listener: (podUid: string) => void): void;

@@ -1,4 +1,4 @@
-/** How many replicas the controllers of a set of pods want. */
+/** Returns how many replicas the controllers of a set of pods want. */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
 import { discoverGroupVersion, type DiscoveredResource } from "./discovery.ts";
@@ -10,7 +10,7 @@ export interface Scale {
   readonly unmanaged: readonly Pod[];
 }
 
-/** The numbers cannot be computed from the cluster's state; retrying does not help until the state changes. */
+/** The numbers cannot be computed from the cluster's state. A retry helps only after a change of the state. */
 export class UncountableError extends Error {
   override readonly name = "UncountableError";
 }

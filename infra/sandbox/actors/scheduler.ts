@@ -1,6 +1,6 @@
 /**
- * The scheduler: binds a pending pod to the best of the nodes that it fits. If no node fits, the pod waits, its condition says why, and it may be
- * nominated to a node where it preempts others.
+ * The scheduler: binds a pending pod to the best node that it fits. If no node fits, the pod waits with a condition
+ * that says why, and may be nominated to a node where it preempts others.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
@@ -38,7 +38,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
       nominated: (pod: Pod) => (isOurs(pod) ? [pod.status?.nominatedNodeName ?? ""] : []),
     },
   });
-  /** Bound by this scheduler, but the watch does not show it yet. */
+  /** Pods that this scheduler has bound and that the watch does not show yet. */
   const assumed = new Map<string, Pod>();
 
   const podsOn = (node: string): Pod[] => {
@@ -49,7 +49,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
 
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
-  /** A pod of lower priority does not get the room that was made for this one. */
+  /** A pod of lower priority does not get the room that was made for this pod. */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);
     const expected = nominatedTo(node).filter(isExpected);
@@ -110,7 +110,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
     await recorder.record(pod, pods, { type: "Normal", reason: "Scheduled", message });
   };
 
-  // One at a time: each placement must see the one before it.
+  // One at a time: each placement depends on the one before it.
   const controller = startController({ name: NAME, reconcile, ...options, workers: 1 });
   const retryPending = () =>
     all

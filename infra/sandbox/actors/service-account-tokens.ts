@@ -34,9 +34,7 @@ export function startServiceAccountTokenController(options: ActorOptions & Token
     else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
   };
 
-  /**
-   * Reads the account from the API server: a lagging cache would delete the Secret of an account that was just created.
-   */
+  /** Reads the account from the API server: a lagging cache would delete the Secret of a new account. */
   const accountOf = async ({ metadata }: Secret, name: string): Promise<ServiceAccount | undefined> => {
     const account = await client.get(serviceAccounts, { namespace: metadata.namespace, name });
     const { [ACCOUNT_UID]: expected = account?.metadata.uid } = metadata.annotations ?? {};

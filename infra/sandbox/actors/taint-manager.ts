@@ -11,7 +11,7 @@ import { keyOf, pods, type Node, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
 
-/** After this many attempts it gives up, until the pod's tolerations or the node's taints change. */
+/** The taint manager gives up after this many attempts, until the pod's tolerations or the node's taints change. */
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 10;
 const DISRUPTION: Disruption = {
@@ -22,7 +22,7 @@ const DISRUPTION: Disruption = {
 export function startTaintManager(options: NodeControllerOptions): Actor {
   const { clock, caches } = options;
   const recorder = createEventRecorder(options.client, clock, "taint-eviction-controller");
-  /** Planned or running deletions. The value stops the timer; undefined where the deletion began at once. */
+  /** Planned or running deletions. The value stops the timer. Undefined: the deletion started at once. */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
   const client = options.client.withRetryAfter({ clock, signal: stopped.signal });
@@ -30,7 +30,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
     const isLater = ms > 0 && ms < Infinity;
-    // A changed tolerationSeconds does not move an existing plan, and no plan is made while a deletion is tried.
+    // A changed tolerationSeconds does not change an existing plan. No plan is made during a deletion.
     if (isLater && work.has(keyOf(pod))) return;
     forget(pod);
     if (isLater) work.set(keyOf(pod), plan(pod, ms));
@@ -57,7 +57,10 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     work.delete(keyOf(pod));
   };
 
-  /** True if it was deleted or needs no other attempt. Attempts read neither the node nor the tolerations again. */
+  /**
+   * Returns true if the pod was deleted or needs no other attempt. Attempts read neither the node nor the tolerations
+   * again.
+   */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
     try {
@@ -66,7 +69,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
       await client.delete(pods, pod.metadata);
       return true;
     } catch (error) {
-      // A refusal is an answer; any other error is a fault.
+      // A refusal is an answer. Any other error is a fault.
       if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
       return false;
     }
@@ -81,7 +84,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     if (node !== undefined && (previous === undefined || placeOf(previous) !== placeOf(pod))) consider(pod, node);
   });
   caches.nodes.onChange((node, previous) => {
-    // A deleted node changes nothing: planned deletions of its pods stay planned.
+    // A deleted node changes nothing: the deletions of its pods stay planned.
     if (node === undefined) return;
     if (JSON.stringify(noExecuteTaints(node)) === JSON.stringify(noExecuteTaints(previous))) return;
     for (const pod of caches.podsOn(node.metadata.name)) consider(pod, node);

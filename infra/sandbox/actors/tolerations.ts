@@ -1,4 +1,4 @@
-/** How long a pod tolerates the NoExecute taints of its node. */
+/** Returns how long a pod tolerates the NoExecute taints of its node. */
 import { tolerates, type Taint } from "./node-fit.ts";
 import type { Node, Pod } from "./resources.ts";
 

@@ -4,13 +4,13 @@ import type { Node, Pod } from "./resources.ts";
 
 type Constraint = NonNullable<NonNullable<Pod["spec"]>["topologySpreadConstraints"]>[number];
 
-/** A pod, and the node that it is on. */
+/** A pod, and its node. */
 export interface Placed {
   readonly pod: Pod;
   readonly node: Node;
 }
 
-/** Whether the pod's node affinity, and its tolerations, let it onto a node. */
+/** Returns whether the pod's node affinity and tolerations allow a node. */
 export interface Admits {
   readonly byAffinity: (node: Node) => boolean;
   readonly byTaints: (node: Node) => boolean;
@@ -48,7 +48,7 @@ function isCounted({ nodeAffinityPolicy, nodeTaintsPolicy }: Constraint, node: N
   return nodeTaintsPolicy !== "Honor" || admits.byTaints(node);
 }
 
-/** A terminating pod leaves room already. */
+/** A terminating pod does not count any more. */
 function isOne(constraint: Constraint, pod: Pod, other: Pod): boolean {
   const { namespace, deletionTimestamp } = other.metadata;
   return namespace === pod.metadata.namespace && deletionTimestamp === undefined && isSelected(constraint, pod, other);
@@ -63,7 +63,7 @@ function isSelected({ labelSelector, matchLabelKeys = [] }: Constraint, pod: Pod
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** A pod of a controller without constraints of its own is spread by these, as kube-scheduler's defaults say. */
+/** A pod of a controller without own constraints is spread by these defaults of kube-scheduler. */
 const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
   { topologyKey: HOSTNAME, maxSkew: 3 },
   { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },

@@ -1,6 +1,6 @@
 /**
- * Requests to one API server over one pool of connections. client-node reads the kubeconfig and supplies credentials; its own transport
- * opens a new pool for every request.
+ * Sends requests to one API server over one pool of connections. client-node reads the kubeconfig and supplies
+ * credentials; its own transport opens a new pool for every request.
  */
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
@@ -16,14 +16,14 @@ export interface RawRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** Aborts the request, as a client does that goes away. */
+  /** Aborts the request, as a client does that disconnects. */
   readonly signal?: AbortSignal;
 }
 
-/** Per client; further requests wait. */
+/** The limit of a client. Further requests wait. */
 const MAX_CONNECTIONS = 32;
 
-/** How long an answer may take; admission webhooks may hold a request for half a minute. */
+/** The longest time of an answer. Admission webhooks may delay a request by half a minute. */
 const TIMEOUT_MS = 65_000;
 
 class StaleConnectionError extends Error {
@@ -33,7 +33,7 @@ class StaleConnectionError extends Error {
 }
 
 export interface Transport {
-  /** With a signal the answer is a stream that lasts until the signal aborts. */
+  /** With a signal, the answer is a stream until the signal aborts. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }
@@ -42,7 +42,7 @@ export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
-  // A watch holds its connection, so it must not use one that requests need.
+  // A watch holds its connection, so it must not take one of the pool.
   const watches = new Agent();
   const credentials = readCredentials(config);
 
@@ -73,9 +73,9 @@ export function createTransport(config: KubeConfig): Transport {
         return await attempt(request, signal);
       } catch (error) {
         if (!(error instanceof StaleConnectionError)) throw error;
-        // The server may have closed an idle connection. A write may or may not have been done, so it is not repeated.
+        // The server may have closed an idle connection. A write is not repeated, because it may have been done.
         if (request.method !== "GET") throw error.cause;
-        // On a connection of its own: another one of the pool may be closed as well.
+        // Uses a new connection, because others of the pool may be closed as well.
         return attempt(request, signal, true);
       }
     },
@@ -95,7 +95,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const { headers, ...tls } = options;
-  // Created once: reading the CA certificate for every connection costs more than the handshake.
+  // Created once, because reading the CA certificate for every connection costs more than the handshake.
   const secureContext = createSecureContext(tls);
   return { tls: { ...tls, secureContext }, identity: (headers ?? {}) as OutgoingHttpHeaders };
 }

@@ -1,4 +1,4 @@
-/** Writes into an unschedulable pod's status why it waits, and the node where room is being made for it. */
+/** Writes why a pod is unschedulable into its status, and the node where room is being made for it. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";
@@ -37,7 +37,7 @@ export async function tellUnschedulable(teller: Teller, pod: Pod, refusal: Refus
   await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** A pod that may not preempt at the moment keeps its nomination. */
+/** A pod that may not preempt now keeps its nomination. */
 function nominationAfter(attempt: Attempt, { status }: Pod): string | undefined {
   switch (attempt.outcome) {
     case "Nominated":

@@ -1,4 +1,4 @@
-/** Whether a node reaches the volumes of a pod, by the node affinity of the PersistentVolumes that its claims are bound to. */
+/** Returns whether a node reaches the volumes of a pod, by the node affinity of the bound PersistentVolumes. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from "./resources.ts";
 
 export interface Storage {

@@ -32,7 +32,7 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
 }
 
-/** Without a resourceVersion a watch begins with the current state; it may end or break at any time. */
+/** A watch without a resourceVersion starts with the current state. It may end or break at any time. */
 async function* statesOf<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,

@@ -1,4 +1,4 @@
-/** Groups that another server answers, as kube-aggregator does: that server gets the request with the user's name. */
+/** Passes requests for some groups to another server, with the user's name, as kube-aggregator does. */
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { json } from "node:stream/consumers";

@@ -1,4 +1,4 @@
-/** Which user sends a request. */
+/** Finds the user of a request. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ServerState, User } from "./context.ts";
 import { type Authenticated, ISSUER, accountOfToken } from "./service-account-tokens.ts";

@@ -21,7 +21,7 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** Missing roles that bindings refer to; the refusal names them. */
+  /** Missing roles that bindings refer to. The refusal names them. */
   readonly reason: string;
 }
 

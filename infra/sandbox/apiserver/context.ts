@@ -27,14 +27,14 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
-  /** Counts the failed calls to each webhook that did not stop the request, because its failurePolicy is Ignore. */
+  /** Counts failed calls to each webhook that did not stop the request, because its failurePolicy is Ignore. */
   readonly failedOpen: Map<string, number>;
-  /** The addresses at which the processes of pods listen. */
+  /** The addresses of the pods' processes. */
   readonly network: PodNetwork;
-  /** By group and version: those that another server answers. */
+  /** Groups and versions that another server answers. */
   readonly aggregated: Map<string, AggregatedApi>;
   readonly now: () => Date;
-  /** Calls once after the given milliseconds; the returned function cancels it. */
+  /** Calls once after the given milliseconds. The returned function cancels it. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;
 }
 
@@ -46,7 +46,7 @@ export interface RequestContext {
   readonly body: Buffer;
   /** Sent as `Warning:` headers of the answer. */
   readonly warnings: string[];
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
@@ -71,9 +71,9 @@ export interface ListMeta {
 
 /** Gets the events of a watch, in the representation that the client accepts. */
 export interface WatchSink {
-  /** The client must read before more is sent. */
+  /** Whether the client must read before more is sent. */
   readonly isFull: boolean;
-  /** Rings when the client has read, or has gone. */
+  /** Rings when the client has read or disconnected. */
   readonly bell: Bell;
   send(type: string, stored: StoredObject): void;
   /** A bookmark, or a Status as an ERROR. */

@@ -1,4 +1,4 @@
-/** POST: a new object. */
+/** POST: creates an object. */
 import { randomInt, randomUUID } from "node:crypto";
 import { admitNodeTaint } from "./admission/node-taint.ts";
 import { admitPriority } from "./admission/priority.ts";
@@ -70,7 +70,7 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
   return object;
 }
 
-/** Without vowels and similar characters, as k8s.io/apimachinery/pkg/util/rand. */
+/** Has no vowels and no similar characters, as k8s.io/apimachinery/pkg/util/rand. */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const LONGEST_PREFIX = 58;
 

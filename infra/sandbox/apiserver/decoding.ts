@@ -1,4 +1,4 @@
-/** From the bytes of a request to an object of the expected kind. */
+/** Decodes the bytes of a request into an object of the expected kind. */
 import { CORE_SCHEMA, boolYaml11Tag, intYaml11Tag, load as loadAs, mergeTag } from "js-yaml";
 import type { RequestContext, ResourceContext } from "./context.ts";
 import { invalidValue } from "./field-errors.ts";
@@ -36,7 +36,7 @@ export function parseYaml(text: string, refuse = (why: string) => badRequest(`er
 const FORMATS: Readonly<Record<string, typeof parseJson>> = {
   "application/json": parseJson,
   "application/yaml": parseYaml,
-  // curl's default content type: the real server reads the body as JSON too.
+  // The real server reads a body with curl's default content type as JSON, too.
   "application/x-www-form-urlencoded": parseJson,
 };
 

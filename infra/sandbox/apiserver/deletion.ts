@@ -1,4 +1,4 @@
-/** DELETE: at once, after a grace period, or after finalizers. */
+/** DELETE: deletes at once, after a grace period, or after finalizers. */
 import { isDeepStrictEqual } from "node:util";
 import { admitDeletion } from "./admission/webhooks.ts";
 import {
@@ -33,7 +33,7 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
 /** Namespaces that the server refuses to delete. */
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
-/** For these kinds the answer is the deleted object instead of a Status. */
+/** For these kinds, the answer is the deleted object instead of a Status. */
 const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims", "persistentvolumes"]);
 
 export function successStatus(code: number, details?: unknown): unknown {
@@ -52,11 +52,11 @@ export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answ
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** false: the object waits for its grace period or its finalizers. */
+  /** Returns false if the object waits for its grace period or its finalizers. */
   readonly gone: boolean;
 }
 
-/** For a client's request: with admission. */
+/** Deletes for a client's request, with admission. */
 async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
@@ -88,7 +88,7 @@ async function deleteObject(
   }
 }
 
-/** A pod without a grace period is marked as terminating first, then deleted: webhooks review both. */
+/** Marks a pod without a grace period as terminating first, then deletes it: webhooks review both. */
 function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
   const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
   return isSeenToEnd ? [before, marked] : [before];
@@ -137,7 +137,7 @@ function isPod(kind: ResourceKind): boolean {
   return kind.plural === "pods" && kind.group === "";
 }
 
-/** Only a pod on a node needs time to terminate; the kubelet there ends it with a grace period of 0. */
+/** Only a pod on a node needs time to terminate. The kubelet then deletes it with a grace period of 0. */
 function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
@@ -148,7 +148,7 @@ function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: aske
   return grace < 0 ? 1 : grace;
 }
 
-/** Finalizers that the garbage collector removes when it is done. */
+/** Finalizers that the garbage collector removes after its work. */
 const WAITING: Readonly<Record<string, readonly string[]>> = { Orphan: ["orphan"], Foreground: ["foregroundDeletion"] };
 
 function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): string[] {
@@ -164,7 +164,10 @@ function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeO
   return finalizer === undefined || deletionTimestamp !== undefined ? [] : [finalizer];
 }
 
-/** The object after the request; undefined: it terminates already, and the request does not shorten that. */
+/**
+ * Returns the object after the request. Returns undefined if it already terminates and the request does not shorten
+ * that.
+ */
 function mark(
   state: ServerState,
   kind: ResourceKind,
@@ -185,7 +188,7 @@ function mark(
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
-    // The shorter grace period counts from the first request. If it has passed already, the kubelet still gets a
+    // The shorter grace period counts from the first request. If it is over already, the kubelet still gets a
     // second.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
     metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));

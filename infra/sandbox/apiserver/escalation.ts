@@ -1,4 +1,4 @@
-/** Users cannot grant permissions that they do not have. */
+/** Stops users from granting permissions that they do not have. */
 import { type Attributes, type Rule, decide, roleOf } from "./authorization.ts";
 import { type ResourceContext, resourceOf } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
@@ -12,7 +12,7 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
   if (ctx.kind.group !== RBAC_GROUP || ctx.user.groups.includes("system:masters")) return;
   const { namespace = "" } = object.metadata;
   if (ROLES.has(ctx.kind.kind)) {
-    // An aggregated role can gain any rule later.
+    // An aggregated role can get any rule later.
     const rules = isRecord(object.aggregationRule) ? FULL : viewAs<Rule[]>(recordsAt(object, "rules"));
     if (!mayEverything(ctx, "escalate", object)) refuseMissing(ctx, object, rules);
   } else if (BINDINGS.has(ctx.kind.kind)) {
@@ -47,7 +47,7 @@ function refuseMissing(ctx: ResourceContext, object: KubeObject, rules: readonly
   fail({ reason: "Forbidden", resource: resourceOf(kind), name, message });
 }
 
-/** A rule allows every combination of the values it lists. */
+/** A rule allows every combination of its values. */
 function singleRights(rule: Rule, namespace: string): readonly Attributes[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length === 0 ? [""] : resourceNames;

@@ -32,7 +32,7 @@ export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
   return { type: "Document", code: 201, body: successStatus(201) };
 }
 
-/** The dryRun of the query is copied into the options in the eviction's body, for webhooks to see. */
+/** Copies the dryRun of the query into the options in the eviction's body, where webhooks can read it. */
 function deleteOptionsOf({ info }: ResourceContext, eviction: KubeObject): DeleteOptions {
   const dryRun = info.query.getAll("dryRun");
   if (!isRecord(eviction.deleteOptions)) return { dryRun };
@@ -62,7 +62,7 @@ function evict(ctx: ResourceContext, options: Options): void {
 const MORE_THAN_ONE =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/** A pod that does not run yet, or no longer runs, cannot be disrupted. */
+/** A pod that does not run cannot be disrupted. */
 function ignoresBudgets(pod: KubeObject): boolean {
   const phase = stringAt(pod, "status.phase");
   return (
@@ -79,7 +79,7 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
     });
 }
 
-/** An unready pod does not count as healthy: it may go while the budget is met, or if the policy allows it. */
+/** An unready pod does not count as healthy. It may be evicted while the budget is met, or if the policy allows it. */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");
   if (ready) return false;
@@ -88,7 +88,7 @@ function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   return stringAt(budget, "spec.unhealthyPodEvictionPolicy") === "AlwaysAllow" || (healthy >= desired && desired > 0);
 }
 
-/** disruptedPods tells the controller which pods will be missing soon. */
+/** disruptedPods names the pods that will be missing soon, for the controller. */
 function spend(ctx: ResourceContext, budget: StoredObject, dryRun: boolean): void {
   const { name: podName } = ctx.info;
   const object = parse(budget);
@@ -128,7 +128,7 @@ function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
   const status = childOf(pod, "status");
   const conditions = recordsAt(status, "conditions");
   const before = conditions.find((one) => one.type === "DisruptionTarget");
-  // Only where the kubelet, or the previous condition, sets a generation.
+  // A generation is set only if the kubelet or the previous condition has one.
   const isTracked = status.observedGeneration !== undefined || before?.observedGeneration !== undefined;
   const condition = {
     type: "DisruptionTarget",

@@ -1,26 +1,24 @@
-/** Faults on demand, for clients that must survive them. */
+/** Injects faults that clients must survive. */
 import type { User } from "./context.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { type Failure, fail } from "./status.ts";
 
 export type Effect =
-  /** The request waits, then continues. */
+  /** Delays the request, and then continues. */
   | { readonly type: "Latency"; readonly milliseconds: number }
-  /** An error answer; nothing is done. */
+  /** Answers with an error, without any effect. */
   | { readonly type: "Error"; readonly code: ErrorCode; readonly retryAfterSeconds?: number }
-  /** The connection breaks before anything is done. */
+  /** Breaks the connection before anything is done. */
   | { readonly type: "ConnectionReset" }
-  /** Everything is done, but the answer is lost with the connection. */
+  /** Does everything, and breaks the connection before the answer. */
   | { readonly type: "LostAnswer" }
-  /** Everything is done, and the connection breaks in the middle of the answer. */
+  /** Does everything, and breaks the connection in the middle of the answer. */
   | { readonly type: "TruncatedBody" }
   /** A watch breaks after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }
-  /**
-   * The call to a webhook breaks before it arrives, as on a connection that was just closed: its failurePolicy decides.
-   */
+  /** Breaks the call to a webhook before it arrives, as on a closed connection: its failurePolicy decides. */
   | { readonly type: "LostReview" }
-  /** The webhook does its work, and its answer is lost: its failurePolicy decides. */
+  /** Calls the webhook, and loses its answer: its failurePolicy decides. */
   | { readonly type: "LostVerdict" };
 
 const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];
@@ -45,10 +43,10 @@ export interface Fault {
 }
 
 export class FaultPlan {
-  /** The faults so far, for the message of a failing test. */
+  /** The number of faults so far, for the message of a failing test. */
   readonly injected: (Pick<RequestInfo, "verb" | "path"> & { readonly effect: Effect })[] = [];
   #faults: { readonly fault: Fault; left: number }[] = [];
-  /** The function takes these faults away again. */
+  /** The returned function removes these faults. */
   inject(...faults: readonly Fault[]): () => void {
     const added = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
     this.#faults.push(...added);

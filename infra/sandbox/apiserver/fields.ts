@@ -1,4 +1,4 @@
-/** Sets of fields of objects, the algebra behind server-side apply, by the rules of sigs.k8s.io/structured-merge-diff. */
+/** Sets of fields of objects, by the rules of sigs.k8s.io/structured-merge-diff. Server-side apply is based on them. */
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 
@@ -26,7 +26,7 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
-/** A position in the walk: as elements, and as the schema's path without list items. */
+/** A position in the walk: its elements, and the schema's path without list items. */
 interface Place {
   readonly schema: FieldSchema;
   readonly key: string;
@@ -46,7 +46,7 @@ function below({ schema, key, path }: Place, element: string): Place {
   };
 }
 
-/** The parts of a map, or of a list with keys; undefined: the value is atomic. */
+/** The parts of a map, or of a list with keys. Undefined: the value is atomic. */
 function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> | undefined {
   if (isRecord(value)) {
     if (schema.atomicMaps.includes(path)) return undefined;
@@ -72,7 +72,7 @@ export function fieldsOf(object: unknown, schema: FieldSchema): FieldSet {
   return fields;
 }
 
-/** `withMaps`: a map or list is a field itself, in addition to its content. */
+/** `withMaps`: a map or list is also a field itself. */
 function collect(value: unknown, place: Place, into: { fields: FieldSet; withMaps: boolean }): void {
   const parts = partsOf(value, place);
   const isItem = place.key.slice(place.key.lastIndexOf("\n") + 1).startsWith("k:");

@@ -1,4 +1,7 @@
-/** Impersonation of another user, by `Impersonate-*` headers; not 1.36's constrained one, which nothing here uses. */
+/**
+ * Impersonates another user, by `Impersonate-*` headers. The constrained impersonation of 1.36 is left out, because
+ * nothing here uses it.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import { withAuthenticated } from "./authentication.ts";
 import { type Attributes, decide, refuse } from "./authorization.ts";

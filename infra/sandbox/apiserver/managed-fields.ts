@@ -34,7 +34,7 @@ export function ownable(fields: Iterable<string>): FieldSet {
 export interface Write {
   readonly previous: KubeObject | undefined;
   readonly writer: Writer;
-  /** The fields of an applied configuration; changing another manager's field needs force. */
+  /** The fields of an applied configuration. Changing another manager's field needs force. */
   readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
@@ -105,7 +105,7 @@ function shownManager({ manager, operation, subresource, apiVersion }: ManagedFi
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
-/** A manager that applies is the same one in any version. */
+/** A manager that applies is the same manager in any version. */
 function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
   const [one, other] = [entry, writer].map(({ manager, operation, apiVersion, subresource = "" }) =>
     [manager, operation, operation === "Apply" ? "" : apiVersion, subresource].join("\n"),
@@ -130,7 +130,7 @@ function entryOf(
   return { ...rest, fieldsType: "FieldsV1", fieldsV1, ...(subresource !== "" && { subresource }) };
 }
 
-/** Sorted, so that a write without changes leaves no trace. */
+/** Sorts the entries, so that a write without changes leaves no trace. */
 function setEntries(object: KubeObject, entries: readonly ManagedFieldsEntry[]): void {
   const kept = entries.filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
   if (kept.length === 0) delete object.metadata.managedFields;
@@ -141,7 +141,7 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
   return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
-/** Without managedFields, and with the maps that every object has, so that no manager owns these maps as such. */
+/** Excludes managedFields, and the maps that every object has, so that no manager owns these maps. */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
   const { managedFields: _ownership, ...metadata } = object.metadata;

@@ -1,4 +1,4 @@
-/** Which representation of an answer the client accepts. */
+/** Chooses the representation of an answer that the client accepts. */
 import { fail } from "./status.ts";
 
 export type Representation = "Object" | "Table" | "PartialObjectMetadata";

@@ -109,7 +109,7 @@ export function childOf(parent: Tree, key: string): Tree {
 }
 
 /**
- * The stored object as its kind's type, after admission and validation. The only place where JSON gets a type without a
+ * Returns the stored object as its kind's type, after admission and validation. Only here JSON gets a type without a
  * check.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters

@@ -1,4 +1,4 @@
-/** PATCH: the format of a request's patch, and its result for the current object. */
+/** PATCH: reads the format of a patch, and returns its result for the current object. */
 import { type Answer, type ResourceContext } from "./context.ts";
 import { checkObject, mediaTypeOf, parseJson } from "./decoding.ts";
 import { invalidValue } from "./field-errors.ts";

@@ -25,7 +25,7 @@ export async function handleRequest(
 ): Promise<void> {
   const aborted = new AbortController();
   response.on("close", () => aborted.abort()).on("error", () => response.destroy());
-  // The real server does not send the header that tells how long connections are kept.
+  // The real server does not send the header about the time that connections stay open.
   response.removeHeader("connection");
   const warnings: string[] = [];
   try {
@@ -46,18 +46,18 @@ export async function handleRequest(
   }
 }
 
-/** Faults before anything is done. */
+/** Injects faults before anything is done. */
 async function suffer(effects: readonly Effect[], ctx: RequestContext, response: ServerResponse): Promise<void> {
   for (const effect of effects) {
     if (effect.type === "Latency") await delay(effect.milliseconds);
     else if (effect.type === "Error") failWith(effect, ctx.info);
     else if (effect.type === "ConnectionReset") response.destroy();
-    // The client has gone and can get no answer, so the request must not be done.
+    // The client has disconnected and can get no answer, so the request must not be done.
     if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
   }
 }
 
-/** Faults in the answer: the connection breaks before it, within it, or between events. */
+/** Injects faults into the answer: the connection breaks before it, within it, or between events. */
 function spoil(effects: readonly Effect[], response: ServerResponse): void {
   for (const effect of effects) {
     if (effect.type === "LostAnswer") response.destroy();
@@ -66,7 +66,7 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
   }
 }
 
-/** Allows this many writes, and of the last one only a part. */
+/** Allows this many writes, and only a part of the last one. */
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
@@ -106,7 +106,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return size <= BODY_LIMIT ? Buffer.concat(chunks) : fail({ reason: "RequestEntityTooLarge", limit: BODY_LIMIT });
 }
 
-/** Reports a bug of this server on its own standard error. */
+/** Prints a bug of this server on standard error. */
 function unexpected(error: unknown): Failure {
   console.error(error);
   return { reason: "InternalError", message: error instanceof Error ? error.message : String(error) };
@@ -138,7 +138,7 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
   }
 }
 
-/** Handlers of resources create the answers that contain objects (routes.ts). */
+/** Handlers of resources create answers with objects (routes.ts). */
 function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;

@@ -1,4 +1,7 @@
-/** Bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing else. */
+/**
+ * Decodes bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing
+ * else.
+ */
 import { childOf, stringAt } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
 import { badRequest, unsupportedFormat } from "./status.ts";
@@ -74,7 +77,7 @@ function readMessage(bytes: Buffer, name: string): Record<string, unknown> {
   return name === "IntOrString" || name === "Time" || name === "MicroTime" ? result : withoutEmpty(result);
 }
 
-/** Go writes empty strings and messages where JSON omits them. */
+/** Go writes empty strings and messages that JSON omits. */
 function withoutEmpty(message: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== "" && value !== undefined));
 }

@@ -1,4 +1,4 @@
-/** GET: one object, or a selected part of a collection. */
+/** GET: reads one object, or a selected part of a collection. */
 import { type Answer, type ListMeta, type ResourceContext, storedIn } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import { type ListOptions, readListOptions } from "./options.ts";
@@ -44,7 +44,7 @@ export function readSelection(ctx: ResourceContext): Selection {
   };
 }
 
-/** Selectors use the kind's names of fields, the store their paths. */
+/** Maps the kind's names of fields, which selectors use, to the store's paths. */
 function byPath({ custom, selectableFields }: ResourceKind, requirement: FieldRequirement): FieldRequirement {
   const path = selectableFields[requirement.field];
   if (path !== undefined) return { ...requirement, field: path };
@@ -119,13 +119,13 @@ export function readRevision(
   return refuse(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
 }
 
-/** Clients only know revisions that existed. */
+/** Clients know only revisions that existed. */
 function requireRevision({ state }: ResourceContext, asked: number): void {
   const current = state.store.revision;
   if (asked > current) fail({ reason: "TooLargeResourceVersion", asked, current });
 }
 
-/** The collection at a past revision: the present one, with later changes undone. */
+/** Returns the collection at a past revision: the present one without later changes. */
 function past(ctx: ResourceContext, revision: number, from = ""): Start {
   requireRevision(ctx, revision);
   const { collection, info } = ctx;
@@ -177,7 +177,7 @@ function decodeToken({ info, kind }: ResourceContext, text: string): { revision:
       return { revision: rv, from: kind.namespaced && info.namespace === "" ? key : `${info.namespace}/${key}` };
     }
   } catch {
-    // reported below
+    // The next step reports it.
   }
   return badRequest("invalid continue token: continue key is not valid");
 }

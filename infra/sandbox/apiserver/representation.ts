@@ -1,4 +1,4 @@
-/** From objects to the bytes of an answer. */
+/** Renders objects as the bytes of an answer. */
 import { type ListMeta, isStored } from "./context.ts";
 import type { Column, ResourceKind } from "./kinds/kind.ts";
 import type { Representation } from "./negotiation.ts";

@@ -1,4 +1,4 @@
-/** The attributes of a request that follow from its method and URL alone. */
+/** Derives the attributes of a request from its method and URL alone. */
 import { isTrue } from "./options.ts";
 import { parseFieldSelector } from "./selectors.ts";
 

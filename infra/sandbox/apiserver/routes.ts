@@ -1,4 +1,4 @@
-/** Which handler answers a request. */
+/** Chooses the handler of a request. */
 import { REVIEWS, handleReview } from "./access-reviews.ts";
 import { passOn } from "./aggregation.ts";
 import { handleBinding } from "./binding.ts";
@@ -65,13 +65,13 @@ function unknown({ state }: RequestContext, { group, version }: ResourceRequest)
   return fail({ reason: isOwn ? "NoSuchResource" : "PageNotFound" });
 }
 
-/** Across all namespaces there are only lists and watches; a named object needs its namespace. */
+/** Across all namespaces, only lists and watches exist. A named object needs its namespace. */
 function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
   if (!namespaced) return info.namespace !== "" && info.resource !== "namespaces";
   return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
 }
 
-/** They lead to a kubelet or an aggregated server; neither exists here. */
+/** These paths lead to a kubelet or an aggregated server, which do not exist here. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   pods: ["attach", "exec", "log", "portforward", "proxy", "resize", "ephemeralcontainers"],
   nodes: ["proxy"],
@@ -90,7 +90,7 @@ function handlersOf(info: ResourceRequest, kind: ResourceKind): Readonly<Record<
   return handlers ?? fail({ reason: "NoSuchResource" });
 }
 
-/** POST to a name, PUT and PATCH without one, changes across all namespaces. */
+/** Refuses POST to a name, PUT and PATCH without a name, and changes across all namespaces. */
 function isMisplaced({ verb, name, namespace, subresource }: ResourceRequest, namespaced: boolean): boolean {
   if (namespaced && namespace === "") return verb !== "list" && verb !== "watch";
   if (verb === "create") return subresource === "" && name !== "";
@@ -108,7 +108,7 @@ function nonResource(ctx: RequestContext): Answer | Promise<Answer> {
   return document(discoveryOf(ctx, path.split("/").filter(Boolean)));
 }
 
-/** The number of objects of each kind; and how often a webhook was not heard. */
+/** Counts the objects of each kind, and failed calls of webhooks. */
 function metricsText({ state }: RequestContext): string {
   const lines = state.kinds.all().map((kind) => {
     const count = collectionOf(state, kind).list("").length;

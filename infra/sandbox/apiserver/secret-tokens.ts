@@ -1,4 +1,4 @@
-/** Tokens of Secrets. They have no end: each is valid as long as the Secret that it names holds it. */
+/** Tokens of Secrets. They never expire: each is valid while its Secret has it. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type ServerState, timestamp } from "./context.ts";
 import { recordAt, viewAs } from "./objects.ts";
@@ -8,7 +8,7 @@ export interface SecretTokenOf {
   readonly namespace: string;
   readonly secret: string;
   readonly account: string;
-  /** The account's. */
+  /** The UID of the account. */
   readonly uid: string;
 }
 
@@ -16,7 +16,7 @@ const HEADER = encode({ alg: "HS256" });
 const CLAIM = "kubernetes.io/serviceaccount/";
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 
-/** A token is a function of the names and the account, as with kube-controller-manager's RSA key: there is nothing else in it. */
+/** A token is a function of the names and the account, as with kube-controller-manager's RSA key. */
 export class SecretTokenIssuer {
   readonly #key = randomBytes(32);
 
@@ -37,7 +37,7 @@ export class SecretTokenIssuer {
     return `${payload}.${createHmac("sha256", this.#key).update(payload).digest("base64url")}`;
   }
 
-  /** undefined: not a token of this server. */
+  /** Returns undefined if this server did not issue the token. */
   read(token: string): SecretTokenOf | undefined {
     const [, payload = ""] = token.split(".");
     if (this.#signed(payload) !== token) return undefined;

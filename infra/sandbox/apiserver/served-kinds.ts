@@ -1,4 +1,4 @@
-/** Keeps what is served in step with the CustomResourceDefinitions. */
+/** Updates the served kinds when CustomResourceDefinitions change. */
 import { setImmediate } from "node:timers/promises";
 import { inBackground } from "./background.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";
@@ -40,7 +40,7 @@ export function settleDefinitions(state: ServerState): void {
   }
 }
 
-/** The objects are deleted with their definition, and the definition after the last of them. */
+/** Deletes the objects with their definition, and the definition after the last object. */
 function empty(state: ServerState, stored: StoredObject): void {
   const definition = parse(stored);
   for (const kind of kindsOf(definition).slice(0, 1)) {

@@ -46,9 +46,9 @@ export interface ApiServer {
   resume(): Promise<void>;
   /** Forgets all changes up to now, as etcd does every five minutes: older watches and pages get 410 Expired. */
   compact(): void;
-  /** With the key that kube-controller-manager has too. */
+  /** Signs with the key that kube-controller-manager has, too. */
   issueSecretToken(of: SecretTokenOf): string;
-  /** From now on another server answers this group and version. */
+  /** Lets another server answer this group and version from now on. */
   aggregate(groupVersion: string, api: AggregatedApi): void;
   stop(): Promise<void>;
 }
@@ -62,9 +62,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
   // Watches end last.
   server.requestTimeout = 0;
-  // As the real server does, without notice to the client.
+  // Ends connections as the real server does, without notice to the client.
   Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
-  // A connection that cannot be accepted, for example because of too many open files, affects its client only.
+  // A connection that cannot be accepted, for example because of too many open files, affects only its client.
   server.on("error", () => undefined);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -92,7 +92,7 @@ async function listen(server: Server, port: number): Promise<number> {
   return isRecord(address) ? Number(address.port) : 0;
 }
 
-/** Includes connections in the TLS handshake, which `closeAllConnections` does not know. */
+/** Includes connections in the TLS handshake, which `closeAllConnections` does not close. */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
@@ -100,7 +100,7 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-/** The state before the first request. */
+/** The revision before the first request. */
 function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
   const {
     tokens,

@@ -37,7 +37,7 @@ type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  /** Tokens with a verified signature, which stays valid when the account changes. */
+  /** Caches verified signatures, which stay valid when the account changes. */
   readonly #read = new Map<string, Claims>();
 
   issue(claims: Claims): string {
@@ -46,7 +46,7 @@ export class TokenIssuer {
     return `${payload}.${signature.toString("base64url")}`;
   }
 
-  /** undefined: not a token of this server. */
+  /** Returns undefined if this server did not issue the token. */
   read(token: string): Claims | undefined {
     const known = this.#read.get(token);
     if (known !== undefined) return known;
@@ -113,7 +113,7 @@ function refuse(name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) fail({ reason: "Invalid", kind: TOKEN_REQUEST, name, errors });
 }
 
-/** A token can be bound to an object: it is valid no longer than the object exists. */
+/** A token that is bound to an object is valid only while the object exists. */
 function boundTo(ctx: ResourceContext, wanted: unknown): Bound {
   if (!isRecord(wanted)) return {};
   const [kind = "", name = "", version = "", uid] = ["kind", "name", "apiVersion", "uid"].map((key) =>

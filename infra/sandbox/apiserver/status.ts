@@ -1,4 +1,4 @@
-/** Every failure of a request, and the Status that the client gets for it. */
+/** Renders every failure of a request as the Status for the client. */
 import { type GroupResource, type Tree, isRecord, qualified, textOf } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
 
@@ -36,7 +36,7 @@ export type Failure =
   | { readonly reason: "WebhookDenied"; readonly message: string; readonly status: DenialStatus }
   | { readonly reason: "NonResourceForbidden" | "BadRequest" | "UnsupportedMediaType"; readonly message: string }
   | { readonly reason: "WebhookFailed" | "InternalError" | "ServiceUnavailable"; readonly message: string }
-  /** An error that the real server does not classify, or a feature that this server does not have. */
+  /** An error that the real server does not classify, or a feature that this server lacks. */
   | { readonly reason: "Unclassified" | "NotImplemented"; readonly message: string };
 
 interface DenialStatus {

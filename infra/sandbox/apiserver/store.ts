@@ -1,9 +1,9 @@
-/** The objects, as etcd would keep them: JSON text under sorted keys, one revision counter for all. */
+/** Stores the objects like etcd: JSON text under sorted keys, and one revision counter for all. */
 import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./objects.ts";
 import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";
 
-/** One revision of one object. It is text, not a tree: a tenth of the memory, no copy for a read, and immutable. */
+/** One revision of one object. As text it needs a tenth of a tree's memory, no copy for a read, and is immutable. */
 export interface StoredObject extends NamespacedName {
   readonly revision: number;
   readonly labels: Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export class Store {
 const SELECTIVE = 8;
 /** The maximum size of a request to etcd. */
 const SIZE_LIMIT = 1.5 * 1024 * 1024;
-/** The value by which selectors match an unset field, if it is not the empty one. */
+/** The value for an unset field in selectors, if it is not empty. */
 const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {
@@ -79,7 +79,7 @@ export class Collection {
     return this.#objects.get(`${namespace}/${name}`);
   }
 
-  /** undefined: the name exists already. */
+  /** Returns undefined if the name exists already. */
   create(object: KubeObject): StoredObject | undefined {
     const key = keyOf(object);
     if (this.#objects.has(key)) return undefined;
@@ -90,7 +90,7 @@ export class Collection {
     return stored;
   }
 
-  /** undefined: `previous` is no longer the current revision. */
+  /** Returns undefined if `previous` is no longer the current revision. */
   replace(previous: StoredObject, object: KubeObject): StoredObject | undefined {
     const key = keyOf(object);
     if (this.#objects.get(key) !== previous) return undefined;
@@ -100,7 +100,10 @@ export class Collection {
     return stored;
   }
 
-  /** The last state, with the revision of its removal; undefined: `previous` is no longer the current revision. */
+  /**
+   * Returns the last state with the revision of its removal, or undefined if `previous` is no longer the current
+   * revision.
+   */
   remove(previous: StoredObject, last: KubeObject): StoredObject | undefined {
     const key = `${previous.namespace}/${previous.name}`;
     if (this.#objects.get(key) !== previous) return undefined;
@@ -112,7 +115,7 @@ export class Collection {
     return stored;
   }
 
-  /** In key order, from a key on; of `entries` (label=value) the rarest narrows the search. */
+  /** Lists in key order, from a key on. The rarest of `entries` (label=value) narrows the search. */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);
   }

@@ -1,4 +1,4 @@
-/** PUT and PATCH: changes to an existing object. */
+/** PUT and PATCH: changes an existing object. */
 import { isDeepStrictEqual } from "node:util";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, storedIn } from "./context.ts";
@@ -15,12 +15,12 @@ import { type Collection, type StoredObject, parse } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { validateObject } from "./validation.ts";
 
-/** Which part of the object a request may change. */
+/** The part of the object that a request may change. */
 export type Part = "main" | "status" | "finalize";
 
 export interface Modification {
   readonly part: Part;
-  /** From the current state (a copy, in the served version) to the wanted one; called again after a conflict. */
+  /** Returns the wanted state for the current state (a copy, in the served version). Called again after a conflict. */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;
   /** Computes managedFields; without it the client owns the changed fields. */
@@ -141,7 +141,7 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   const { kind, info } = ctx;
   if (!meta.resourceVersion && info.verb === "update" && !kind.unconditionalUpdate) {
     const errors = [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")];
-    // The real server also names the resource here in place of the kind.
+    // The real server also names the resource here instead of the kind.
     fail({ reason: "Invalid", kind: { group: kind.group, kind: kind.plural }, name: info.name, errors });
   }
   if (meta.resourceVersion && meta.resourceVersion !== previous.resourceVersion) {
@@ -173,7 +173,7 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
   return object;
 }
 
-/** For a custom object only the status; for a built-in one labels and annotations, too. */
+/** Takes over the status of a custom object, and also labels and annotations of a built-in one. */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
   const { ownerReferences: _refused, ...metadata } = object.metadata;

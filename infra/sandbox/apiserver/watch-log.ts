@@ -1,6 +1,6 @@
 /**
- * The recent changes of one collection, for watches and for lists of a past revision. A write only wakes a watch, which then reads on from
- * its position, outside of the write.
+ * Records the recent changes of one collection, for watches and for lists of a past revision. A write only wakes a
+ * watch, which then reads by itself from its position.
  */
 import type { StoredObject } from "./store.ts";
 
@@ -30,16 +30,13 @@ export class WatchLog {
     this.react(change);
   }
 
-  /** undefined: the log no longer reaches back that far. */
+  /** Returns undefined if the log no longer has that revision. */
   since(revision: number): readonly Change[] | undefined {
     if (revision < this.compacted) return undefined;
     return this.#changes.slice(this.#firstAfter(revision));
   }
 
-  /**
-   * The next change for a watch that has seen all up to this revision; "Forgotten": the watch has fallen too far
-   * behind.
-   */
+  /** Returns the next change for a watch that has seen all up to this revision. "Forgotten": the watch is too late. */
   after(revision: number): Change | "Forgotten" | undefined {
     return revision < this.#lastForgotten ? "Forgotten" : this.#changes[this.#firstAfter(revision)];
   }
@@ -68,7 +65,7 @@ export class WatchLog {
   }
 }
 
-/** Wakes one sleeper. A ring before it sleeps is kept, and ringing cannot fail. */
+/** Wakes one sleeper. A ring before the sleep counts. Ringing cannot fail. */
 export class Bell {
   #next = Promise.withResolvers<void>();
 

@@ -1,4 +1,4 @@
-/** GET with watch=true: the changes to a selected part of a collection, as they happen. */
+/** GET with watch=true: sends the changes of a selected part of a collection as they happen. */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
 import { isTrue, readListOptions } from "./options.ts";
@@ -26,12 +26,12 @@ export function handleWatch(ctx: ResourceContext): Answer {
 interface WatchStart {
   readonly selection: Selection;
   readonly from: number;
-  /** Whether it begins with the present state, as ADDED events. */
+  /** Whether the watch starts with the present state, as ADDED events. */
   readonly initial: boolean;
   readonly bookmarks: boolean;
 }
 
-/** Resolves at the end of the watch; an error in here ends this watch only. */
+/** Resolves at the end of the watch. An error ends only this watch. */
 async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
   const { bookmarks } = start;
@@ -61,12 +61,14 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
   sink.end();
 }
 
-/** Sends pending events, and yields what it waits for; returns only if changes were forgotten too early. */
+/**
+ * Sends pending events, and yields each promise that it waits for. Returns only if changes were forgotten too early.
+ */
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;
   const { from, initial, selection } = start;
   const current = ctx.state.store.revision;
-  // An accepted watch that cannot begin at its revision gets the reason as an event.
+  // An accepted watch that cannot start at its revision gets the reason as an event.
   if (initial && from > current) return sendFailure(sink, { reason: "TooLargeResourceVersion", asked: from, current });
   let seen = initial ? yield* feedPresent(ctx, sink, start) : from || current;
   let change = seen < log.compacted ? "Forgotten" : log.after(seen);
@@ -99,8 +101,8 @@ function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart):
 }
 
 /**
- * An object that begins to match is new to this client; one that stops matching is deleted for it, in its last matching
- * state.
+ * An object that starts to match is new to this client. An object that stops matching is deleted for it, in its last
+ * matching state.
  */
 function send(sink: WatchSink, { type, object, previous, revision }: Change, { matches }: Selection): void {
   const before = previous !== undefined && matches(previous);

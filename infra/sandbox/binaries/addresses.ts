@@ -1,4 +1,4 @@
-/** Loopback addresses for one control plane: several run at a time, and none meets another. */
+/** Loopback addresses for one control plane, so that several can run at a time. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
@@ -6,7 +6,7 @@ export interface Addresses {
   /** The range of Services. A process that listens on one of these addresses is reached through that Service. */
   readonly serviceRange: string;
   service(host: number): string;
-  /** The programs' address, on which their usual ports are free. */
+  /** The programs' address, with their usual ports. */
   readonly programs: string;
   release(): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface Addresses {
 /** The first N of 127.N.0.0/24. 0 is this machine's own. */
 const FIRST = 1;
 const LAST = 254;
-/** Held on an address that no Service gets; free again when this process ends. */
+/** Reserved by a listener on an address that no Service gets, and free again when this process ends. */
 const CLAIM_PORT = 61_443;
 
 export async function claimAddresses(): Promise<Addresses> {

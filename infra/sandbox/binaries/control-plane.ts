@@ -30,7 +30,7 @@ import { createPrograms, demandFiles, type Program, type Programs, type RunningP
 export interface ControlPlaneOptions {
   /** With `bin/` and `gen/`. */
   readonly directory: string;
-  /** The API server's port; 0: its usual port, on an address of its own. */
+  /** The API server's port. 0: its usual port, on an address of its own. */
   readonly port: number;
 }
 
@@ -53,7 +53,7 @@ export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 /** Controls of the programs, for tests. */
 export interface ProgramKnobs {
-  /** SIGKILL; it stays away until it is started again. */
+  /** Kills the program, which stays stopped until it is started again. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   /** The folder of the logs. */
@@ -67,11 +67,11 @@ export interface RealControlPlane {
   readonly authority: Authority;
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
-  /** No program of it is away, or was killed: the others' watches come back as late as half a minute after. */
+  /** No program is stopped or was killed. Otherwise, other programs' watches may take half a minute to reconnect. */
   readonly isWhole: boolean;
   /** Resolves when KubeVirt runs with these settings. */
   begin(settings: Settings): Promise<void>;
-  /** Takes back everything since it was started. */
+  /** Reverts everything since the start. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -139,7 +139,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
   await applyManifests(client, machineRoles());
   const kubevirt = { client, authority, printed, serviceAddress };
   await installRoles(kubevirt);
-  // virt-api reads it as it starts, and kube-apiserver writes it at a time of its own.
+  // virt-api reads it at its start, and kube-apiserver writes it at an unknown time.
   const authentication = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
   await programs.until("kube-apiserver tells how it is authenticated", () => isOk(client, authentication));
   start(await virtApi({ ...where, serviceAddress }));
@@ -170,7 +170,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
     const program = await virtController({ ...where, serviceAddress }, settings);
     if (flags === program.args.join(" ")) return;
     await running.get(program.name)?.end(0);
-    // Another one would wait until the Lease of the first has ended.
+    // A second one would wait until the Lease of the first has expired.
     await client.delete(leases, { namespace: KUBEVIRT_NAMESPACE, name: program.name });
     start(program);
     flags = program.args.join(" ");
@@ -203,7 +203,7 @@ async function isOk(client: KubeClient, path: string): Promise<boolean> {
   return (await client.raw({ method: "GET", path })).code === 200;
 }
 
-/** The body of a 200, of a server with a certificate of the authority. */
+/** Returns the body of a 200 answer from a server with a certificate of the authority. */
 function bodyFrom(url: string, { caPem: ca }: Authority): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = get(url, { ca, agent: false, timeout: ASK_TIMEOUT_MS }, (response) => {

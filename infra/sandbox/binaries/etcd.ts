@@ -2,12 +2,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {
-  /** Resolves once nothing differs any more. */
+  /** Resolves when nothing differs any more. */
   restore(): Promise<void>;
 }
 
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
-/** The programs' own, which they write all the time. */
+/** Keys that the programs write all the time. */
 const OWN = /^\/registry\/(?:masterleases|apiregistration\.k8s\.io|leases\/(?:kube-system|kubevirt))\//;
 /** etcd's limit for one transaction. */
 const MAX_OPERATIONS = 100;
@@ -48,7 +48,7 @@ export async function remember(url: string): Promise<Memory> {
 
   return {
     async restore() {
-      // Controllers may still be answering what they have seen.
+      // Controllers may still react to earlier changes.
       for (let i = 0, quiet = 0; quiet < 2; i += 1) {
         if (i === MAX_ROUNDS) throw new Error("the control plane does not come to rest");
         quiet = (await round()) === 0 ? quiet + 1 : 0;

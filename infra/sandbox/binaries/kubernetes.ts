@@ -15,7 +15,7 @@ export interface ServerOptions {
   readonly host: string;
   readonly ports: { readonly etcd: number; readonly peers: number; readonly server: number };
   readonly serviceRange: string;
-  /** Further names of the server. */
+  /** Further host names of the server. */
   readonly names?: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export async function serverPrograms(options: ServerOptions): Promise<readonly [
     `--service-cluster-ip-range=${serviceRange}`,
     "--authorization-mode=RBAC",
     "--allow-privileged=true",
-    // No controller may have created the default ServiceAccount yet, or ever.
+    // No controller may have created the default ServiceAccount yet.
     "--disable-admission-plugins=ServiceAccount",
     `--requestheader-client-ca-file=${file("ca.crt")}`,
     `--requestheader-allowed-names=${FRONT_PROXY}`,
@@ -76,7 +76,7 @@ export async function serverPrograms(options: ServerOptions): Promise<readonly [
 export interface ControllerOptions {
   readonly binaries: string;
   readonly folder: string;
-  /** Path of a kubeconfig for a user. */
+  /** Returns the path of a kubeconfig for a user. */
   readonly kubeconfigOf: (user: "controllerManager" | "scheduler") => Promise<string>;
 }
 

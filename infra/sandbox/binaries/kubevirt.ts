@@ -1,4 +1,4 @@
-/** KubeVirt's own programs on a real API server, and what its operator would have installed for them. */
+/** Runs KubeVirt's own programs on a real API server, with the objects that its operator would have installed. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
@@ -34,7 +34,7 @@ type Printed = (typeof PRINTED)[number];
 export interface KubeVirtOptions {
   readonly client: KubeClient;
   readonly authority: Authority;
-  /** With what the operator would install, a file for each part. */
+  /** Contains the objects of the operator, a file for each part. */
   readonly printed: string;
   /** The address of virt-api's Service. virt-api itself listens there. */
   readonly serviceAddress: string;
@@ -115,7 +115,7 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
     `--prom-key-file=${serving}.key`,
     "--launcher-image=registry.example.com/virt-launcher:devel",
     "--exporter-image=registry.example.com/virt-exporter:devel",
-    // Without workers a controller does nothing.
+    // A controller without workers does nothing.
     ...(settings.evacuationController ? [] : ["--evacuation-controller-threads=0"]),
     "-v=2",
   ];
@@ -169,7 +169,7 @@ function specOf(manifest: Manifest): object {
   return (manifest as { readonly spec?: object }).spec ?? {};
 }
 
-/** It has no pods; the API server asks whether it has an endpoint, and then dials the Service's own address. */
+/** The Service has no pods. The API server checks that it has an endpoint, and then dials the Service's own address. */
 function serviceOf(clusterIP: string): readonly Manifest[] {
   const name = "virt-api";
   const metadata = { name, namespace: KUBEVIRT_NAMESPACE, labels: { "kubevirt.io": name } };

@@ -1,4 +1,4 @@
-/** Programs of this machine that live no longer than this process, in a temporary folder with a log for each. */
+/** Runs programs of this machine until this process ends, in a temporary folder with a log for each. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { access, constants, cp, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -12,18 +12,18 @@ export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** When it ends by itself it is started again, as a kubelet does. */
+  /** Restarts the program when it ends by itself, as a kubelet does. */
   readonly comesBack?: boolean;
 }
 
 export interface RunningProgram {
   readonly name: string;
   readonly isRunning: boolean;
-  /** Settles when it has ended, or could not be started, with the reason. */
+  /** Settles with the reason when the program has ended or could not be started. */
   readonly ended: Promise<string>;
-  /** Sends SIGTERM, and kills it if it has not ended in time. It does not come back by itself. */
+  /** Sends SIGTERM, and kills the program after a timeout. It does not restart. */
   end(patienceMs: number): Promise<void>;
-  /** After its end. */
+  /** Resolves after the end of the program. */
   startAgain(): void;
 }
 
@@ -32,11 +32,11 @@ export interface Programs {
   /** The folder of the logs NAME.log. */
   readonly logs: string;
   start(program: Program): RunningProgram;
-  /** Resolves once it is so; throws if a program ends before, or the time is over. */
+  /** Resolves when the condition holds. Throws if a program ends first, or after a timeout. */
   until(what: string, isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
   /** Copies the logs so far, because `stop` deletes the folder. Returns the copy's path. */
   keepLogs(): Promise<string>;
-  /** The program that was started last ends first. */
+  /** Ends the programs in reverse order of their starts. */
   stop(patienceMs?: number): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ const START_TIMEOUT_MS = 90_000;
 const POLL_MS = 50;
 const RESTART_MS = 1_000;
 const LAST_WORDS = 5;
-/** They live for a minute or two: memory is cheaper than the time of a collection. */
+/** A program runs only for a minute or two: memory is cheaper than garbage collection. */
 const GOGC = "300";
 
 export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
@@ -62,7 +62,7 @@ export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
       stdio: ["ignore", log, log],
     });
     closeSync(log);
-    // It does not keep this process; the watchdog ends it.
+    // It does not keep this process alive. The watchdog ends it.
     child.unref();
     watchdog.watch(child);
     return child;
@@ -166,7 +166,7 @@ async function pollUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Pro
   }
 }
 
-/** Never, if the other one is aborted first. */
+/** Never resolves if the other one is aborted first. */
 function aborted(signal: AbortSignal, instead: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

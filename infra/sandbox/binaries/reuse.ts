@@ -1,4 +1,4 @@
-/** Control planes that are used again: starting one takes seconds of all cores. */
+/** Reuses control planes, because a start takes seconds of all cores. */
 import { type ControlPlaneOptions, type RealControlPlane, startRealControlPlane } from "./control-plane.ts";
 
 const idle = new Map<string, RealControlPlane[]>();
@@ -9,7 +9,7 @@ export async function borrowControlPlane(options: ControlPlaneOptions): Promise<
   return { ...plane, stop: () => giveBack(key, plane) };
 }
 
-/** It ends with this process. One that is not whole any more ends now. */
+/** The control plane ends with this process. An incomplete one ends now. */
 async function giveBack(key: string, plane: RealControlPlane): Promise<void> {
   const isClear = plane.isWhole && (await plane.clear().then(...TRUE_OR_FALSE));
   if (isClear) idle.set(key, [...(idle.get(key) ?? []), plane]);

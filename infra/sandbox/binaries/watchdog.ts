@@ -1,10 +1,10 @@
-/** Ends child processes when this process ends, however it does: by a signal that cannot be caught, too. */
+/** Ends child processes when this process ends, even by a signal that cannot be caught. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
 export interface Watchdog {
   watch(child: ChildProcess): void;
-  /** Kills what is left, and deletes the folder. */
+  /** Kills the remaining processes, and deletes the folder. */
   stop(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ rm -rf "$1"
 
 export function startWatchdog(folder: string): Watchdog {
   const shell = spawn("/bin/sh", ["-c", SCRIPT, "watchdog", folder], {
-    // Ctrl-C in a terminal does not meet it.
+    // Ctrl-C in a terminal does not end it.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

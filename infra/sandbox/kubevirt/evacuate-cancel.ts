@@ -1,4 +1,4 @@
-/** `evacuate/cancel`, by which virt-api takes a mark back. Upstream: pkg/virt-api/rest/evacuate_cancel.go. */
+/** `evacuate/cancel`, with which virt-api removes a mark. Upstream: pkg/virt-api/rest/evacuate_cancel.go. */
 import type { KubeClient } from "../actors/client.ts";
 import { controllerOf, nodes } from "../actors/resources.ts";
 import { messageOf } from "../actors/status-error.ts";
@@ -49,7 +49,7 @@ async function cancel(client: KubeClient, vmi: Vmi, body: string): Promise<Subre
   }
 }
 
-/** The taint would have KubeVirt mark it again. */
+/** KubeVirt would mark it again because of the taint. */
 async function refusalByNode(client: KubeClient, { status = {} }: Vmi): Promise<SubresourceAnswer | undefined> {
   const taintKey = await drainTaintKey(client);
   const name = status.evacuationNodeName ?? status.nodeName ?? "";

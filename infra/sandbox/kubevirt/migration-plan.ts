@@ -1,11 +1,11 @@
 /**
- * How long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed one. All of it can change while the
- * sandbox runs.
+ * Sets how long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed one. All
+ * settings can change while the sandbox runs.
  */
 export interface Attempt {
   readonly namespace: string;
   readonly name: string;
-  /** Counts this VMI's migrations that began to move memory, from 1. */
+  /** Counts this VMI's migrations that started to move memory, from 1. */
   readonly attempt: number;
 }
 
@@ -17,10 +17,10 @@ export interface MigrationPlan {
     readonly outcome?: (attempt: Attempt) => Outcome;
     /** Why a migration fails, as libvirt says it. */
     readonly failureReason?: (attempt: Attempt) => string;
-    /** The guest runs on the target while its memory still comes. */
+    /** The guest runs on the target while its memory is still being copied. */
     readonly postCopy?: (attempt: Attempt) => boolean;
     /**
-     * KubeVirt's back-off after the first failure of a migration that no user asked for; it doubles with each failure.
+     * KubeVirt's back-off after the first failure of a migration that no user asked for. It doubles with each failure.
      */
     readonly backoffSeconds?: number;
   }): void;

@@ -50,7 +50,7 @@ export interface MigrationState {
   abortStatus?: string;
   mode?: string;
   migrationPolicyName?: string;
-  /** In a decentralized migration, each end's knowledge of the other. */
+  /** The knowledge of each end of a decentralized migration about the other. */
   sourceState?: object;
   targetState?: object;
 }
@@ -83,7 +83,7 @@ export interface VirtualMachineInstance extends KubeObject {
 
 export interface StateChangeRequest {
   readonly action: "Start" | "Stop";
-  /** The UID of the VMI that is to stop. */
+  /** The UID of the VMI to stop. */
   readonly uid?: string;
 }
 
@@ -159,7 +159,7 @@ export const virtualMachines: Resource<VirtualMachine> = {
 };
 // prettier-ignore
 export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
-/** The fields by which virt-controller chooses one. */
+/** The fields by which virt-controller chooses a policy. */
 export interface MigrationPolicy extends KubeObject {
   spec: {
     selectors: { virtualMachineInstanceSelector?: Record<string, string>; namespaceSelector?: Record<string, string> };

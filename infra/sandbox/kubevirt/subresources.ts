@@ -1,6 +1,6 @@
 /**
- * `start`, `stop` and `restart` of a VirtualMachine, and cancelling the evacuation of one or of its VMI, which virt-api serves in a group
- * of its own. Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
+ * `start`, `stop` and `restart` of a VirtualMachine, and `evacuate/cancel` of a VirtualMachine or VMI. virt-api serves
+ * them in its own group. Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
  */
 import type { KubeClient } from "../actors/client.ts";
 import { isConflict, messageOf } from "../actors/status-error.ts";
@@ -29,7 +29,7 @@ export interface SubresourceRequest {
   readonly body: string;
   readonly user: string;
   readonly groups: readonly string[];
-  /** The types that the caller takes, as its header names them. */
+  /** The types that the caller accepts, as named in its header. */
   readonly accept: string;
 }
 
@@ -77,7 +77,7 @@ interface Reviewed {
   readonly status: { readonly allowed: boolean; readonly reason?: string };
 }
 
-/** The API server has asked about the first part of the subresource only. */
+/** The API server has authorized only the first part of the subresource. */
 async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
@@ -105,7 +105,7 @@ interface Patch {
 
 type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
-/** A text: the conflict; undefined: nothing to do. */
+/** Returns a text about a conflict, or undefined if there is nothing to do. */
 type Change = Patch | string | undefined;
 
 function startOf(vm: Vm, vmi: Vmi | undefined): Change {
@@ -134,7 +134,7 @@ function startRequests(vmi: Vmi | undefined): readonly kubevirt.StateChangeReque
 
 function restartOf(vm: Vm, vmi: Vmi | undefined): Change {
   const strategy = kubevirt.runStrategyOf(vm);
-  // Upstream's spelling.
+  // Upstream has this spelling.
   if (strategy === "Halted" || strategy === "Once")
     return `RunStategy ${strategy} does not support manual restart requests`;
   if (vmi === undefined) return "VM is not running: Halted";

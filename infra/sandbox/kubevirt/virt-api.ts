@@ -1,4 +1,4 @@
-/** virt-api: an HTTPS server on loopback that answers the API server's reviews, and the requests that it passes on. */
+/** virt-api: an HTTPS server on loopback that answers reviews and the requests that the API server forwards. */
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -70,7 +70,7 @@ async function subresource(client: KubeClient, request: IncomingMessage, respons
 
 const NO_SUCH_PATH: SubresourceAnswer = { code: 404 };
 
-/** As the API server passes it on. */
+/** The form in which the API server forwards it. */
 function identityOf({
   method,
   headers,
@@ -87,7 +87,7 @@ interface AdmissionReview {
 type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
 
 /**
- * The webhook's rules determine the kind that arrives. If virt-api cannot find out what it needs, it denies the request
+ * The webhook's rules determine the kind of the object. If virt-api cannot read what it needs, it denies the request
  * with the error's text.
  */
 function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {

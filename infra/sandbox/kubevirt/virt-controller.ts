@@ -24,6 +24,6 @@ export function startVirtController(options: VirtControllerOptions): Actor {
     startBudgetController(options, world),
     startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),
   ];
-  // The caches stop first: a controller may be waiting for them.
+  // Stops the caches first, because a controller may be waiting for them.
   return actorOf([world], controllers);
 }

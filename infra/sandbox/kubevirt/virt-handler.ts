@@ -35,7 +35,7 @@ const GIVE_UP_MS = 10_000;
 const WORKERS = 10;
 const LAST_RETRY_MS = 1_000_000;
 const HEARTBEAT_MS = 60_000;
-/** Upstream: `--qemu-timeout` of virt-launcher, 240 s and up to 120 s more. */
+/** Upstream: `--qemu-timeout` of virt-launcher: 240 s, and up to 120 s more. */
 const NO_GUEST_MS = 240_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
 
@@ -50,7 +50,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   });
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
-  /** A shutdown of the machine ends it in the same second as the other pods, a taint with its pod. */
+  /** A shutdown of the machine ends virt-handler in the same second as the other pods. A taint ends it with its pod. */
   const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);
   const stopped = new AbortController();
@@ -58,8 +58,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
   /**
-   * Returns the launcher on the VMI's node. A migration has another launcher on another node. If the VMI was on the node before, the
-   * launcher that it has left may still be listed: the guest is in the newest.
+   * Returns the launcher on the VMI's node. A migration has a second launcher on another node. If the VMI was on the
+   * node before, its former launcher may still be listed: the guest is in the newest one.
    */
   const launcherOf = ({ status }: Vmi): string | undefined => {
     const listed = Object.entries(status?.activePods ?? {});
@@ -77,7 +77,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await shutdown.step(vmi, launcher);
   };
 
-  /** Like the real one in a controller of its own, which a refused shutdown does not block. */
+  /** Runs in its own controller, as in the real virt-handler, so that a refused shutdown does not block it. */
   const move = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
     if (vmi?.status?.phase !== "Running" || exitCodeOf(vmi) !== undefined) return undefined;
@@ -94,7 +94,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
       ...enterPhase(vmi.status ?? {}, "Running", now),
       interfaces: [{ name: "default", ipAddress: podAddress(launcher) }],
       conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec)),
-      // The nodes have no SELinux.
+      // SELinux is off on the nodes.
       selinuxContext: "none",
       migrationMethod: "LiveMigration",
       migrationTransport: "Unix",
@@ -116,14 +116,14 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
   };
 
-  /** Ends a launcher whose guest has ended on another node. A real one waits some minutes for the guest. */
+  /** Ends a launcher whose guest has ended on another node. A real launcher waits some minutes for the guest. */
   const giveUp = ({ status }: Vmi): Result => {
     const waiting = Object.keys(status?.activePods ?? {}).filter((uid) => runtime.exitCodeOf(uid) === undefined);
     for (const uid of waiting) if (runtime.isRunning(uid)) runtime.exit(uid, 0);
     return waiting.length > 0 ? { requeueAfterMs: GIVE_UP_MS } : undefined;
   };
 
-  /** Nobody else ends the target pod of a migration that was deleted before virt-controller knew of the pod. */
+  /** Ends the target pod of a migration that was deleted before virt-controller knew of the pod. Nothing else does. */
   const giveUpTarget = async ({ metadata: { uid, namespace, annotations }, spec }: Pod): Promise<void> => {
     const name = annotations?.[kubevirt.ANNOTATION.migrationJobName] ?? "";
     const migration = await client.get(kubevirt.migrations, { ...(namespace && { namespace }), name });

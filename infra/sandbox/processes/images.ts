@@ -1,8 +1,8 @@
-/** Images that run as processes of this machine instead of being played. */
+/** Images that run as processes of this machine. Other images are only played. */
 import type { Pod } from "../actors/resources.ts";
 
 export interface Container {
-  /** As the pod's spec has it, without references that cannot be resolved here. */
+  /** The fields of the pod's spec, without references that cannot be resolved here. */
   readonly env: Readonly<Record<string, string>>;
   /** The folder under which the container's volumes are mounted. */
   readonly root: string;
@@ -13,13 +13,13 @@ export interface Container {
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
-  /** As an image's working directory. */
+  /** The working directory of the image. */
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
   readonly onOutput?: (text: string) => void;
 }
 
-/** Programs by image, as the pod names it. Only the first container of such a pod runs. */
+/** Programs, by the image's name in the pod. Only the first container of such a pod runs. */
 export type Images = ReadonlyMap<string, (container: Container) => Program>;
 
 export function imageOf(pod: Pod, images: Images): ((container: Container) => Program) | undefined {

@@ -1,4 +1,4 @@
-/** Which port of this machine a pod's process has for a port of its container. */
+/** Maps ports of a pod's container to ports of this machine. */
 import type { Pod } from "../actors/resources.ts";
 import { freePort } from "../free-port.ts";
 
@@ -6,8 +6,7 @@ export class PodNetwork {
   readonly #ports = new Map<string, ReadonlyMap<number, number>>();
 
   /**
-   * For each of the first container's ports, again with each start: another program of this machine may have taken one
-   * before the process did.
+   * Chooses a port for each port of the first container, at every start: another program may have taken the former one.
    */
   async open({ metadata, spec }: Pod): Promise<void> {
     const ports = new Map<number, number>();
@@ -15,7 +14,7 @@ export class PodNetwork {
     this.#ports.set(metadata.uid, ports);
   }
 
-  /** Another program of this machine plays the pod. */
+  /** Another program of this machine acts as the pod. */
   lead(podUid: string, containerPort: number, port: number): void {
     this.#ports.set(podUid, new Map([[containerPort, port]]));
   }

@@ -9,7 +9,7 @@ export interface ProbeOptions {
 }
 
 const DEFAULTS = { periodSeconds: 10, failureThreshold: 3, timeoutSeconds: 1 };
-/** Before the first success the kubelet asks oftener than the period says. */
+/** Before the first success, the kubelet probes more often than the period says. */
 const FIRST_PERIOD_MS = 200;
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];

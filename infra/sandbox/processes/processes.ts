@@ -25,11 +25,11 @@ export interface Processes extends Actor, ProcessKnobs {}
 
 /** Controls of the processes, for tests. */
 export interface ProcessKnobs {
-  /** The port of this machine for a port of the pod's container; undefined: the pod has no process. */
+  /** Returns the port of this machine for a port of the pod's container. Undefined: the pod has no process. */
   portOf(podUid: string, containerPort: number): number | undefined;
-  /** Kills a pod's process, as the kernel does when memory runs out; the kubelet starts it again. */
+  /** Kills a pod's process, as the kernel does without memory. The kubelet starts it again. */
   kill(podUid: string): void;
-  /** Renews the tokens of all pods now, instead of some time before they end. */
+  /** Renews the tokens of all pods now. Otherwise they are renewed some time before they expire. */
   renewTokens(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export const NO_PROCESSES: ProcessKnobs = {
   renewTokens: () => Promise.resolve(),
 };
 
-/** The process ends when it likes, within the pod's grace period. */
+/** The process may end at any time within the pod's grace period. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;
 
@@ -48,7 +48,7 @@ interface Running {
   readonly root: string;
   readonly stopped: AbortController;
   child?: ChildProcess;
-  /** Ends once its volumes are written. */
+  /** Ends when its volumes are written. */
   mounting?: Promise<void>;
   cancel?: () => void;
 }

@@ -8,7 +8,7 @@ import { configMaps, pods, type Pod, serviceAccounts } from "../actors/resources
 import { fieldOf } from "./pod-fields.ts";
 
 export interface VolumeOptions {
-  /** With the identity of the pod's node. */
+  /** Has the identity of the pod's node. */
   readonly kubelet: KubeClient;
   /** The content of kube-root-ca.crt, which kube-controller-manager puts into every namespace. */
   readonly caPem: string;
@@ -80,10 +80,10 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
   return request.status.token;
 }
 
-/** Readers see the old content or the new one. */
+/** Readers get either the old content or the new one. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  // Tokens are renewed when they are due, and when a test asks for it, perhaps at the same time.
+  // Tokens are renewed when they are due and when a test asks for it, possibly at the same time.
   const fresh = `${file}.${randomUUID()}`;
   await writeFile(fresh, text, { mode: 0o600 });
   await rename(fresh, file);

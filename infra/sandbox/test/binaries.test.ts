@@ -111,12 +111,12 @@ export async function types(): Promise<void> {
   const real = await startSandbox({ controlPlane: { binaries: folder } });
   simulated.apiServer.faults.clear();
   await real.programs.kill("virt-controller");
-  // @ts-expect-error: faults are the simulated API server's
+  // @ts-expect-error: only the simulated API server has faults
   real.apiServer.faults.clear();
-  // @ts-expect-error: there are no programs
+  // @ts-expect-error: a simulated control plane has no programs
   await simulated.programs.kill("virt-controller");
-  // @ts-expect-error: its back-off is KubeVirt's own
+  // @ts-expect-error: KubeVirt has its own back-off
   real.migrations.configure({ backoffSeconds: 1 });
-  // @ts-expect-error: it has this machine's clock
+  // @ts-expect-error: it uses this machine's clock
   await startSandbox({ controlPlane: { binaries: folder }, clock: undefined });
 }

@@ -29,7 +29,7 @@ export function createScreen(out: NodeJS.WriteStream): Screen {
       out.write(erase() + text(lines) + text(drawn));
     },
     draw(lines) {
-      // // Lines above the visible screen cannot be erased any more.
+      // Lines above the visible screen cannot be erased any more.
       const fitting = lines.slice(0, Math.max(1, (out.rows || 24) - 1));
       out.write(erase() + text(fitting));
       drawn = fitting;

@@ -31,6 +31,6 @@ function acceptedBy(field: Leaf): string {
 }
 
 function defaultOf({ fallback }: Leaf): string {
-  // // The value is too long for a cell.
+  // The value is too long for a cell.
   return typeof fallback === "object" ? "see below" : code(String(fallback));
 }

@@ -92,7 +92,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
-    // // The last step of an installation: every VM gets its budget.
+    // The last step of an installation: every VM gets its budget.
     await beside?.reconcile();
     if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
@@ -139,7 +139,7 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // // Counts each request, and changes none.
+  // Counts each request, and changes none.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

@@ -68,7 +68,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      // // Uses new names: virt-controller may still know migrations of the VMs of the previous variant.
+      // Uses new names: virt-controller may still know migrations of the VMs of the previous variant.
       numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
@@ -89,7 +89,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // // Without Lifeboat, nobody else marks them.
+      // Without Lifeboat, nobody else marks them.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];

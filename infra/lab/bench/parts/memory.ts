@@ -33,7 +33,7 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
       note("waiting until it has settled and scanned everything, and then a minute");
       await delay(SETTLES_MS);
       await server.scan();
-      // // Starts half a minute before a tick that is no full scan.
+      // Starts half a minute before a tick that is no full scan.
       const begins = tickTime("local", "small", new Date(Math.ceil(Date.now() / MINUTE_MS + 0.5) * MINUTE_MS));
       await delay(begins.getTime() - MINUTE_MS / 2 - Date.now());
       const before = await server.cpuMs();

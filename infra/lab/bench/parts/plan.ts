@@ -44,7 +44,7 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
           samples: [readSeconds],
         },
         { what: "after its reads", unit: "s", samples: [seconds], target: 5 },
-        // // Repeats it while the machine does nothing else.
+        // Repeats it while the machine does nothing else.
         { what: "CPU time after its reads", unit: "s", samples: [cpuSeconds], target: 5 },
         { what: "its memory at most", unit: "MB", samples: [memory], target: 300 },
       );

@@ -13,7 +13,7 @@ export const nodeEnds: Fault = {
   says: "Karpenter ends another node: it deletes the pods of VMs",
   gate: "NodeTerminationEvictionLiveMigration",
   lasts: true,
-  // // Longer than the node still has, so that Karpenter deletes at once.
+  // Longer than the node still has, so that Karpenter deletes at once.
   vms: (draw) => movableVms(draw, PLACE, { graceSeconds: 7200 }),
   async inject(run, draw) {
     await waited(run, draw.int(0, 1000));

@@ -77,7 +77,7 @@ export const rollingMaintenance: Fault = {
     await persist(() => run.client.delete(virtualMachines, pinned)).catch(() => undefined);
     const own = ownOf(run);
     const parts = own.flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
-    // // Deleting a hanging RollingMaintenance is refused: the cluster is then replaced.
+    // Deleting a hanging RollingMaintenance is refused: the cluster is then replaced.
     for (const { metadata } of own) await run.client.delete(rollingMaintenances, metadata).catch(() => undefined);
     for (const { metadata } of parts) await run.client.delete(nodeEvacuations, metadata).catch(() => undefined);
   },

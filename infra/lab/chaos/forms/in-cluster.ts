@@ -42,7 +42,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   const account = { namespace: SERVER.namespace, name: "lifeboat" };
   const { token } = z.parse(TokenRequest, await client.post(serviceAccounts, account, "token", { spec: {} })).status;
 
-  // // Connects as `kubectl port-forward` does.
+  // Connects as `kubectl port-forward` does.
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const servers = new Map<string, Server>();
   /** Names of pods without a process. */
@@ -101,7 +101,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     async end({ name, link }) {
       const server = servers.get(name);
       servers.delete(name);
-      // // The replica may also die while it ends.
+      // The replica may also die while it ends.
       const wasDead = link.isDead;
       if (wasDead) free.push(name);
       await server?.stop();

@@ -40,7 +40,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       const name = `worker-${++count}`;
       const link = links.open(name, onDeath);
       const entry = { server: link.url, token, webhookToken: WEBHOOK_TOKEN, relaySecret: RELAY_SECRET };
-      // // The connection to Miniflare may break, which is no fault of the run.
+      // The connection to Miniflare may break, which is no fault of the run.
       await persist(() => worker.registry.set(name, entry));
       const url = `${worker.url}/clusters/${name}`;
       return {
@@ -60,7 +60,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       await persist(() => worker.registry.remove(name));
     },
     startRelay: () => startRelayBeside(relayTo),
-    // // Its address and its certificate do not change.
+    // Its address and its certificate do not change.
     problems: () => Promise.resolve([]),
     async stop() {
       await worker.stop();
@@ -76,7 +76,7 @@ interface RunningProxy extends Proxy {
 
 async function startProxy(authority: Authority): Promise<RunningProxy> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  // // workerd closes idle connections after 5 s. Here only the run's faults may break connections.
+  // workerd closes idle connections after 5 s. Here only the run's faults may break connections.
   const secureContext = createSecureContext({ ca: authority.caPem });
   const agent = new Agent({ keepAlive: true, timeout: 4000, secureContext });
   const open = new Map<ServerResponse, string>();

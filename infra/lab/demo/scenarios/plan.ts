@@ -19,7 +19,7 @@ const SMALL = ["node-3", "node-4", "node-5", "node-6"];
 const NODES = [...LARGE, ...SMALL];
 const NAMESPACE = "shop";
 const VMS = [
-  // // It fits only on an empty large node.
+  // It fits only on an empty large node.
   { name: "warehouse", node: "node-1", memory: "12Gi" },
   { name: "web-1", node: "node-2", memory: "4Gi" },
   { name: "web-2", node: "node-2", memory: "4Gi" },
@@ -117,15 +117,11 @@ async function lifeboat({ kubeconfig }: Cluster, words: readonly string[]): Prom
   return ["", `$ lifeboat ${words.join(" ")}`, "", ...said.join("").trimEnd().split("\n")];
 }
 
-<<<<<<< HEAD
 function outputOf(said: readonly string[]): string {
   return said.slice(3).join("\n");
 }
 
-/** Drains each node as a script does: it gives up after the timeout, and continues with the next node. */
-=======
 /** Drains each node as a script does: after the timeout it continues with the next node. */
->>>>>>> 2598ea15 (docs(lab,tools): comments name the subject, and each file's first line says what the file is for)
 async function drainEach({ client }: Cluster, over: AbortSignal, say: (line: string) => void): Promise<void> {
   for (const node of NODES) {
     say(`$ kubectl drain ${node} --timeout=${TIMEOUT_SECONDS}s`);

@@ -24,7 +24,7 @@ export const preemption: Act = {
       client,
       VMS.map((name) => ({ ...vm, name })),
     );
-    // // Each node has room for one of the VMs, and no room for a preemptor.
+    // Each node has room for one of the VMs, and no room for a preemptor.
     await createNodes(client, ["node-2", "node-3"], { memory: "8Gi" });
     await createPriorityClass(client, "high", 1_000_000);
     return { vms: VMS.length, nodes: 3, pods: 0 };

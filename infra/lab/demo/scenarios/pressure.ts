@@ -32,7 +32,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
     headline: [
       `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
     ],
-    // // Each launcher uses a little more than it requested, as QEMU does. Other pods use what they requested.
+    // Each launcher uses a little more than it requested, as QEMU does. Other pods use what they requested.
     async disrupt({ client, stats }) {
       const launchers = { labelSelector: "kubevirt.io=virt-launcher", fieldSelector: `spec.nodeName=${NODE}` };
       const { items } = await client.list(pods, undefined, launchers);

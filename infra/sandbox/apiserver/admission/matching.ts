@@ -1,4 +1,4 @@
-/** Which requests an admission webhook or policy applies to. */
+/** Decides to which requests an admission webhook or policy applies. */
 import { type LabelSelector, type Labels, matchesSelector } from "../../labels.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { NAMESPACES } from "../kinds/core.ts";

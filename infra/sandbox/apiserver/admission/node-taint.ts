@@ -1,4 +1,4 @@
-/** The TaintNodesByCondition admission plugin: a new node takes no pods before the node controller has looked at it. */
+/** The TaintNodesByCondition admission plugin: a new node takes no pods before the node controller has seen it. */
 import type { ResourceContext } from "../context.ts";
 import { childOf, type KubeObject, recordsAt } from "../objects.ts";
 

@@ -54,7 +54,7 @@ interface Judging {
   readonly subject: AdmissionSubject;
 }
 
-/** A policy with several parameters judges by each of them. */
+/** A policy with several parameters evaluates each of them. */
 function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding, judging: Judging): readonly Refusal[] {
   const params = paramsOf(ctx, judging.spec.paramKind, paramRef);
   if (typeof params !== "string") return params.flatMap((one) => refusalsOf(ctx, one, judging));
@@ -62,8 +62,9 @@ function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding,
 }
 
 /**
- * A text says why there are none, which is an error; `undefined` and `null` stand for a policy and for a binding without a parameter.
- * Upstream: `CollectParams`, kubernetes 1.36 `apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go`.
+ * A text says why there are no parameters, which is an error. `undefined` stands for a policy without a parameter,
+ * `null` for a binding without one. Upstream: `CollectParams`, kubernetes 1.36
+ * `apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go`.
  */
 function paramsOf(
   { state, info }: ResourceContext,
@@ -114,7 +115,7 @@ function refusalsOf(ctx: ResourceContext, params: unknown, { spec, subject }: Ju
   });
 }
 
-/** The policy's own variables: each is worked out when it is asked for. */
+/** The policy's own variables. Each is evaluated when an expression uses it. */
 function withOwn(given: Values, own: PolicySpec["variables"] = []): Values {
   const variables = {};
   const values = { ...given, variables };
@@ -131,7 +132,7 @@ interface Judgement {
   readonly refusals: readonly Refusal[];
 }
 
-/** There is no audit log here. */
+/** The sandbox has no audit log. */
 function act(ctx: ResourceContext, { metadata, spec }: PolicyBinding, { subject, refusals }: Judgement): void {
   const by = `ValidatingAdmissionPolicy '${spec.policyName}' with binding '${metadata.name}'`;
   const warnings = refusals.map(({ message }) => `Validation failed for ${by}: ${message}`);

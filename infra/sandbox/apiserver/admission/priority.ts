@@ -31,7 +31,7 @@ function withPriority(ctx: ResourceContext, pod: KubeObject): KubeObject {
   return pod;
 }
 
-/** undefined: the pod names no class, and there is no default. */
+/** Returns undefined if the pod names no class and there is no default. */
 function classOf(ctx: ResourceContext, pod: KubeObject, name: string): KubeObject | undefined {
   if (name === "") return defaultOf(ctx);
   const found = classesOf(ctx).find(({ metadata }) => metadata.name === name);
@@ -42,7 +42,7 @@ function classesOf(ctx: ResourceContext): readonly KubeObject[] {
   return collectionOf(ctx.state, PRIORITY_CLASSES).list("").map(parsedOnce);
 }
 
-/** If there are several defaults by accident, the one of lowest priority. */
+/** Returns the default class of lowest priority, if several classes are the default. */
 function defaultOf(ctx: ResourceContext): KubeObject | undefined {
   const defaults = classesOf(ctx).filter(({ globalDefault }) => globalDefault === true);
   return defaults.toSorted((a, b) => Number(a.value) - Number(b.value))[0];

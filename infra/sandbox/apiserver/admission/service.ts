@@ -1,6 +1,6 @@
 /**
- * The way to a webhook behind a Service: to a ready pod that it selects. There are no EndpointSlices: what they would say follows from the
- * Service and its pods.
+ * Finds the address of a webhook behind a Service: a ready pod that the Service selects. There are no EndpointSlices:
+ * the Service and its pods determine their content.
  */
 import type { Pod } from "../../actors/resources.ts";
 import { collectionOf, type ServerState } from "../context.ts";
@@ -16,9 +16,9 @@ export interface ServiceReference {
 }
 
 export interface Backend {
-  /** As the API server names it, in its errors too. */
+  /** The name that the API server uses, also in its errors. */
   readonly url: URL;
-  /** The port at which it really listens. */
+  /** The port of the process. */
   readonly port: number;
 }
 

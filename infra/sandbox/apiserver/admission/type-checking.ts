@@ -1,6 +1,6 @@
 /**
- * Lists for the status of a ValidatingAdmissionPolicy, as kube-controller-manager does, the fields in its expressions that the matched kinds do
- * not have. These are warnings, and the policy works with them.
+ * Finds fields in a ValidatingAdmissionPolicy's expressions that the matched kinds do not have, as
+ * kube-controller-manager does. The status lists them as warnings, and the policy works with them.
  */
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";
@@ -68,7 +68,7 @@ async function schemaOf(kind: ResourceKind | undefined): Promise<Structural | un
   return kind && (kind.schema === undefined ? await structureOf(kind.model ?? "") : await withMetadata(kind.schema));
 }
 
-/** A definition says nothing about metadata, and the document of the API has all of it. */
+/** A definition does not describe metadata. The document of the API does. */
 async function withMetadata(schema: Structural): Promise<Structural> {
   const metadata = await structureOf("V1ObjectMeta");
   const text = { type: "string" };

@@ -1,4 +1,4 @@
-/** The answer of an admission webhook, as it came over HTTP. */
+/** Parses the HTTP answer of an admission webhook. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Tree, isRecord, textOf } from "../objects.ts";
 import { type Operation, readJsonPatch } from "../patch/json.ts";
@@ -8,11 +8,11 @@ export interface AdmissionResponse {
   readonly allowed: boolean;
   readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string; details?: unknown };
   readonly warnings?: readonly string[];
-  /** The type of the patch; only mutating webhooks may return one. */
+  /** The type of the patch. Only mutating webhooks may return one. */
   readonly operations: readonly Operation[];
 }
 
-/** The webhook was unreachable, too late, or its answer is malformed: its failurePolicy decides. */
+/** The webhook was unreachable or late, or its answer is malformed: its failurePolicy decides. */
 export class WebhookError extends Error {}
 
 export interface HttpAnswer {

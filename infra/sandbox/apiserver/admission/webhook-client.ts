@@ -1,4 +1,4 @@
-/** The call to an admission webhook. */
+/** Calls an admission webhook. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
@@ -69,7 +69,7 @@ async function post(webhook: Webhook, to: Destination, body: string, signal: Abo
   }
 }
 
-/** An error of Node in the words of Go. */
+/** Translates an error of Node into Go's words. */
 function inGo(message: string): string {
   if (message === "socket hang up") return "EOF";
   return message.replace(/^connect ECONNREFUSED (.+)$/, "dial tcp $1: connect: connection refused");
@@ -83,7 +83,7 @@ function inGo(message: string): string {
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();
 
-/** Trusts exactly this CA: with a caBundle the public CAs do not count. */
+/** Trusts only this CA: with a caBundle, public CAs do not count. */
 function agentFor(caBundle: string | undefined): Agent {
   const known = agents.get(caBundle);
   if (known !== undefined) return known;
@@ -95,7 +95,7 @@ function agentFor(caBundle: string | undefined): Agent {
 
 interface Call {
   readonly url: URL;
-  /** On loopback, of a pod; missing: where the URL leads. */
+  /** The loopback address of a pod. Missing: the URL's address. */
   readonly port?: number;
   readonly body: string;
   readonly agent: Agent;
@@ -104,7 +104,7 @@ interface Call {
 
 const RETRIES = 10;
 
-/** Retries as long as the webhook's answer says when to retry. */
+/** Retries while the webhook's answer names a time to retry. */
 async function sendRepeatedly(call: Call): Promise<HttpAnswer> {
   for (let retries = 0; ; retries++) {
     const answer = await send(call);

@@ -1,4 +1,4 @@
-/** Admission webhooks: which ones a request goes to, in which order, and what their answers mean. */
+/** Sends requests to admission webhooks in their order, and applies their answers. */
 import { isDeepStrictEqual } from "node:util";
 import type { ResourceContext } from "../context.ts";
 import { ADMISSION_GROUP } from "../kinds/admission.ts";
@@ -25,7 +25,7 @@ export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubj
 }
 
 /**
- * One after another: each sees the changes of those before it. With reinvocationPolicy IfNeeded a webhook gets the
+ * Calls the webhooks one after another: each sees earlier changes. With reinvocationPolicy IfNeeded, a webhook gets the
  * object again if a later one has changed it.
  */
 async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
@@ -74,10 +74,10 @@ interface Answered {
   readonly response: AdmissionResponse;
 }
 
-/** Warnings that are empty, or that a header cannot carry. */
+/** Returns whether the warning is empty, or contains characters that a header cannot carry. */
 const UNSAYABLE = /^$|\p{Cc}/u;
 
-/** undefined: the webhook does not apply, or failed and its policy is Ignore. */
+/** Returns undefined if the webhook does not apply, or failed and its policy is Ignore. */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
   const kind = kindFor(ctx, webhook, subject.operation);
   if (kind === undefined || !selects(ctx, webhook, subject)) return undefined;
@@ -104,7 +104,7 @@ async function call(
     return response;
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
-    // If the client has gone, the request fails under every failure policy.
+    // If the client has disconnected, the request fails under every failure policy.
     if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return countFailedOpen(ctx, webhook);
     return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
   }

@@ -1,6 +1,6 @@
 /**
- * The variable `authorizer`: what the user who sent a request may do besides. Upstream: apiserver/pkg/cel/library/authz.go; paths, other
- * service accounts and selectors are left out.
+ * The variable `authorizer`: which other requests the user may send. Upstream: apiserver/pkg/cel/library/authz.go;
+ * paths, other service accounts and selectors are left out.
  */
 import type { Environment } from "@marcbachmann/cel-js";
 

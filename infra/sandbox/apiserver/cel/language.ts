@@ -8,7 +8,7 @@ import { type CelType, DYN, declareType } from "./types.ts";
 export type Values = Readonly<Record<string, unknown>>;
 
 const TIME = "google.protobuf.Timestamp";
-/** With two standard functions that the library lacks. */
+/** Adds two standard functions that the library lacks. */
 const BASE = new Environment({ enableOptionalTypes: true })
   .registerFunction(`string(${TIME}): string`, (time: Date) => time.toISOString().replace(/\.000Z$/, "Z"))
   .registerFunction(`timestamp(${TIME}): ${TIME}`, (time: Date) => time);
@@ -35,7 +35,7 @@ export class Language {
     return this;
   }
 
-  /** Values from JSON; undefined ones are left out. */
+  /** Creates values from JSON. Undefined fields are left out. */
   valuesOf(json: Values): Values {
     const known = Object.entries(json).filter(([, value]) => value !== undefined);
     const valueOf = (name: string, value: unknown): unknown =>
@@ -50,7 +50,9 @@ export class Language {
     return program(values);
   }
 
-  /** undefined: no error, and its value has one of these types. Without types any type is accepted. */
+  /**
+   * Returns undefined if there is no error and the value has one of these types. Without types, any type is accepted.
+   */
   problem(expression: string, ...types: readonly string[]): string | undefined {
     const { valid, error, type = "dyn" } = this.#environment.check(expression);
     const failure = valid ? this.#undefinedField(expression) : pictureOf(expression, error);
@@ -102,12 +104,12 @@ export function messageOf({ message = "", messageExpression }: Messages, run: (e
     const words = messageExpression === undefined ? "" : run(messageExpression);
     if (typeof words === "string" && words.trim() !== "" && !words.trim().includes("\n")) return words.trim();
   } catch {
-    // the plain message is used instead
+    // The plain message is used instead.
   }
   return message.trim();
 }
 
-/** From the library's words to cel-go's, and the offset of its position from the library's. */
+/** Translates the library's words and positions into cel-go's. */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
   [/^no such key: (.*)/, "undefined field '$1'", -1],

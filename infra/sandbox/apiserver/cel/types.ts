@@ -68,7 +68,7 @@ function declareStruct(environment: Environment, schema: Structural): CelType {
   });
   declared += 1;
   const name = `object${declared}`;
-  // One class for each type: the library tells the types of values apart by it.
+  // One class for each type, because the library distinguishes the types of values by their classes.
   const Struct = class {
     declare readonly type: string;
   };

@@ -29,7 +29,7 @@ export interface PolicySpec extends Pick<Webhook, "failurePolicy" | "matchCondit
 
 export type Policy = KubeObject & { readonly spec: PolicySpec };
 
-/** Which objects of the policy's `paramKind` are its parameters: one by its name, or all that the selector matches. */
+/** The parameters of the policy: the object of this name, or all objects that the selector matches. */
 export interface ParamRef {
   readonly name?: string;
   readonly namespace?: string;
@@ -46,7 +46,7 @@ export interface PolicyBinding extends KubeObject {
   };
 }
 
-/** The fields that contain expressions, and the types that these must have. */
+/** The fields that contain expressions, and the required types of these expressions. */
 const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
   "matchConditions.expression": ["bool"],
   "variables.expression": [],

@@ -1,4 +1,4 @@
-/** The part of built-in kinds that is data: kinds.yaml, and the defaults and rules in rules.yaml. */
+/** Built-in kinds as far as data describes them: kinds.yaml, and the defaults and rules in rules.yaml. */
 import { readFileSync } from "node:fs";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
 import { fieldAt, stringAt, viewAs } from "../objects.ts";
@@ -24,7 +24,7 @@ function read<T>(file: string): Readonly<Record<string, T | undefined>> {
   return viewAs(load(text, { schema: CORE_SCHEMA.withTags(mergeTag) }));
 }
 
-/** The part of a kind that is code. Its defaults run after the plain ones, its validation replaces the plain one. */
+/** The code of a kind. Its defaults run after the plain ones. Its validation replaces the plain one. */
 interface Behaviour extends Partial<KindDefinition> {
   /** By column name. */
   readonly cells?: Readonly<Record<string, Column["cell"]>>;

@@ -1,4 +1,4 @@
-/** Custom kinds: from a CustomResourceDefinition to ResourceKinds. */
+/** Creates the ResourceKinds of a CustomResourceDefinition. */
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt, textOf, viewAs } from "../objects.ts";
 import { EMBEDDED, type Structural, applySchemaDefaults, joined, prune, schemaOf } from "../schema/structural.ts";
 import { validateBySchema } from "../schema/validation.ts";
@@ -85,7 +85,7 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
   return { description, ...column, cell };
 }
 
-/** Empty if the value does not have the column's type. */
+/** Returns an empty cell if the value does not have the column's type. */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);

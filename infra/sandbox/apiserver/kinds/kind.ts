@@ -1,5 +1,5 @@
 /**
- * Describes a kind. Built-in kinds are values of this type (the files beside), custom kinds come from
+ * The description of a kind. Built-in kinds are values of this type (the files beside). Custom kinds come from
  * CustomResourceDefinitions (custom.ts).
  */
 import type { KubeObject, Tree } from "../objects.ts";
@@ -12,7 +12,7 @@ export interface Column {
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   readonly format?: string;
   readonly description?: string;
-  /** Above 0: only with `-o wide`. */
+  /** Above 0: the column is shown only with `-o wide`. */
   readonly priority?: number;
   readonly cell: (object: KubeObject, now: Date) => Cell;
 }
@@ -32,9 +32,7 @@ export interface ResourceKind {
   readonly storageVersion: string;
   readonly custom: boolean;
   readonly hasStatus: boolean;
-  /**
-   * Nodes and namespaces may be created with a status; the status of other kinds with a status subresource is dropped.
-   */
+  /** Nodes and namespaces may be created with a status. Other kinds with a status subresource lose it. */
   readonly keepsStatusOnCreate: boolean;
   /** Whether a change of the desired state increments metadata.generation. */
   readonly hasGeneration: boolean;
@@ -47,7 +45,7 @@ export interface ResourceKind {
   /** From a field selector's label to the path of the field. */
   readonly selectableFields: Readonly<Record<string, string>>;
   /**
-   * From the path of a list to the keys that identify an item. SET: the items themselves; missing: the list is atomic.
+   * From the path of a list to the keys that identify an item. SET: the items themselves. Missing: the list is atomic.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
   /** Paths of maps that are atomic for server-side apply. */
@@ -66,9 +64,9 @@ export interface ResourceKind {
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** Copies the fields of the old object that a write of the main resource keeps, beyond its status. */
+  /** Copies the fields of the old object that a write of the main resource cannot change, besides its status. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
-  /** Converts between the stored and the served version; identity where both are the same. */
+  /** Converts between the stored and the served version. Changes nothing if both are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;
   readonly toStored: (served: KubeObject) => KubeObject;
 }

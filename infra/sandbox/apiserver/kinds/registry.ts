@@ -1,4 +1,4 @@
-/** All kinds the server serves, built in or installed while it runs. */
+/** All kinds that the server serves: built-in kinds, and those installed at run time. */
 import { type KubeObject, apiVersionOf } from "../objects.ts";
 import { ADMISSION } from "./admission.ts";
 import { CORE } from "./core.ts";
@@ -32,7 +32,7 @@ export class KindRegistry {
     return this.#kinds.find((one) => one.kind === kind && apiVersionOf(one.group, one.version) === apiVersion);
   }
 
-  /** Replaces what an earlier state of the definition defined. */
+  /** Replaces the kinds of an earlier state of the definition. */
   install(definition: KubeObject): void {
     const kinds = kindsOf(definition);
     const [storage] = kinds.map((one) => one.storage);

@@ -1,4 +1,4 @@
-/** Server-side apply: a client sends the fields it wants, the server remembers and merges them. */
+/** Server-side apply: a client sends its fields, and the server remembers and merges them. */
 import { type Answer, type ResourceContext, resourceOf } from "../context.ts";
 import { createObject } from "../creation.ts";
 import { checkObject, parseYaml } from "../decoding.ts";
@@ -30,7 +30,7 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
   return { type: "Object", code: 200, object };
 }
 
-/** A new object has no uid yet; the version in the configuration does not matter. */
+/** A new object has no UID yet. The version in the configuration does not matter. */
 function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   checkName(ctx, config);
   const { uid } = config.metadata;
@@ -39,7 +39,7 @@ function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   delete config.metadata.resourceVersion;
 }
 
-/** Without fields that the request cannot change: applying them makes no owner. */
+/** Removes fields that the request cannot change: applying them makes no owner. */
 function appliedFields({ kind }: ResourceContext, config: KubeObject, part: Part): FieldSet {
   const ignored = part === "main" ? /^f:status\b/ : kind.custom ? /^f:(spec|metadata)\b/ : /^f:spec\b/;
   if (part === "main" && !kind.hasStatus) return fieldsOf(config, kind);
@@ -72,7 +72,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/** Fields that this client applied before and does not apply now are removed, unless another manager owns them too. */
+/** Removes fields that this client applied before and does not apply now, unless another manager owns them, too. */
 function mergeInto(ctx: ResourceContext, live: KubeObject, how: { config: KubeObject; writer: Writer }): KubeObject {
   const { kind } = ctx;
   const { config, writer } = how;

@@ -1,6 +1,6 @@
 /**
- * Strategic merge patch: a merge patch that knows which lists are maps in disguise. The order follows
- * k8s.io/apimachinery/pkg/util/strategicpatch, which client tools rely on.
+ * Strategic merge patch: a merge patch that merges some lists by the keys of their items. The order follows
+ * k8s.io/apimachinery/pkg/util/strategicpatch, on which client tools rely.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, fieldAt, isRecord, textOf } from "../objects.ts";
@@ -57,7 +57,7 @@ interface ListPlace {
   readonly order: unknown;
 }
 
-/** A directive changes nothing where there is no map. */
+/** A directive changes nothing if there is no map. */
 function mergeField(result: Tree, value: unknown, { name, at }: { name: string; at: ListPlace }): void {
   const isVoid = isRecord(value) && value.$patch !== undefined && !isRecord(result[name]);
   if (value === null || isVoid) delete result[name];
@@ -95,8 +95,8 @@ interface Arrangement {
 }
 
 /**
- * Items in the patch get the patch's order, the others keep theirs. Both are interleaved so that items move as little
- * as possible, and new items come before those that the patch does not name.
+ * Items of the patch get the patch's order, the others keep theirs. Both are interleaved so that items move as little
+ * as possible. New items come before items that the patch does not name.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

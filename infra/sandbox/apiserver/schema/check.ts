@@ -8,7 +8,7 @@ import { applySchemaDefaults, joined, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
 import { readTime } from "./time.ts";
 
-/** Drops unknown fields, and reports them as the request wishes. */
+/** Drops unknown fields, and reports them as the request demands. */
 export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
 
 interface Objections {
@@ -46,7 +46,7 @@ export async function checkFields(value: Tree, model: string): Promise<void> {
   checkModel(value, model, { found, path: "", goPath: "" });
 }
 
-/** For a custom object only the metadata has a model; the schema of its definition has the other fields. */
+/** For a custom object, only the metadata has a model. Its definition's schema describes the other fields. */
 const METADATA_ONLY = "(custom)";
 
 async function metadataModels(): Promise<Models> {
@@ -86,7 +86,7 @@ interface AtField extends At {
   readonly field: ModelField;
 }
 
-/** A null is dropped, except that a missing time is shown as null; in a map of strings it becomes the empty string. */
+/** Drops a null, except that a missing time is shown as null. In a map of strings it becomes the empty string. */
 function checkField(parent: Tree, value: unknown, at: AtField): void {
   const { name, type, format, layout } = at.field;
   if (value === null && format !== "date-time") delete parent[name];

@@ -1,4 +1,4 @@
-/** Is a schema in a CustomResourceDefinition structural, and do its rules compile? */
+/** Checks that a schema in a CustomResourceDefinition is structural, and that its rules compile. */
 import { isDeepStrictEqual } from "node:util";
 import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
 import { isRecord, recordAt, stringsAt, textOf } from "../objects.ts";
@@ -11,7 +11,7 @@ interface Place {
   readonly schema: Structural;
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
-  /** The enclosing list or map whose items cannot be matched between revisions. */
+  /** The enclosing list or map without keys, whose items cannot be matched between revisions. */
   readonly uncorrelated: string | undefined;
 }
 
@@ -59,7 +59,7 @@ function rootErrors(schema: Structural, path: string): readonly FieldError[] {
 }
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
-/** The real server refuses some of them too; here the others would not be enforced. */
+/** The real server refuses some of these features, too. Here the others would not be enforced. */
 const UNSUPPORTED = ["$ref", "definitions", "dependencies", "patternProperties", "allOf", "anyOf", "oneOf", "not"];
 const KEY = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
 const BOTH = "additionalProperties and properties are mutual exclusive";

@@ -1,4 +1,4 @@
-/** The structural schema of a CustomResourceDefinition, as a tree over the values it describes. */
+/** The structural schema of a CustomResourceDefinition, as a tree for the described values. */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord, recordAt, stringsAt } from "../objects.ts";
 
@@ -8,7 +8,7 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 export const EMBEDDED = "x-kubernetes-embedded-resource";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-/** Fields that every object has under any schema. */
+/** The fields of every object, under any schema. */
 export const COMMON: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 export function schemaOf(version: Tree): Structural {
@@ -76,10 +76,10 @@ function applyDefault(parent: object, key: string | number, schema: Structural =
 export interface Node {
   readonly value: unknown;
   readonly schema: Structural;
-  /** The previous value; undefined if there was none or it cannot be matched. */
+  /** The previous value. Undefined: there was none, or it cannot be matched. */
   readonly old: unknown;
   readonly path: string;
-  /** The same path, with the keys of maps in brackets, as some messages have it. */
+  /** The same path with keys of maps in brackets, as some messages show it. */
   readonly keyed: string;
 }
 

@@ -1,4 +1,4 @@
-/** Bodies of subresources: Eviction, Binding and TokenRequest have another kind than their resource. */
+/** The kinds of subresources' bodies: Eviction, Binding and TokenRequest. */
 import type { ResourceContext } from "../context.ts";
 import { checkObject } from "../decoding.ts";
 import type { ResourceKind } from "../kinds/kind.ts";

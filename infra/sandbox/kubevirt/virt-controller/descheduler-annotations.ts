@@ -1,4 +1,7 @@
-/** Writes virt-controller's annotations for the descheduler on launcher pods: request evictions only, and an eviction is in progress. */
+/**
+ * Writes virt-controller's annotations for the descheduler on launcher pods: an eviction is only a request, and an
+ * eviction is in progress.
+ */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";

@@ -29,7 +29,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     const drained = isDrained(node, world.configuration().migrations?.nodeDrainTaintKey ?? DEFAULT_DRAIN_TAINT);
     const leaving = world.vmisOn(nodeName).filter((vmi) => (drained || isMarked(vmi)) && mayMigrate(vmi));
     created.expect(nodeName, leaving.length);
-    // All of them at once: the migration controller applies the limits.
+    // Creates all of them at once, because the migration controller applies the limits.
     const done = await Promise.allSettled(leaving.map((vmi) => evacuate(vmi, nodeName)));
     for (const one of done) if (one.status === "rejected") throw one.reason;
   };
@@ -74,7 +74,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
   world.migrations.onChange((migration, previous) => {
     const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
     enqueueNode(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
-    // As in KubeVirt, a migration of another creator lowers the expectations too.
+    // In KubeVirt, too, a migration of another creator lowers the expectations.
     const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
     if (previous === undefined && evacuated !== undefined) created.observe(evacuated);
   });

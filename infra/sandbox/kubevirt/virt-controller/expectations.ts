@@ -1,6 +1,6 @@
 /**
- * How many objects a controller has created that its caches do not show yet, counted by key as KubeVirt does. Each object that arrives
- * lowers the count, also one of another creator.
+ * Counts the objects that a controller has created and that its caches do not show yet, by key as KubeVirt does. Each
+ * new object lowers the count, even one of another creator.
  */
 import type { Clock } from "../../actors/clock.ts";
 

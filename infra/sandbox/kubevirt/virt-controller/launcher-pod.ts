@@ -10,14 +10,14 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 export const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
 /** The launcher adds this to the guest's grace period: for itself, and for the kubelet. */
 const EXTRA_GRACE_SECONDS = 30;
-/** These annotations stay on the VMI. The pod gets all others, and all labels. */
+/** These annotations stay on the VMI. The pod gets all other annotations, and all labels. */
 const NOT_COPIED = /^(kubectl\.kubernetes\.io|kubevirt\.io\/(storage|latest)-observed-api-version)/;
 
 export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
 }
 
-/** The pod and node in which the VM runs. */
+/** The VM's present pod and node. */
 export interface Source {
   readonly pod: Pod | undefined;
   readonly node: Node | undefined;
@@ -125,7 +125,7 @@ function imageVolumesOf({ spec }: Vmi) {
   );
 }
 
-/** Only a model that is named: upstream, `Render` of the NodeSelectorRenderer. */
+/** Only a named model counts. Upstream: `Render` of the NodeSelectorRenderer. */
 function modelOf({ spec }: Vmi): Record<string, string> {
   const { model = "host-model" } = spec.domain.cpu ?? {};
   return model.startsWith("host-") ? {} : { [`cpu-model.node.kubevirt.io/${model}`]: "true" };
@@ -141,8 +141,8 @@ const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const PREFIX_LENGTH = 58;
 
 /**
- * A name like those of `generateName: virt-launcher-<vmi>-`, but always the same for the same seed, so that a second
- * creation of the same pod is AlreadyExists even if caches are old.
+ * Returns a name like those of `generateName: virt-launcher-<vmi>-`. The same seed gives the same name, so that a
+ * second creation of the same pod is AlreadyExists even with old caches.
  */
 function podName(vmi: string, seed: string): string {
   const suffix = [...createHash("sha256").update(seed).digest().subarray(0, 5)].map(

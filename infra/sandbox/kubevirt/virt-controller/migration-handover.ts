@@ -1,4 +1,4 @@
-/** How virt-controller tells the handlers, through the VMI, to migrate or to stop, and ends a backup. */
+/** Tells the handlers to migrate or to stop, through the VMI, as virt-controller does. Also ends a backup. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import type { Pod } from "../../actors/resources.ts";
@@ -30,7 +30,10 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
   });
 }
 
-/** The one that selects most labels of the VMI; of two the first by name. Namespaces' labels are not looked at here. */
+/**
+ * Chooses the policy that selects most labels of the VMI, and of two the first by name. Labels of namespaces are left
+ * out.
+ */
 async function policyOf(
   client: KubeClient,
   { metadata: { labels = {} } }: Vmi,

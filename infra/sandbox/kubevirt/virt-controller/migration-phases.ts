@@ -1,4 +1,4 @@
-/** The phase of a migration, derived from its VMI, its target pod and its last phase. */
+/** Derives the phase of a migration from its VMI, its target pod and its last phase. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";
@@ -56,7 +56,7 @@ function isLost(facts: MigrationFacts): boolean {
   return ended || cancelled || state?.failed === true;
 }
 
-/** After the hand-over, the VMI's migration state shows the handlers' progress; no phase is skipped. */
+/** After the hand-over, the VMI's migration state shows the handlers' progress. No phase is skipped. */
 function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState | undefined): string {
   if (phase === "Scheduling") return isReady(target) ? "Scheduled" : phase;
   if (state === undefined) return phase === "Scheduled" ? phase : "Failed";

@@ -1,4 +1,4 @@
-/** Which pending migration may have its target pod now: after its back-off, within both limits, by priority. */
+/** Decides which pending migration may get its target pod now: after its back-off, within both limits, by priority. */
 import * as kubevirt from "../resources.ts";
 import type { Expectations } from "./expectations.ts";
 import { isTargetOf } from "./launcher-pod.ts";
@@ -26,9 +26,9 @@ const ONE_AT_A_TIME: Turn = { turn: "Later", afterMs: 1_000 };
 
 export interface Queue {
   readonly world: World;
-  /** The target pods that the caches do not show yet. */
+  /** Target pods that the caches do not show yet. */
   readonly created: Expectations;
-  /** KubeVirt's back-off after the first failure; it doubles with each failure. */
+  /** KubeVirt's back-off after the first failure. It doubles with each failure. */
   readonly backoffMs: number;
   readonly now: Date;
 }
@@ -38,7 +38,7 @@ export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
   const backoff = skipsBackoff(migration) ? 0 : backoffOf(migration, queue) - now.getTime();
   if (backoff > 0) return { turn: "Later", afterMs: backoff, reason: "MigrationBackoff" };
   const launchers = world.podsOf(vmi);
-  // No retry by time: only a change of the VMI or its pods can end this wait.
+  // There is no retry by time: only a change of the VMI or its pods ends this wait.
   if (currentPod(vmi, launchers) === undefined) return { turn: "Later" };
   if (!created.areAllMet() || launchers.filter(isActive).length > 1) return ONE_AT_A_TIME;
   if (!isWithinLimits(vmi, world)) return { turn: "Later", afterMs: priorityOf(migration).againMs };
@@ -64,7 +64,7 @@ function limits(world: World): { readonly perCluster: number; readonly outboundP
   };
 }
 
-/** Only running migrations count: a waiting one takes no place at any priority. */
+/** Only running migrations count. A waiting migration takes no place at any priority. */
 function isWithinLimits({ status }: Vmi, world: World): boolean {
   const { perCluster, outboundPerNode } = limits(world);
   const running = world.unfinished().filter((migration) => isStarted(migration, world));
@@ -77,7 +77,7 @@ function isWithinLimits({ status }: Vmi, world: World): boolean {
 
 const NOT_STARTED: readonly string[] = ["", "Pending", "WaitingForSync", "Synchronizing"];
 
-/** Past Pending, or with a target pod. */
+/** Returns whether the migration is past Pending, or has a target pod. */
 function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";
   if (!NOT_STARTED.includes(phase)) return true;
@@ -90,8 +90,8 @@ function vmiOf({ metadata, spec }: Migration, world: World): Vmi | undefined {
 }
 
 /**
- * When the back-off ends. It doubles with each consecutive failure; only migrations that no user asked for count and
- * wait.
+ * Returns when the back-off ends. It doubles with each consecutive failure. Only migrations that no user asked for
+ * count and wait.
  */
 function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   const [newest, previous, ...older] = world
@@ -110,7 +110,7 @@ function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   return Date.parse(failedAt) + backoffMs * 2 ** (failures.length - 1);
 }
 
-/** It counts all the same if it fails. */
+/** Such a migration counts if it fails. */
 function skipsBackoff({ metadata: { annotations = {} } }: Migration): boolean {
   return kubevirt.ANNOTATION.ignoreMigrationBackoff in annotations;
 }

@@ -20,7 +20,7 @@ export async function clearAway(options: ActorOptions, world: World, migration: 
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
   if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) {
-    // It failed before its source knew of it, so no handler would end this state.
+    // The migration failed before its source knew of it, so no handler would end this state.
     const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
     const migrationState = { ...unless, ...state, completed: true, failed: true };
     return patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });

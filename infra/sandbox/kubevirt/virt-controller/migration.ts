@@ -1,4 +1,4 @@
-/** virt-controller's migration controller: takes a migration through KubeVirt's phases. */
+/** virt-controller's migration controller: moves a migration through KubeVirt's phases. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
@@ -52,7 +52,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** Performs what the migration's phase needs; the next look sees the result. */
+  /** Performs the work of the migration's phase. The next reconcile sees the result. */
   const act = async (facts: Facts): Promise<Result> => {
     const { migration, vmi, target } = facts;
     if (vmi.metadata.deletionTimestamp !== undefined) return undefined;
@@ -102,7 +102,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** A target pod that stays Pending too long is deleted, and its migration then fails. */
+  /** Deletes a target pod that stays Pending too long. Its migration then fails. */
   const wait = async (target: Pod): Promise<Result> => {
     const left = phases.patienceWith(target, clock.now());
     if (left === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * virt-controller's VM controller: a VMI for every VirtualMachine that is to run. Upstream: syncRunStrategy
+ * virt-controller's VM controller: creates a VMI for every VirtualMachine that should run. Upstream: syncRunStrategy
  * (pkg/virt-controller/watch/vm/vm.go).
  */
 import { isDeepStrictEqual } from "node:util";
@@ -14,7 +14,7 @@ type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
 
 export function startVmController({ client, ...options }: ActorOptions, world: World): Controller {
-  /** Read anew, not from a cache: a request that has been carried out must not be carried out again. */
+  /** Reads the API server and not a cache, so that no request is carried out twice. */
   const reconcile = async (key: string): Promise<Result> => {
     const vm = await client.get(kubevirt.virtualMachines, parseKey(key));
     if (vm === undefined || vm.metadata.deletionTimestamp !== undefined) return;
@@ -66,7 +66,7 @@ export function startVmController({ client, ...options }: ActorOptions, world: W
   return controller;
 }
 
-/** `Rerun`: stop, and start again once it is gone. */
+/** `Rerun`: stops the VMI, and starts it again when it is gone. */
 type Next = "Start" | "Stop" | "Rerun" | undefined;
 
 function whileOff(vm: Vm): Next {

@@ -1,4 +1,4 @@
-/** How virt-controller changes a VMI that virt-handler owns: by patches that test the values they replace. */
+/** Changes a VMI that virt-handler owns, as virt-controller does: by patches that test the values they replace. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import { conditionOf } from "../conditions.ts";
@@ -20,7 +20,7 @@ export async function patchVmi(client: KubeClient, before: Vmi, after: Vmi): Pro
   if (body.length > 0) await client.patch(kubevirt.virtualMachineInstances, metadata, { type: "json", body });
 }
 
-/** It tests for conditions as it reads them, with a null where another writer left the field out. */
+/** The patch tests conditions as virt-controller reads them: a field that another writer omitted is null. */
 function asRead({ conditions }: kubevirt.VirtualMachineInstanceStatus) {
   return conditions?.map((condition) => conditionOf(condition));
 }

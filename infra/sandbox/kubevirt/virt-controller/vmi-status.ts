@@ -10,7 +10,7 @@ import { isActive } from "./world.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Status = kubevirt.VirtualMachineInstanceStatus;
 
-/** By which virt-controller knows that it has seen a VMI. */
+/** virt-controller records by this finalizer that it has seen a VMI. */
 const OBSERVED = {
   "kubevirt.io/latest-observed-api-version": "v1",
   "kubevirt.io/storage-observed-api-version": "v1",
@@ -22,7 +22,7 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
   const conditions = withCondition(status.conditions, readyCondition(vmi, pod, now));
   const next: Status = {
     ...enterPhase(status, phaseOf(vmi, pod), now),
-    // Launchers that have completed are listed, too, until they are deleted.
+    // Completed launchers are listed, too, until they are deleted.
     activePods: Object.fromEntries(launchers.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
     conditions: withEvictionRequested(conditions, vmi, now),
   };

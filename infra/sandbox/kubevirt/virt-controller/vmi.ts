@@ -1,4 +1,7 @@
-/** virt-controller's VMI controller: a launcher pod for every VMI, and its state up to the hand-over to virt-handler. */
+/**
+ * virt-controller's VMI controller: creates a launcher pod for every VMI, and sets the VMI's state until virt-handler
+ * takes over.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
@@ -30,12 +33,12 @@ export function startVmiController(options: ActorOptions, world: World): Control
     const pod = currentPod(vmi, launchers);
     const patience = patienceWith(vmi, pod);
     if (patience > 0) return { requeueAfterMs: patience };
-    // The other end of its migration comes first; a pod is made for the migration.
+    // Its migration waits for the other end, and the pod is created for the migration.
     if (pod === undefined && isWaiting(vmi) && !kubevirt.isReceiver(vmi)) await createPod(vmi);
     else await sync(vmi, pod, launchers);
   };
 
-  /** virt-handler reports how a guest ended. If it does not, the VM counts as lost. */
+  /** virt-handler reports how a guest ended. Without a report, the VM counts as lost. */
   const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
     const { uid } = vmi.metadata;
     const isRunning = vmi.status?.phase === "Running";

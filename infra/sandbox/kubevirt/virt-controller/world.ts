@@ -30,7 +30,7 @@ export interface World extends Actor {
   migrationsOf(vmiKey: string): readonly Migration[];
   unfinished(): readonly Migration[];
   configuration(): NonNullable<kubevirt.KubeVirt["spec"]["configuration"]>;
-  /** The VMI's own strategy, otherwise the cluster's, otherwise None. */
+  /** Returns the VMI's own strategy, otherwise the cluster's, otherwise None. */
   strategyOf(vmi: Vmi): string;
 }
 

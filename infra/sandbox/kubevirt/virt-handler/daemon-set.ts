@@ -1,7 +1,9 @@
 /**
- * virt-handlers as pods of a DaemonSet: one on each node whose taints it tolerates. A NoExecute taint that it does not tolerate ends it, and it
- * comes back when the taint is gone. Upstream: kubernetes 1.36 `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
- * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt object.
+ * Runs virt-handlers as pods of a DaemonSet: one on each node whose taints it tolerates. A NoExecute taint that it does
+ * not tolerate ends it. It starts again when the taint is removed. Upstream: kubernetes 1.36
+ * `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
+ * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt
+ * object.
  */
 import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
 import { startController, type Result } from "../../actors/controller.ts";
@@ -23,12 +25,15 @@ import {
 } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE, kubeVirts } from "../resources.ts";
 
-/** The operator's: a kubelet short of memory ends every launcher before it. */
+/**
+ * The priority class that the operator sets: a kubelet that runs short of memory ends every launcher before
+ * virt-handler.
+ */
 const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000_000_000 };
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };
 
-/** Which the operator writes, and which the DaemonSet controller adds to every pod. */
+/** The tolerations that the operator writes, and those that the DaemonSet controller adds to every pod. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: "CriticalAddonsOnly", operator: "Exists" },
   ...["not-ready", "unreachable"].map((name) => tolerationOf(name, "NoExecute")),
@@ -58,7 +63,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     indexes: { node: (pod: Pod) => [wantedNode(pod)] },
   });
 
-  /** Their owner, as kubectl drain looks for it. */
+  /** Their owner. kubectl drain checks it. */
   const daemonSet = async (): Promise<DaemonSet> =>
     (await client.get(daemonSets, OWN)) ??
     (await client.create(daemonSets, { metadata: OWN, spec: { template: {}, selector: {} } }));
@@ -72,7 +77,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     await placements.synced;
     const node = all.get(name);
     const wanted = podOn(name, tolerations());
-    // Read, not cached: the pod created a moment ago counts.
+    // Reads the API server and not the cache, because the newest pod counts.
     const { items } = await client.list(pods, KUBEVIRT_NAMESPACE, { labelSelector: "kubevirt.io=virt-handler" });
     const there = items.filter((pod) => wantedNode(pod) === name);
     const here = there.filter((pod) => pod.metadata.deletionTimestamp === undefined);

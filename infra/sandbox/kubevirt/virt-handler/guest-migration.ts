@@ -1,4 +1,4 @@
-/** Moves a guest: the source's and the target's handler, which communicate through the VMI's migrationState. */
+/** Moves a guest. The handlers of source and target communicate through the VMI's migrationState. */
 import { timestamp } from "../../actors/clock.ts";
 import type { ActorOptions } from "../../actors/actor.ts";
 import type { Result } from "../../actors/controller.ts";
@@ -21,7 +21,7 @@ export interface GuestMigrationOptions extends ActorOptions {
 export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
   const { client, clock, runtime, plan } = options;
   const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
-  /** How many migrations of a VMI began to move memory, by VMI uid. */
+  /** Counts, by the VMI's UID, migrations that started to move memory. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
   const launcher = ({ metadata }: Vmi, pod = ""): string | undefined => runtime.uidOf(`${metadata.namespace}/${pod}`);
@@ -38,8 +38,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * The target's handler opens its ports when the launcher there runs. It finds none that virt-controller does not list yet, so that a
-   * guest never comes over to a pod that may be deleted as nobody's. Upstream: `findSocketOnHost`.
+   * The target's handler opens its ports when the launcher there runs. It ignores a launcher that virt-controller does
+   * not list yet, so that no guest moves into a pod that may be deleted as an orphan. Upstream: `findSocketOnHost`.
    */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
@@ -71,7 +71,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return arrive(vmi, state);
   };
 
-  /** The guest runs on the target: the VMI gets its new node, and the mark is cleared. */
+  /** The guest runs on the target: sets the VMI's new node, and removes the mark. */
   const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
@@ -100,7 +100,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
-  /** After the migration the launcher without the guest ends, and the target's handler removes its label. */
+  /** After the migration, ends the launcher without the guest, and the target's handler removes its label. */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
     const empty = launcher(vmi, failed ? state.targetPod : state.sourcePod);

@@ -1,5 +1,6 @@
 /**
- * Shuts a guest down after its launcher got SIGTERM, which the launcher never forgets; destroys one that a post-copy migration has lost.
+ * Shuts a guest down after its launcher got SIGTERM, which cannot be revoked. Destroys a guest that a post-copy
+ * migration has lost.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
@@ -15,9 +16,9 @@ export interface GuestShutdownOptions extends ActorOptions {
 }
 
 export interface GuestShutdown {
-  /** From now on virt-handler shuts the guest down, and the launcher destroys it some time after the signal. */
+  /** Lets virt-handler shut the guest down. The launcher destroys it some time after the signal. */
   supervise(vmi: Vmi, launcher: string): void;
-  /** Fails if a plugin refuses it; it has to be tried again. */
+  /** Fails if a plugin refuses the shutdown. The caller has to try again. */
   step(vmi: Vmi, launcher: string): Promise<void>;
 }
 
@@ -59,7 +60,7 @@ export function createGuestShutdown({ client, clock, runtime, callNodeHooks }: G
   return { supervise, step };
 }
 
-/** Its memory is on two nodes, and neither can run it. */
+/** Its memory is divided between two nodes, and neither can run it. */
 function isLostInPostCopy({ status }: Vmi): boolean {
   const { failed = false, mode } = status?.migrationState ?? {};
   return failed && mode === "PostCopy";

@@ -1,6 +1,6 @@
 /**
- * The hooks of plugins that virt-handler calls on a node, behind the feature gate `Plugins`. No node of the sandbox has a hook's socket, so
- * every call fails.
+ * Calls the hooks of plugins on a node, behind the feature gate `Plugins`. No node of the sandbox has a hook's socket,
+ * so every call fails.
  */
 import { pause, type Clock } from "../../actors/clock.ts";
 import type { Informer } from "../../actors/informer.ts";
@@ -15,17 +15,17 @@ export interface NodeHooksOptions {
   readonly clock: Clock;
   readonly plugins: Pick<Informer<kubevirt.Plugin>, "list">;
   readonly kubeVirts: Pick<Informer<kubevirt.KubeVirt>, "list">;
-  /** Ends all waiting. */
+  /** Ends all waits. */
   readonly stopped: AbortSignal;
 }
 
-/** A stop is refused: virt-handler tries again later. */
+/** The plugin refuses the stop. virt-handler tries again later. */
 export class HookError extends Error {}
 
-/** How long virt-handler waits for a socket that does not exist. */
+/** How long virt-handler waits for a missing socket. */
 const DIAL_MS = 2_000;
 
-/** Throws where virt-handler returns an error. */
+/** Throws an error in the places in which virt-handler returns one. */
 export type CallNodeHooks = (point: string, vmi: Vmi) => Promise<void>;
 
 export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHooksOptions): CallNodeHooks {
@@ -37,7 +37,7 @@ export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHook
   return async (point, vmi) => {
     if (!isOn()) return;
     const sorted = [...plugins.list()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-    // All conditions come before the first call, and one that fails refuses everything.
+    // All conditions are evaluated before the first call. One that fails refuses everything.
     const hooks = sorted.flatMap((plugin) =>
       hooksOf(plugin, point, vmi).map((hook) => ({ plugin: plugin.metadata.name, hook })),
     );
@@ -50,7 +50,7 @@ export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHook
   };
 }
 
-/** Errors have no `failureStrategy`: it is for calls. */
+/** `failureStrategy` applies to calls, not to errors of conditions. */
 function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): readonly kubevirt.NodeHook[] {
   const holds = (condition: string | undefined, what: string): boolean => {
     try {

@@ -89,7 +89,7 @@ async function evacuate(
   return denied(triggered);
 }
 
-/** The API server does not copy the dryRun inside the Eviction into the request. */
+/** Adds the dryRun inside the Eviction, which the API server does not copy into the request. */
 function isDryRun({ dryRun, object }: AdmissionRequest<Eviction>): boolean {
   return dryRun === true || object.deleteOptions?.dryRun?.[0] === "All";
 }
@@ -100,7 +100,7 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   const escaped = kubevirt.ANNOTATION.evictionSource.replace("/", "~1");
   const value = "descheduler";
   const hasAnnotations = Object.keys(metadata.annotations ?? {}).length > 0;
-  // Upstream escapes the name here too, although it must not: the API server refuses the request, and the VMI stays
+  // Upstream escapes the name here too, which is a bug: the API server refuses the request, and the VMI stays
   // unmarked.
   const source = hasAnnotations
     ? { op: "replace", path: `/metadata/annotations/${escaped}`, value }
@@ -108,7 +108,7 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   return { type: "json", body: [mark, source] };
 }
 
-/** The VMI, or why it cannot be read; a missing one gives an error too. */
+/** Returns the VMI, or why it cannot be read. A missing VMI is an error, too. */
 async function getVmi(client: KubeClient, key: { namespace: string; name: string }): Promise<Vmi | string> {
   try {
     const vmi = await client.get(kubevirt.virtualMachineInstances, key);

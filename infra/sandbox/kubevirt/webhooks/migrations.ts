@@ -34,7 +34,7 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
   };
 }
 
-/** Disks that are not shared are copied on the way to another namespace or cluster. */
+/** Unshared disks are copied on the way to another namespace or cluster. */
 function obstacleTo(migration: Migration, { status }: kubevirt.VirtualMachineInstance): string | undefined {
   const migratable = findCondition(status?.conditions, "LiveMigratable");
   const isCopied = kubevirt.syncPhase(migration) !== undefined && migratable?.reason === "DisksNotLiveMigratable";

@@ -12,7 +12,9 @@ const RESERVED_LABELS = [
   LABEL.installStrategy,
 ];
 
-/** The kind has no status subresource, so only this protects the status: for other accounts it silently restores it. */
+/**
+ * Protects the status: the kind has no status subresource. For other accounts the webhook silently restores the status.
+ */
 export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
   const { object, oldObject, operation } = request;
   if (operation === "CREATE") {

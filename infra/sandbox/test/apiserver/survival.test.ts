@@ -1,4 +1,4 @@
-/** A failing request, watch or connection affects its client only: the server continues. */
+/** A failing request, watch or connection affects only its client: the server continues. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";

@@ -1,6 +1,6 @@
 /**
- * Recorded scenarios, each a list of requests with the answers of a kube-apiserver 1.36. With
- * LIFEBOAT_CONTROL_PLANE=DIR a real server is used, and `-u` records its answers.
+ * Recorded scenarios: requests with the answers of a kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR a real server
+ * is used, and `-u` records its answers.
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** A webhook that answers as the step says, and records the reviews. */
+/** A webhook that answers as the step demands, and records the reviews. */
 import { createServer, type Server } from "node:https";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

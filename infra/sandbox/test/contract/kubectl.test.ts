@@ -1,4 +1,4 @@
-/** The real kubectl against the server. Runs where kubectl is on PATH. */
+/** The real kubectl against the server. Runs if kubectl is on PATH. */
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -69,7 +69,7 @@ describe.runIf(isInstalled)("kubectl", () => {
 
   test("drain", async () => {
     const draining = kubectl("drain n --force --timeout 30s");
-    // The kubelet's part: the containers have ended.
+    // Plays the kubelet: the containers have ended.
     await vi.waitFor(async () => expect(await kubectl("get pod p")).toMatch(/ Terminating /), { timeout: 10_000 });
     await kubectl("delete pod p --force --grace-period 0");
     expect(await draining).toContain("node/n drained");

@@ -35,7 +35,7 @@ export class Names {
   }
 
   nameOf(kind: string, value: string): string {
-    // A token continues one answer; it is chance whether a list is as new as an object.
+    // A token continues one answer. Whether a list is as new as an object is chance.
     const key = kind === "list" ? `list ${value}` : value;
     const known = kind === "continue" ? undefined : this.#names.get(key);
     if (known !== undefined) return known;

@@ -14,13 +14,13 @@ export interface Step {
   readonly request: Request;
   /** The webhook's answers during the step, by path. Other requests are allowed. */
   readonly hook?: Replies;
-  /** Repeats the request until the answer is as recorded: a server's caches and controllers need a moment. */
+  /** Repeats the request until the answer is as recorded, because a server's caches and controllers need a moment. */
   readonly eventually?: true;
   /** Parts of the answer that the sandbox words differently, or omits. */
   readonly otherwise?: readonly string[];
   /**
-   * Values by their path in the body; `code`, `header.NAME`; `reviews` are the webhook's. Missing in a new step: recording
-   * then shows an error in full, otherwise the code.
+   * Values by their path in the body. `code`, `header.NAME`; `reviews` are the webhook's. If they are missing in a new
+   * step, the recording shows an error in full, and of other answers only the code.
    */
   readonly answer?: Answer;
 }
@@ -34,7 +34,7 @@ export interface World {
 }
 
 const ERROR = ["code", "reason", "message", "details"];
-/** How often a request is repeated, and the pause between. The sandbox has had equally many turns by then. */
+/** How often a request is repeated, and the pause between. The sandbox's controllers have run as often by then. */
 const PATIENCE = { sandbox: { tries: 60, pauseMs: 10 }, real: { tries: 200, pauseMs: 50 } };
 
 export function load(file: URL): readonly Step[] {

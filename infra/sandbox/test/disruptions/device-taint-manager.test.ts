@@ -1,6 +1,4 @@
-/**
- * The manager of device taints, as its source of Kubernetes 1.36 says: which pods it deletes, and how long it retries.
- */
+/** The device taint manager, by its source of Kubernetes 1.36: which pods it deletes, and how long it retries. */
 import { afterEach, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { taintDeviceOf } from "../../actors/device-taint-manager.ts";

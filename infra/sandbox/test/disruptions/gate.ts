@@ -1,4 +1,4 @@
-/** A webhook that reviews deletions of pods by Kubernetes' own components, and answers as the test wants. */
+/** A webhook that reviews deletions of pods by Kubernetes' own components, and answers as the test demands. */
 import { createServer } from "node:https";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -31,13 +31,13 @@ export interface Gate {
   answer(verdict: Verdict | ((podName: string) => Verdict)): void;
   /** The reviews of pods of this name (by default, all) since the last `forget`. */
   asked(podName?: string): readonly Asked[];
-  /** Returns how many requests wait for an answer, except callers that have hung up. */
+  /** Returns how many requests wait for an answer, without callers that have disconnected. */
   held(): number;
   /** Returns how many callers wait, after "later", until they retry. */
   postponed(): number;
   /** Waits until this many callers are postponed. */
   settle(callers: number): Promise<void>;
-  /** The same, then passes their time; their next requests are in progress. */
+  /** Waits the same way, then passes their time. Their next requests are in progress. */
   pass(callers: number): Promise<void>;
   /** Answers the reviews on hold of pods of this name (by default, all). */
   release(verdict: "allow" | "deny", podName?: string): void;

@@ -1,7 +1,4 @@
-/**
- * Tests how a kubelet ends pods by itself: the Events that it writes, the Events that get lost, and the status of the
- * pods.
- */
+/** Kubelets that end pods by themselves: their Events, lost Events, and the status of the pods. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createKubeletRecorder } from "../../actors/kubelet-events.ts";
 import { asNode } from "../../actors/kubelet.ts";
@@ -30,7 +27,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** Each as `Killing: Stopping container compute`. */
+/** Formats each as `Killing: Stopping container compute`. */
 async function messagesOf({ metadata }: Pod, reason: string): Promise<readonly string[]> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=${reason}`;
   const { items } = await world.sandbox.client.list(events, namespace, { fieldSelector });

@@ -1,6 +1,6 @@
 /**
- * Virtual machines without protection: each of these disruptions ends them under every eviction strategy.
- * KubeVirt does not prevent it, also where its virt-handler is still there.
+ * Virtual machines without protection: each of these disruptions ends them under every eviction strategy. KubeVirt does
+ * not prevent it, even if its virt-handler still runs.
  */
 import { beforeAll, expect, test } from "vitest";
 import { events, nodes, pods, type Pod } from "../../actors/resources.ts";
@@ -35,7 +35,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** VMs on a node of their own, which has no other room. */
+/** VMs on an extra node that has no other room. */
 async function createGuests(node: string, ...strategies: readonly string[]): Promise<readonly Guest[]> {
   await createNode(world.sandbox.client, node, { memory: `${strategies.length * 3 + 1}Gi` });
   return await Promise.all(

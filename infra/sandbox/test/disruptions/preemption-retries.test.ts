@@ -1,4 +1,4 @@
-/** Refused preemption, as observed on Kubernetes 1.36: how the scheduler reacts to a denial or to a slow answer. */
+/** Refused preemption, as observed on Kubernetes 1.36: the scheduler's reaction to a denial or to a slow answer. */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { isRunning, MESSAGE, namespace, useFullNode } from "./full-node.ts";

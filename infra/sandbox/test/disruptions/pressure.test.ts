@@ -1,4 +1,4 @@
-/** A kubelet under pressure: its reports, and its evictions, for which it sends no eviction request. */
+/** A kubelet under pressure: its reports, and its evictions without eviction requests. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

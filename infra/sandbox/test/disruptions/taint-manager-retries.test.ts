@@ -24,7 +24,7 @@ const untilAsked = (count: number, name = "victim") =>
     )
     .toBe(count);
 
-/** Denies exactly this many times, and then no more. */
+/** Denies exactly this many times. */
 async function exhaust(expected: number): Promise<void> {
   await untilAsked(expected);
   await settle();

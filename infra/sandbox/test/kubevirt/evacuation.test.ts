@@ -1,4 +1,4 @@
-/** virt-controller by itself: it migrates marked VMIs, backs off after a failure, and deletes its own budgets. */
+/** virt-controller alone: it migrates marked VMIs, backs off after a failure, and deletes its own budgets. */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../fleet.ts";

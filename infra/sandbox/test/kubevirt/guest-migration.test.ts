@@ -1,4 +1,4 @@
-/** virt-handlers alone; the test does virt-controller's part. */
+/** virt-handlers alone. The test does the work of virt-controller. */
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../actors/clock.ts";
 import { namespaces, type Pod } from "../../actors/resources.ts";

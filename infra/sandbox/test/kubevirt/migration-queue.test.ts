@@ -34,7 +34,7 @@ function migrationOf(vmiName: string, phase: string, more: object = {}): Migrati
 
 interface Situation {
   readonly limits?: object;
-  /** Other migrations as `PHASE NODE`; `+` after the phase: with a target pod; a second node: the VMI's former node. */
+  /** Other migrations as `PHASE NODE`. `+` after the phase: with a target pod. A second node: the VMI's former node. */
   readonly others?: string;
   /** The VMI's earlier migration. */
   readonly before?: Migration;
