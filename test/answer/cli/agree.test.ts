@@ -22,18 +22,18 @@ const call = (line: string, person: Partial<Person> = {}) =>
 // prettier-ignore
 const CHANGING = [
   // command                                    asks
-  ["drain node02",                              /Drain node02( all the same)?\?/],
-  ["drain node02 node03 --at 22:00",            /Drain node02, node03( all the same)?\?/],
-  ["drain node02 --start-if WillSucceed",       /Drain node02( all the same)?\?/],
-  ["drain node02 --wait-for-blocked",           /Drain node02( all the same)?\?/],
-  ["pause node01",                              /Pause nodeevacuation\.lifeboat\.dev\/kernel\?/],
-  ["resume node01",                             /Resume nodeevacuation\.lifeboat\.dev\/kernel\?/],
-  ["cancel node01 vm/web -n apps",              /Cancel nodeevacuation\.lifeboat\.dev\/kernel, the evacuation of VM "web" in namespace "apps"\?/],
-  ["cancel vm/web -n apps",                     /Cancel the evacuation of VM "web" in namespace "apps"\?/],
-  ["evacuate web -n apps",                      /Evacuate VM "web" in namespace "apps" from node "node01"\?/],
-  ["retry web -n apps",                         /Retry the evacuation of VM "web" in namespace "apps" now\?/],
+  ["drain node02",                               /Drain node02( all the same)?\?/],
+  ["drain node02 node03 --at 22:00",             /Drain node02, node03( all the same)?\?/],
+  ["drain node02 --start-if WillSucceed",        /Drain node02( all the same)?\?/],
+  ["drain node02 --wait-for-blocked",            /Drain node02( all the same)?\?/],
+  ["pause node01",                               /Pause nodeevacuation\.lifeboat\.dev\/kernel\?/],
+  ["resume node01",                              /Resume nodeevacuation\.lifeboat\.dev\/kernel\?/],
+  ["cancel node01 vm/web -n apps",               /Cancel nodeevacuation\.lifeboat\.dev\/kernel, the evacuation of VM "web" in namespace "apps"\?/],
+  ["cancel vm/web -n apps",                      /Cancel the evacuation of VM "web" in namespace "apps"\?/],
+  ["evacuate web -n apps",                       /Evacuate VM "web" in namespace "apps" from node "node01"\?/],
+  ["retry web -n apps",                          /Retry the evacuation of VM "web" in namespace "apps" now\?/],
   ["install --in-cluster --image a.example/b:1", /Install Lifeboat \S+ in this cluster, as pods of a\.example\/b:1, without further parts\?/],
-  ["uninstall",                                 /Remove Lifeboat from this cluster\?/],
+  ["uninstall",                                  /Remove Lifeboat from this cluster\?/],
 ] as const;
 
 const KINDS = [
@@ -52,7 +52,7 @@ async function world(): Promise<unknown> {
   return lists.map(({ items }) => items);
 }
 
-test.each(CHANGING)("lifeboat %s", async (line, question) => {
+test.each(CHANGING)("lifeboat %s asks before it changes the cluster", async (line, question) => {
   const before = await world();
   const asked: string[] = [];
   const refused = await call(line, { terminal: true, answer: "n", onQuestion: (text) => asked.push(text) });
@@ -67,7 +67,7 @@ test.each(CHANGING)("lifeboat %s", async (line, question) => {
   expect(await world()).toEqual(before);
 });
 
-test("with --yes nobody is asked, and the cluster is named all the same", async () => {
+test("with --yes nobody is asked, and the command still names the cluster", async () => {
   const { code, where, out } = await call(`evacuate web -n ${NAMESPACE} --yes --no-wait`);
   expect([code, where, out]).toEqual([
     0,

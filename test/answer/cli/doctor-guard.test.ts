@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { configuration, kubevirt, reads } from "./doctor-facts.ts";
 
-test("the command that lets virt-handler outlive a taint names the KubeVirt of this cluster", async () => {
+test("the command that adds a toleration to virt-handler names this cluster's KubeVirt object", async () => {
   const found = await examine(
     reads({
       configuration: configuration({ featureGates: { NoExecuteTaintEvictionLiveMigration: true } }),

@@ -60,53 +60,53 @@ const INSIDE = { inside: RELAY, evictionWebhook: SERVICE };
 
 // prettier-ignore
 const KUBERNETES: readonly Row[] = [
-  ["an old API server",       { version: { value: { text: "1.30.1", minor: 30 } } },        ["× the API server is 1.30.1, too old (needs 1.33): Lifeboat is neither made for older versions nor tested with them"]],
+  ["an API server that is too old is a problem",       { version: { value: { text: "1.30.1", minor: 30 } } },        ["× the API server is 1.30.1, too old (needs 1.33): Lifeboat is neither made for older versions nor tested with them"]],
 ];
 
 // prettier-ignore
 const KUBEVIRT: readonly Row[] = [
-  ["no KubeVirt object",       { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
-  ["old",                      { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat is neither made for older versions nor tested with them"]],
-  ["an unknown strategy",      { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know the configuration"]],
-  ["its webhook fails open",   { reviewers: { value: [] } },                                ["‼ KubeVirt's own eviction webhook (virt-api-validator) does not fail closed: while KubeVirt cannot be asked, only Lifeboat's webhook and budgets protect VMs"]],
+  ["a missing KubeVirt object is a problem",             { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
+  ["a KubeVirt that is too old is a problem",            { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat is neither made for older versions nor tested with them"]],
+  ["an unknown eviction strategy is a problem",          { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know the configuration"]],
+  ["a webhook of KubeVirt that fails open is a warning", { reviewers: { value: [] } },                                ["‼ KubeVirt's own eviction webhook (virt-api-validator) does not fail closed: while KubeVirt cannot be asked, only Lifeboat's webhook and budgets protect VMs"]],
 ];
 
 // prettier-ignore
 const LIFEBOAT: readonly Row[] = [
-  ["an older version's kinds", { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, nodeevacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
-  ["no full scan yet",         { configuration: UNREPORTED },                               [expect.stringMatching(/^‼ not reported yet: Valid, Permitted, WebhookCalled, ReviewsDecided, CredentialsValid: no full scan/)]],
-  ["a permission less",        { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
-  ["a node that is emptied",   { nodeEvacuations: { value: [started()] } },                   []],
-  ["… without the component",  { nodeEvacuations: { value: [started()] }, granted: without("kubernetes/optional/maintenance/maintenance.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 7 permissions of optional\/maintenance\/maintenance\.yaml/)]],
-  ["… that is blocked",        { nodeEvacuations: { value: [started({ status: { phase: "Blocked", message: "m" } })] } }, ["‼ NodeEvacuation kernel of node node01 is blocked: m"]],
-  ["the guard refuses nothing", GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
-  ["descheduling, no policy",  { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
-  ["the guard without policies", { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers do not exist/)]],
-  ["policies without the guard", { holdPolicies }, [expect.stringMatching(/^× a policy has no gate: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
-  ["the guard in order",       GUARDED, []],
-  ["another scheduler",        { ...GUARDED, schedulers: { value: ["scheduler"] }, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
+  ["kinds of an older version are a problem",                         { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, nodeevacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
+  ["conditions that no full scan has reported yet are a warning",     { configuration: UNREPORTED },                               [expect.stringMatching(/^‼ not reported yet: Valid, Permitted, WebhookCalled, ReviewsDecided, CredentialsValid: no full scan/)]],
+  ["a missing permission is a problem",                               { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
+  ["a NodeEvacuation in progress is no problem",                      { nodeEvacuations: { value: [started()] } },                   []],
+  ["a NodeEvacuation without the component maintenance is a problem", { nodeEvacuations: { value: [started()] }, granted: without("kubernetes/optional/maintenance/maintenance.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 7 permissions of optional\/maintenance\/maintenance\.yaml/)]],
+  ["a blocked NodeEvacuation is a warning",                           { nodeEvacuations: { value: [started({ status: { phase: "Blocked", message: "m" } })] } }, ["‼ NodeEvacuation kernel of node node01 is blocked: m"]],
+  ["a guard that refuses nothing is a warning",                       GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
+  ["descheduling without a policy is a problem",                      { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
+  ["a guard without its policies is a problem",                       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers do not exist/)]],
+  ["a policy without its gate is a problem",                          { holdPolicies }, [expect.stringMatching(/^× a policy has no gate: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
+  ["a complete guard is no problem",                                  GUARDED, []],
+  ["a policy for another scheduler is a problem",                     { ...GUARDED, schedulers: { value: ["scheduler"] }, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
     expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit .*deletions-that-do-not-ask.expression is .*'system:kube-scheduler'\], and should be .*'scheduler'\]$/),
   ]],
-  ["KubeVirt elsewhere",       { ...GUARDED, guardSite: { value: { ...facts.SITE, kubevirtNamespace: "cnv" } } }, [expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers does not fit .*not-kubevirt.* should be .*:cnv:kubevirt-controller'$/)]],
-  ["another Lease and hold",   { ...GUARDED, guardSite: { value: { ...facts.SITE, clock: { namespace: "kube-system", name: "apiserver-x", holdSeconds: 80 } } } }, [
+  ["a policy for another namespace of KubeVirt is a problem",       { ...GUARDED, guardSite: { value: { ...facts.SITE, kubevirtNamespace: "cnv" } } }, [expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers does not fit .*not-kubevirt.* should be .*:cnv:kubevirt-controller'$/)]],
+  ["a policy for another Lease or hold is a problem",   { ...GUARDED, guardSite: { value: { ...facts.SITE, clock: { namespace: "kube-system", name: "apiserver-x", holdSeconds: 80 } } } }, [
     expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit .*duration\('80s'\)\)$/),
     expect.stringMatching(/^× ValidatingAdmissionPolicyBinding lifeboat-hold-preemption does not fit .*paramRef.name is kube-controller-manager, and should be apiserver-x$/),
   ]],
-  ["a Lease that is gone",     { ...GUARDED, guardSite: { value: { ...facts.SITE, clock: undefined } } }, [
+  ["a Lease that was deleted is a problem",     { ...GUARDED, guardSite: { value: { ...facts.SITE, clock: undefined } } }, [
     expect.stringMatching(/^‼ ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit this cluster: no Lease/),
     expect.stringMatching(/^‼ ValidatingAdmissionPolicyBinding lifeboat-hold-preemption does not fit this cluster: no Lease/),
   ]],
-  ["no leader election",       { ...GUARDED, holdLease: LEASE("Missing") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager does not exist: policy lifeboat-hold-preemption .* allows preemptions of VMs.*--leader-elect=false$/)]],
-  ["… any more",               { ...GUARDED, holdLease: LEASE("Stopped") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager is not renewed any more: /)]],
-  ["a second scheduler",       { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them"]],
-  ["… without the guard",      { schedulers: { value: ["other"] } }, []],
-  ["schedulers not read",      { ...GUARDED, schedulers: UNREAD }, ["? something could not be read: it is forbidden"]],
-  ["a Lease that may not be read", { ...GUARDED, guardSite: UNREAD }, ["? something could not be read: it is forbidden"]],
-  ["a binding of a policy that is gone", { ...GUARDED, policyObjects: { value: new Map() } }, expect.arrayContaining([expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers is missing/)])],
-  ["a forged launcher",        { ...GUARDED, launcherPods: { value: { pods: [pod(), pod({ name: "forged", uid: "other" })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes for a launcher: .*apps\/forged$/)]],
-  ["… of another namespace",   { ...GUARDED, launcherPods: { value: { pods: [pod({ namespace: "other" })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes .*other\/virt-launcher/)]],
-  ["… that has ended",         { ...GUARDED, launcherPods: { value: { pods: [pod({ uid: "other", phase: "Succeeded" })], vmis: [vmi()] } } }, []],
-  ["hotplug pods, one forged", { ...GUARDED, launcherPods: { value: { pods: [hotplug(), hotplug({ name: "forged", owners: [owner({ uid: "other" })] })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes .*apps\/forged$/)]],
+  ["a Lease that never existed is a problem",               { ...GUARDED, holdLease: LEASE("Missing") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager does not exist: policy lifeboat-hold-preemption .* allows preemptions of VMs.*--leader-elect=false$/)]],
+  ["a Lease that is not renewed any more is a problem",     { ...GUARDED, holdLease: LEASE("Stopped") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager is not renewed any more: /)]],
+  ["a scheduler that the guard does not know is a warning", { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them"]],
+  ["another scheduler without the guard is no problem",     { schedulers: { value: ["other"] } }, []],
+  ["schedulers that cannot be read are unknown",            { ...GUARDED, schedulers: UNREAD }, ["? something could not be read: it is forbidden"]],
+  ["a Lease that cannot be read is unknown",                { ...GUARDED, guardSite: UNREAD }, ["? something could not be read: it is forbidden"]],
+  ["a binding whose policy is gone is a problem",           { ...GUARDED, policyObjects: { value: new Map() } }, expect.arrayContaining([expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-launchers is missing/)])],
+  ["a forged launcher pod is a warning",                    { ...GUARDED, launcherPods: { value: { pods: [pod(), pod({ name: "forged", uid: "other" })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes for a launcher: .*apps\/forged$/)]],
+  ["a launcher pod in another namespace is a warning",      { ...GUARDED, launcherPods: { value: { pods: [pod({ namespace: "other" })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes .*other\/virt-launcher/)]],
+  ["a forged launcher pod that has ended is no problem",    { ...GUARDED, launcherPods: { value: { pods: [pod({ uid: "other", phase: "Succeeded" })], vmis: [vmi()] } } }, []],
+  ["a forged hotplug pod is a warning",                     { ...GUARDED, launcherPods: { value: { pods: [hotplug(), hotplug({ name: "forged", owners: [owner({ uid: "other" })] })], vmis: [vmi()] } } }, [expect.stringMatching(/^‼ 1 pod passes .*apps\/forged$/)]],
 ];
 
 const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid", "CertificateValid"];
@@ -114,40 +114,40 @@ const ofEach = (mark: string, said: string) => TYPES.map((type) => `${mark} cond
 
 // prettier-ignore
 const CONDITIONS: readonly Row[] = [
-  ["False",                    { configuration: configuration({}, { status: "False", message: "broken" }) },     ofEach("×", "False (Fine) for 3d: broken")],
-  ["Unknown",                  { configuration: configuration({}, { status: "Unknown", message: "not seen" }) }, ofEach("‼", "Unknown (Fine) for 3d: not seen")],
-  ["ExpiresSoon",              { configuration: configuration({}, { reason: "ExpiresSoon", message: "soon" }) }, ofEach("‼", "True (ExpiresSoon) for 3d: soon")],
+  ["False is a problem",   { configuration: configuration({}, { status: "False", message: "broken" }) },     ofEach("×", "False (Fine) for 3d: broken")],
+  ["Unknown is a warning", { configuration: configuration({}, { status: "Unknown", message: "not seen" }) }, ofEach("‼", "Unknown (Fine) for 3d: not seen")],
+  ["ExpiresSoon",          { configuration: configuration({}, { reason: "ExpiresSoon", message: "soon" }) }, ofEach("‼", "True (ExpiresSoon) for 3d: soon")],
 ];
 
 // prettier-ignore
 const TRIAL: readonly Row[] = [
-  ["Lifeboat refuses",         answer(429, `${DENIED} Eviction triggered evacuation of VMI "apps/web"`), []],
-  ["Lifeboat is undecided",       answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: Lifeboat is asked and cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
-  ["only KubeVirt",            answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused it/)]],
-  ["it would pass",            answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused it/)]],
-  ["the pod is gone",          answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p has just gone"]],
-  ["no VM, and no webhook",    { trial: { value: { pod: undefined, why: "there is none" } }, evictionWebhook: { value: undefined } }, ["× no eviction is answered by Lifeboat: webhook lifeboat is missing, so the API server does not ask"]],
-  ["no VM to try it on",       { trial: { value: { pod: undefined, why: "there is none" } } }, ["‼ a dry-run eviction was not tried: there is none"]],
+  ["a refusal by Lifeboat is no problem",               answer(429, `${DENIED} Eviction triggered evacuation of VMI "apps/web"`), []],
+  ["an undecided answer of Lifeboat is a problem",      answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: Lifeboat is asked and cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
+  ["a refusal by KubeVirt alone is a problem",          answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused it/)]],
+  ["an eviction that would pass is a problem",          answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused it/)]],
+  ["a pod that is gone meanwhile is a warning",         answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p has just gone"]],
+  ["a missing webhook is a problem, even without a VM", { trial: { value: { pod: undefined, why: "there is none" } }, evictionWebhook: { value: undefined } }, ["× no eviction is answered by Lifeboat: webhook lifeboat is missing, so the API server does not ask"]],
+  ["a cluster without a VM to try is a warning",        { trial: { value: { pod: undefined, why: "there is none" } } }, ["‼ a dry-run eviction was not tried: there is none"]],
 ];
 
 // prettier-ignore
 const RELAYS: readonly Row[] = [
-  ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE, holdPolicies }, []],
-  ["without its own role",     { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 21 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 13 more$/)]],
-  ["not one replica of that",  { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: the pods say why; each of their watches needs a first list"]],
-  ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is checked every ten minutes only, which is too late"]],
-  ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
-  ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 16 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 8 more$/)]],
+  ["Lifeboat in the cluster is no problem",                             { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE, holdPolicies }, []],
+  ["Lifeboat in the cluster without its role is a problem",             { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 21 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 13 more$/)]],
+  ["Lifeboat in the cluster without an available replica is a problem", { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: the pods say why; each of their watches needs a first list"]],
+  ["node pressure without a relay is a problem",                        { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is checked every ten minutes only, which is too late"]],
+  ["a relay without an available replica is a problem",                 { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
+  ["a relay without permissions is a problem",                          { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 16 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 8 more$/)]],
 ];
 
 // prettier-ignore
 const REST: readonly Row[] = [
-  ["an old token",             { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it never expires: replace it once a year, or use a token that expires"]],
-  ["a token that was revoked", { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
-  ["one that nobody uses",     { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker uses another token, or none"]],
-  ["a rotation under way",     { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation is not finished, or nothing needs the token"]],
-  ["a Worker's, not in use yet in the cluster", { inside: RELAY, tokens: { value: [token()] } }, []],
-  ["a Worker's, in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it does not expire, and nothing in the cluster needs it"]],
+  ["an old token is a warning",                                     { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it never expires: replace it once a year, or use a token that expires"]],
+  ["a revoked token is a problem",                                  { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
+  ["a token that nobody uses is a warning",                         { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker uses another token, or none"]],
+  ["a rotation in progress is a warning",                           { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation is not finished, or nothing needs the token"]],
+  ["a Worker's token is no problem while the Worker is in use",     { inside: RELAY, tokens: { value: [token()] } }, []],
+  ["a Worker's token is a warning once Lifeboat is in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it does not expire, and nothing in the cluster needs it"]],
 ];
 
 const OTHERS = await (await createAuthority("ours")).issue([HOST]);
@@ -170,17 +170,17 @@ const UNSERVED = "a new replica cannot serve, and running replicas keep their ea
 
 // prettier-ignore
 const IDENTITY: readonly (readonly [string, Tweak, readonly string[], string | undefined])[] = [
-  ["in order",                         inside({}),                                          [], undefined],
-  ["no Secret",                        { ...INSIDE, tokens: { value: [] }, identity: { value: { ...fitting(), secret: undefined } } }, [`× there is no Secret lifeboat-server: ${UNSERVED}`], "lifeboat install"],
-  ["a Secret without a token",         inside({ data: { operatorToken: "" } }),             [`× Secret lifeboat-server has no operatorToken of at least 16 characters: ${UNSERVED}`], "lifeboat install"],
-  ["the key of another certificate",   inside({ data: { "tls.key": OTHERS.keyPem } }),      [`× Secret lifeboat-server has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: ${UNSERVED}`], "lifeboat install"],
-  ["another token in the path",        inside({ path: "/clusters/local/admission/evictions/old" }), [`${APART}the token in its path is not a webhookToken of this cluster`], "lifeboat install"],
-  ["another cluster in the path",      inside({ path: "/clusters/prod/admission/evictions/token-0123456789" }), [`${APART}its path is not /clusters/local/admission/evictions with a webhookToken of this cluster`], "lifeboat install"],
-  ["another caBundle",                 inside({ caBundle: base64(OTHERS.certPem) }),        [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install"],
-  ["… for a certificate of yours",     inside({ data: YOURS, caBundle: "" }),               [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install --ca-bundle FILE, with the authority of your certificate"],
-  ["… for one of cert-manager's",      inside({ data: YOURS, caBundle: "", annotations: { "cert-manager.io/certificate-name": "x" } }), [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install"],
-  ["a certificate that ends soon",     inside({ data: { "tls.crt": ENDING.certPem, "tls.key": ENDING.keyPem } }), [expect.stringMatching(/^‼ The certificate of Lifeboat's webhooks ends at 2026-12-24T00:00:00Z/)], "lifeboat install"],
-  ["a certificate that has ended",     inside({ data: { "tls.crt": ENDED.certPem, "tls.key": ENDED.keyPem } }), [expect.stringMatching(/^× The certificate of Lifeboat's webhooks ended at 2026-11-01T00:00:00Z/)], "lifeboat install"],
+  ["a complete Secret is no problem",                                 inside({}),                                          [], undefined],
+  ["a missing Secret is a problem",                                   { ...INSIDE, tokens: { value: [] }, identity: { value: { ...fitting(), secret: undefined } } }, [`× there is no Secret lifeboat-server: ${UNSERVED}`], "lifeboat install"],
+  ["a Secret without a token is a problem",                           inside({ data: { operatorToken: "" } }),             [`× Secret lifeboat-server has no operatorToken of at least 16 characters: ${UNSERVED}`], "lifeboat install"],
+  ["the key of another certificate is a problem",                     inside({ data: { "tls.key": OTHERS.keyPem } }),      [`× Secret lifeboat-server has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: ${UNSERVED}`], "lifeboat install"],
+  ["another token in the path is a problem",                          inside({ path: "/clusters/local/admission/evictions/old" }), [`${APART}the token in its path is not a webhookToken of this cluster`], "lifeboat install"],
+  ["another cluster in the path is a problem",                        inside({ path: "/clusters/prod/admission/evictions/token-0123456789" }), [`${APART}its path is not /clusters/local/admission/evictions with a webhookToken of this cluster`], "lifeboat install"],
+  ["another caBundle is a problem",                                   inside({ caBundle: base64(OTHERS.certPem) }),        [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install"],
+  ["another caBundle for an own certificate is a problem",            inside({ data: YOURS, caBundle: "" }),               [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install --ca-bundle FILE, with the authority of your certificate"],
+  ["another caBundle for a certificate of cert-manager is a problem", inside({ data: YOURS, caBundle: "", annotations: { "cert-manager.io/certificate-name": "x" } }), [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install"],
+  ["a certificate that ends soon is a warning",                       inside({ data: { "tls.crt": ENDING.certPem, "tls.key": ENDING.keyPem } }), [expect.stringMatching(/^‼ The certificate of Lifeboat's webhooks ends at 2026-12-24T00:00:00Z/)], "lifeboat install"],
+  ["a certificate that has ended is a problem",                       inside({ data: { "tls.crt": ENDED.certPem, "tls.key": ENDED.keyPem } }), [expect.stringMatching(/^× The certificate of Lifeboat's webhooks ended at 2026-11-01T00:00:00Z/)], "lifeboat install"],
 ];
 
 describe("Secret and webhooks in the cluster", () => {
@@ -192,13 +192,13 @@ describe("Secret and webhooks in the cluster", () => {
 });
 
 describe.each([
-  ["Kubernetes", KUBERNETES],
-  ["KubeVirt", KUBEVIRT],
-  ["Lifeboat", LIFEBOAT],
-  ["its conditions", CONDITIONS],
+  ["Kubernetes",         KUBERNETES],
+  ["KubeVirt",           KUBEVIRT],
+  ["Lifeboat",           LIFEBOAT],
+  ["its conditions",     CONDITIONS],
   ["a dry-run eviction", TRIAL],
-  ["the relay", RELAYS],
-  ["credentials", REST],
+  ["the relay",          RELAYS],
+  ["credentials",        REST],
 ])("%s", (_, rows) => {
   test.each(rows)("%s", async (_, tweak, said) => {
     expect(await trouble(tweak)).toEqual(said);
@@ -208,13 +208,13 @@ describe.each([
 describe("in the cluster", () => {
   // prettier-ignore
   test.each<[string, Tweak]>([
-    ["no full scan has reported",     { configuration: UNREPORTED }],
-    ["the guard refuses nothing",     GUARD],
-      ["it cannot decide",              answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`)],
-    ["it is not reached",             NOT_ANSWERED],
-    ["no token in a Secret",          { tokens: { value: [] }, ...NOT_ANSWERED }],
-    ["a condition is False",          { configuration: configuration({}, { status: "False", message: "broken" }) }],
-  ])("%s: nothing is advised that only a Worker has", async (_, tweak) => {
+    ["conditions that no full scan has reported", { configuration: UNREPORTED }],
+    ["a guard that refuses nothing",              GUARD],
+    ["an undecided answer",                       answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`)],
+    ["no answer of Lifeboat",                     NOT_ANSWERED],
+    ["no token in any Secret",                    { tokens: { value: [] }, ...NOT_ANSWERED }],
+    ["a condition that is False",                 { configuration: configuration({}, { status: "False", message: "broken" }) }],
+  ])("given %s, the doctor gives no advice that needs a Worker", async (_, tweak) => {
     const wrong = (await examine(reads({ ...INSIDE, ...tweak }))).filter(({ status }) => status !== "ok");
     expect(wrong).not.toEqual([]);
     const said = wrong.flatMap(({ message, reasons = [], fix = "" }) => [message, ...reasons, fix]).join("\n");
@@ -239,7 +239,7 @@ const READS = [
   "tokens",
 ] as const;
 
-test.each(READS)("%s could not be read: said, and nothing is called wrong because of it", async (field) => {
+test.each(READS)("%s that cannot be read is reported as unknown, and is no problem", async (field) => {
   const checks = await examine(reads({ [field]: UNREAD }));
   expect(worstStatus(checks)).toBe("unread");
   expect(checks.filter(({ status }) => status === "unread")[0]).toMatchObject({ reasons: ["it is forbidden"] });

@@ -73,7 +73,7 @@ function connectionTo(answers: Readonly<Record<string, CannedAnswer>> = {}) {
   return { asked, connection };
 }
 
-test("a webhook that cannot be called: its URL, which holds the token, is not repeated", async () => {
+test("the message about a webhook that cannot be called does not repeat its URL, which contains the token", async () => {
   const message =
     'Internal error occurred: failed calling webhook "evictions.lifeboat.dev": failed to call webhook: Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
   const path = "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
@@ -92,17 +92,17 @@ test("a webhook that cannot be called: its URL, which holds the token, is not re
 
 // prettier-ignore
 test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
-  ["its strategy is None",   { evictionStrategy: "None" }, {}],
-  ["it cannot migrate",      {}, { conditions: [{ type: "LiveMigratable", status: "False" }] }],
-  ["it is about to leave",   {}, { evacuationNodeName: "n-1" }],
-  ["it is not running",      {}, { phase: "Scheduled" }],
-])("a VM is not evicted in a dry run if %s: its answer would not tell", async (_, spec, status) => {
+  ["whose strategy is None", { evictionStrategy: "None" }, {}],
+  ["that cannot migrate",    {}, { conditions: [{ type: "LiveMigratable", status: "False" }] }],
+  ["that is about to leave", {}, { evacuationNodeName: "n-1" }],
+  ["that does not run",      {}, { phase: "Scheduled" }],
+])("the trial eviction does not use a VM %s, whose answer would prove nothing", async (_, spec, status) => {
   const vmi = { ...VMI, spec: { ...VMI.spec, ...spec }, status: { ...VMI.status, ...status } };
   const { connection } = connectionTo({ "/apis/kubevirt.io/v1/virtualmachineinstances": { body: list(vmi) } });
   expect(await readsOf(connection, NOW).trial()).toMatchObject({ pod: undefined });
 });
 
-test("no request but dry runs and questions changes anything", async () => {
+test("the doctor sends only dry runs and reads", async () => {
   const { asked, connection } = connectionTo({
     "/apis/lifeboat.dev/v1alpha1": { body: resources("evacuations", "lifeboatconfigurations") },
   });

@@ -38,7 +38,7 @@ const trusted = (caBundle = "") =>
     .toString()
     .match(/BEGIN CERTIFICATE/g)?.length ?? 0;
 
-test("the first one makes certificate and tokens, and waits for nothing; again, nothing changes", async () => {
+test("the first installation creates certificate and tokens without a wait, and the next one changes nothing", async () => {
   const { waits, end } = await install();
   expect(waits).toEqual([]);
   expect(new X509Certificate(end.certificate).checkHost(HOST)).toBe(HOST);
@@ -62,28 +62,31 @@ const replaceClientConfig = (change: { readonly path: string; readonly value: st
 
 // prettier-ignore
 const CHANGED = [
-  ["a caBundle that somebody has changed", replaceClientConfig({ path: "/webhooks/0/clientConfig/caBundle", value: base64("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") })],
-  ["a path that somebody has changed",     replaceClientConfig({ path: "/webhooks/0/clientConfig/service/path", value: "/clusters/local/admission/evictions/mine" })],
-  ["webhooks that are gone",               async () => { for (const { resource, name } of WEBHOOKS) await sandbox.client.delete(resource, { name }); }],
+  ["a changed caBundle", replaceClientConfig({ path: "/webhooks/0/clientConfig/caBundle", value: base64("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") })],
+  ["a changed path",     replaceClientConfig({ path: "/webhooks/0/clientConfig/service/path", value: "/clusters/local/admission/evictions/mine" })],
+  ["deleted webhooks",   async () => { for (const { resource, name } of WEBHOOKS) await sandbox.client.delete(resource, { name }); }],
 ] as const;
 
-test.each(CHANGED)("given %s, the next one restores them, and keeps certificate and tokens", async (_, change) => {
-  const { end: before } = await install();
-  await change();
-  expect(await readState()).not.toMatchObject({ paths: before.paths, caBundles: before.caBundles });
-  const { end } = await install();
-  expect({ ...end, versions: [] }).toEqual({ ...before, versions: [] });
-});
+test.each(CHANGED)(
+  "given %s, the next installation restores the webhooks, and certificate and tokens stay",
+  async (_, change) => {
+    const { end: before } = await install();
+    await change();
+    expect(await readState()).not.toMatchObject({ paths: before.paths, caBundles: before.caBundles });
+    const { end } = await install();
+    expect({ ...end, versions: [] }).toEqual({ ...before, versions: [] });
+  },
+);
 
 // prettier-ignore
 const RENEWED = [
-  ["the certificate ends within a year", () => new Date(Date.now() + 3300 * DAY), () => undefined],
-  ["the Secret was deleted",             () => new Date(),                         () => write({ "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null })],
-  ["the key is another one's",           () => new Date(),                         () => write({ "tls.key": base64("none") })],
+  ["the certificate ends within a year",     () => new Date(Date.now() + 3300 * DAY), () => undefined],
+  ["the Secret was deleted",                 () => new Date(),                         () => write({ "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null })],
+  ["the key belongs to another certificate", () => new Date(),                         () => write({ "tls.key": base64("none") })],
 ] as const;
 
 test.each(RENEWED)(
-  "given that %s, both certificates are trusted while it is renewed; path and token stay",
+  "given that %s, an installation renews it, trusts both certificates meanwhile, and keeps path and token",
   async (_, later, change) => {
     const { end: before } = await install();
     await change();
@@ -108,7 +111,7 @@ test.each(RENEWED)(
   },
 );
 
-test("an installation of 0.3, whose server has written path and caBundle and was renewing, is taken over", async () => {
+test("an installation takes over one of 0.3, whose server wrote path and caBundle and was renewing", async () => {
   const old = await makeCertificate(HOST, {
     notBefore: new Date(Date.now() - 60 * DAY),
     notAfter: new Date(Date.now() + 30 * DAY),
@@ -157,7 +160,7 @@ test("an installation of 0.3, whose server has written path and caBundle and was
   ]);
 });
 
-test("a placeholder in the path is never taken for a token; a token that is no part of a path is refused", async () => {
+test("a placeholder in the path is no token, and a token that does not fit into a path is refused", async () => {
   await applyAsCommand(
     sandbox.client,
     inClusterManifests(OPTIONAL, { webhookToken: "webhook-token" }).filter(isWebhook),
@@ -167,14 +170,14 @@ test("a placeholder in the path is never taken for a token; a token that is no p
   await expect(install()).rejects.toThrow('expected a webhookToken of lowercase letters, digits, "-" and "."');
 });
 
-test("two at once make one certificate", async () => {
+test("two installations at a time create one certificate", async () => {
   await Promise.all([install(), install()]);
   const { certificate, webhookToken, paths, caBundles } = await readState();
   expect(caBundles.map((one) => trustIn(one, certificate).trusted)).toEqual([true, true]);
   expect(paths.map((path) => path.split("/").at(-1))).toEqual([webhookToken, webhookToken]);
 });
 
-test("one that is interrupted while it renews is finished by the next", async () => {
+test("an installation finishes the renewal of an interrupted one", async () => {
   const now = new Date(Date.now() + 3300 * DAY);
   const { end: before } = await install();
   await expect(install({ now, meanwhile: interrupt })).rejects.toThrow("interrupted");
@@ -184,7 +187,7 @@ test("one that is interrupted while it renews is finished by the next", async ()
   expect(end.certificate).not.toBe(before.certificate);
 });
 
-test("a certificate that a person brings is kept, with its authority, without saying so again; a wrong authority is refused", async () => {
+test("an installation keeps a person's certificate and its authority without naming them again, and refuses a wrong authority", async () => {
   const [authority, other] = [await createAuthority("ours"), await createAuthority("another's")];
   const { certPem, keyPem } = await authority.issue([HOST]);
   await write({ "tls.crt": base64(certPem), "tls.key": base64(keyPem) });
@@ -202,7 +205,7 @@ test("a certificate that a person brings is kept, with its authority, without sa
   expect((await install()).end).toEqual(end);
 });
 
-test("with cert-manager only tokens are made, and neither certificate nor caBundle is touched", async () => {
+test("with cert-manager, an installation creates only tokens, and changes neither certificate nor caBundle", async () => {
   const { certPem, keyPem } = await (await createAuthority("cert-manager's")).issue([HOST]);
   await expect(install({ certManager: true })).rejects.toThrow(
     "cert-manager has written no certificate into Secret lifeboat-server",

@@ -60,12 +60,12 @@ describe("an object that cannot be parsed is not taken for absent", () => {
 
   // prettier-ignore
   test.each<[string, path: string, Objects, says: string]>([
-    ["the node of a VMI",             NODE,    { vmi: oddVmi, pod: plain }, "a VM may run here that this page does not show"],
-    ["… without a pod",               NODE,    { vmi: oddVmi },             "a VM may run here that this page does not show"],
-    ["the node of a pod",             NODE,    { vmi: own, pod: oddPod },   "a VM may run here that this page does not show"],
-    ["the cluster of a VMI",          CLUSTER, { vmi: oddVmi, pod: plain }, "1 VM could not be read"],
-    ["the VM of a pod",               VM,      { vmi: own, pod: oddPod },   "Its pod could not be read"],
-  ])("%s", async (_, path, objects, says) => {
+    ["the page of a node with an unreadable VMI",               NODE,    { vmi: oddVmi, pod: plain }, "a VM may run here that this page does not show"],
+    ["the page of a node with an unreadable VMI without a pod", NODE,    { vmi: oddVmi },             "a VM may run here that this page does not show"],
+    ["the page of a node with an unreadable pod",               NODE,    { vmi: own, pod: oddPod },   "a VM may run here that this page does not show"],
+    ["the page of a cluster with an unreadable VMI",            CLUSTER, { vmi: oddVmi, pod: plain }, "1 VM could not be read"],
+    ["the page of a VM with an unreadable pod",                 VM,      { vmi: own, pod: oddPod },   "Its pod could not be read"],
+  ])("%s says that it is incomplete", async (_, path, objects, says) => {
     const text = await shownWith(path, objects);
     expect(text).toContain(says);
     expect(text).not.toMatch(/Empty of VMs|No VM is left|Every VM has left|no pod of it/);

@@ -19,7 +19,7 @@ function printed(f: PlanFacts, tweak: Partial<PlanOptions> = {}, wide = false): 
 const pinned = { liveMigratable: { migratable: false, reason: "DisksNotLiveMigratable" } };
 const ending = vm("ending", 2, { vmi: { evictionStrategy: "None" } });
 
-test("a plan that blocks names no end, and its guests wait", () => {
+test("a plan with a blocked node names no end, and its guests do not end", () => {
   const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
   expect(lines[0]).toBe("1 node, 2 VMs: does not end, because of node01; 0 migrations, 0 restarts, 0 shutdowns");
@@ -28,26 +28,26 @@ test("a plan that blocks names no end, and its guests wait", () => {
   expect(planOf(f, options(f)).nodes[0]).toMatchObject({ shutdowns: 0, waiting: 1 });
 });
 
-test("the same guest ends if nothing else blocks the node", () => {
+test("the same guest ends on a node that nothing else blocks", () => {
   const f = cluster({ node01: [ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
   expect(lines[0]).toMatch(/^1 node, 1 VM: ends between .*; 0 migrations, 0 restarts, 1 shutdown$/);
 });
 
-test("after a guest has ended, no later node is promised to end none: it may have started there", () => {
+test("after a guest has ended, the plan does not promise for later nodes that no guest ends", () => {
   const f = cluster({ node01: [ending], node02: [vm("a")], node03: [vm("b")] });
   const { nodes } = planOf(f, options(f, { nodes: ["node01", "node02"] }));
   expect(nodes.map(({ verdict }) => verdict)).toEqual(["WillSucceedWithShutdowns", "WillSucceedWithShutdowns"]);
 });
 
-test("only what a person has to do has a cross; unproven VMs stand beside the verdict", () => {
+test("only work for a person has a cross, and the verdict names unproven VMs", () => {
   const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), vm("a"), ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
   expect(lines.filter((line) => line.startsWith("×"))).toEqual([expect.stringContaining("VM apps/pinned")]);
   expect(lines.find((line) => line.includes("WillBlock"))).toMatch(/WillBlock \?1$/);
 });
 
-test("the table fits 80 columns with any node names, and wide shows every VM", () => {
+test("the table fits 80 columns with any node names, and -o wide shows every VM", () => {
   const name = `worker-${"x".repeat(60)}`;
   const f = cluster({ [name]: [ending, vm("a"), vm("b")], node02: [] });
   const lines = printed(f, { nodes: [name, "node02"] });

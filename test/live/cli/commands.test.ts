@@ -30,7 +30,7 @@ afterAll(() => stage.stop());
 const advised = async () => (await call("explain node node01")).err.join("\n");
 
 describe("explain node", () => {
-  test("what moves, and where there is room", async () => {
+  test("prints which VMs move, and which nodes have room", async () => {
     const { code, out, err } = await call("explain node node01");
     expect({ code, err, verdict: out[0] }).toEqual({
       code: 0,
@@ -41,7 +41,7 @@ describe("explain node", () => {
     expect(out.at(-1)).toMatch(/^vms +web +Moves +node0[23] +EvacuationTriggered$/);
   });
 
-  test("whether virt-handler outlives a NoExecute taint, where VMs are to leave for one", async () => {
+  test("warns if a NoExecute taint would end virt-handler before the VMs leave", async () => {
     const gated = (isOn: boolean) =>
       configureLifeboat(stage.client, { featureGates: { NoExecuteTaintEvictionLiveMigration: isOn } });
     const place = (nodePlacement: object | null) =>
@@ -64,14 +64,14 @@ describe("explain node", () => {
     expect(await advised()).toBe("");
   });
 
-  test("what blocks, and who can change it: exit code 3", async () => {
+  test("prints what blocks and who can change it, and exits with 3", async () => {
     const { code, out } = await call("explain node node02");
     expect(code).toBe(3);
     expect(out[0]).toMatch(/^× WillBlock: draining node02 will block/);
     expect(out.join("\n")).toMatch(/× VM vms\/pinned: .*not live-migratable.*\n {4}its owner: /);
   });
 
-  test("-o yaml has all of it", async () => {
+  test("-o yaml prints the whole forecast", async () => {
     const { out } = await call("explain node node02 -o yaml");
     const { verdict, pods } = NodePreflight.parse(load(out.join("\n")));
     expect(verdict).toBe("WillBlock");
@@ -79,14 +79,14 @@ describe("explain node", () => {
     expect(pods).toContainEqual(expect.objectContaining(blocked));
   });
 
-  test("given a node that does not exist, it says so: 1", async () => {
+  test("given a node that does not exist, it says so and exits with 1", async () => {
     const said = expect.stringContaining('node "nowhere" not found');
     expect(await call("explain node nowhere")).toEqual({ code: 1, out: [], err: [said] });
   });
 });
 
 describe("plan", () => {
-  test("a row for each node, what blocks and who can change it; the worst verdict's exit code", async () => {
+  test("prints a row for each node, what blocks and who can change it, and exits by the worst verdict", async () => {
     const { code, out, err } = await call("plan node01 node02");
     expect(code).toBe(3);
     expect(err).toContain("reading pods");
@@ -96,7 +96,7 @@ describe("plan", () => {
     expect(Math.max(...out.filter((line) => /^node/i.test(line)).map(({ length }) => length))).toBeLessThanOrEqual(80);
   });
 
-  test("-o yaml is a RollingMaintenance that the API server takes, with the order that was planned", async () => {
+  test("-o yaml prints a RollingMaintenance in the planned order, and the API server accepts it", async () => {
     const { code, out } = await call(
       "plan node02 node01 --order planned --at 2h --until 9h --when-blocked Restart -o yaml",
     );
@@ -120,7 +120,7 @@ describe("plan", () => {
     });
   });
 
-  test("-o json: the nodes with their times, the evidence, what was not read", async () => {
+  test("-o json prints the nodes with their times, the evidence, and unread facts", async () => {
     const { out } = await call("plan node01 -o json");
     expect(JSON.parse(out.join("\n"))).toMatchObject({
       verdict: "WillSucceed",
@@ -130,7 +130,7 @@ describe("plan", () => {
     });
   });
 
-  test("drain --dry-run of several nodes prints the same, and creates nothing", async () => {
+  test("drain --dry-run of several nodes prints the same plan, and creates nothing", async () => {
     const [planned, drained] = [
       await call("plan node01 node02 --at 22:00"),
       await call("drain node01 node02 --dry-run --at 22:00"),
@@ -139,7 +139,7 @@ describe("plan", () => {
     expect((await stage.client.list(nodeEvacuations)).items).toEqual([]);
   });
 
-  test("given a node that does not exist, it says so: 1", async () => {
+  test("given a node that does not exist, it says so and exits with 1", async () => {
     const { code, out, err } = await call("plan nowhere");
     expect({ code, out, said: err.at(-1) }).toEqual({
       code: 1,
@@ -149,7 +149,7 @@ describe("plan", () => {
   });
 });
 
-test("explain pod: the decision in one line, then what becomes of the VM; -o json has the facts as well", async () => {
+test("explain pod prints the decision in one line and then the VM's fate, and -o json adds the facts", async () => {
   const pod = (await launcherOf(stage.client, "web")).metadata.name;
   const { code, out } = await call(`explain pod ${pod}`);
   expect([code, out[0]]).toEqual([
@@ -166,7 +166,7 @@ test("explain pod: the decision in one line, then what becomes of the VM; -o jso
 });
 
 describe("evacuate, cancel, retry", () => {
-  test("given nothing to cancel, cancel says so: 1", async () => {
+  test("given nothing to cancel, cancel says so and exits with 1", async () => {
     const said = 'error: nothing evacuates VM "web" in namespace "vms"';
     expect(await call("cancel -y vm/web")).toMatchObject({ code: 1, err: [said] });
   });
@@ -179,7 +179,7 @@ describe("evacuate, cancel, retry", () => {
     expect(evacuation?.spec).toMatchObject({ cause: "Operator", requestedBy: "kubernetes-admin" });
   });
 
-  test("one that is under way is joined; cancel ends it", async () => {
+  test("evacuate joins an Evacuation in progress, and cancel ends it", async () => {
     const evacuated = await call("evacuate -y pinned --no-wait");
     expect((await call("evacuate -y pinned --no-wait")).out).toEqual(evacuated.out);
     expect((await call("cancel -y vm/pinned", inMinutes())).code).toBe(0);
@@ -187,7 +187,7 @@ describe("evacuate, cancel, retry", () => {
     expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
   });
 
-  test("given nothing that failed, retry names the newest Evacuation: 1; given no such VM, that", async () => {
+  test("given no failed Evacuation, retry names the newest one and exits with 1; given no such VM, it says that", async () => {
     const { code, err } = await call("retry -y web");
     const said =
       /^error: no evacuation of VM "web" in namespace "vms" backs off or was abandoned; the newest, web-\S+, is Moved$/;
@@ -195,7 +195,7 @@ describe("evacuate, cancel, retry", () => {
     expect((await call("evacuate nobody")).err).toEqual(['error: VM "nobody" does not run in namespace "vms"']);
   });
 
-  test("under the drain taint cancel says what to remove first", async () => {
+  test("given the drain taint, cancel says which taint to remove first", async () => {
     const [name] = (await call("evacuate -y pinned --no-wait")).out;
     const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
     const nodes = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false } as const;
@@ -209,7 +209,7 @@ describe("evacuate, cancel, retry", () => {
     expect((await call("cancel -y vm/pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
   });
 
-  test("given that Lifeboat does not run, evacuate says that it waits, and after 90 s so: the Evacuation stays", async () => {
+  test("given that Lifeboat does not run, evacuate says that it waits, gives up after 90 s, and the Evacuation stays", async () => {
     await stage.stopWorker();
     const { code, err } = await call("evacuate -y pinned");
     expect({ code, err }).toEqual({
@@ -224,7 +224,7 @@ describe("evacuate, cancel, retry", () => {
     expect((await call("cancel -y vm/pinned", inMinutes())).code).toBe(0);
   });
 
-  test("a VM that cannot migrate is given up at once: 1, and the reason", async () => {
+  test("given a VM that cannot migrate, evacuate prints the reason at once and exits with 1", async () => {
     const { code, err } = await call("evacuate -y pinned", inMinutes());
     expect({ code, end: err.at(-1) }).toEqual({
       code: 1,

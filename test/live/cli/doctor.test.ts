@@ -55,7 +55,7 @@ const steady = (lines: readonly string[]) =>
       .replaceAll(/\b\d+[smh]( old)?$/g, "AGE$1"),
   );
 
-test("in order: every check is said, exit code 0", async () => {
+test("given a healthy installation, the doctor prints every check and exits with 0", async () => {
   const { code, out, err } = await doctor();
   expect(steady(out)).toEqual([
     "Kubernetes",
@@ -90,7 +90,7 @@ test("in order: every check is said, exit code 0", async () => {
   expect({ code, err }).toEqual({ code: 0, err: [] });
 });
 
-test("given a reader who may do nothing, each check says what to ask for: 4", async () => {
+test("given a user without permissions, each check names the missing one, and the exit code is 4", async () => {
   const { client, sandbox } = stage;
   const path = "/api/v1/namespaces/default/serviceaccounts";
   await client.raw({ method: "POST", path, body: { metadata: { name: "nobody" } } });
@@ -105,7 +105,7 @@ test("given a reader who may do nothing, each check says what to ask for: 4", as
   expect([code, text.includes("×")]).toEqual([4, false]);
 });
 
-test("given that the Worker is down, only KubeVirt's webhook answers, and doctor says what may be wrong: 3", async ({
+test("given a stopped Worker, the doctor says that only KubeVirt's webhook answers and why, and exits with 3", async ({
   onTestFinished,
 }) => {
   await stage.stopWorker();
@@ -133,16 +133,16 @@ describe("another cluster", () => {
 
   // prettier-ignore
   test.each<[string, Partial<Credentials>, RegExp]>([
-    ["nothing is there",               { url: "https://127.0.0.1:2" }, /cannot be reached: connect ECONNREFUSED/],
-    ["the credentials have ended",     { token: "old" },               /does not accept your credentials/],
-  ])("when %s, doctor and every other command say so, and which cluster was asked", async (_, tweak, said) => {
+    ["no API server answers",               { url: "https://127.0.0.1:2" }, /cannot be reached: connect ECONNREFUSED/],
+    ["the credentials have expired",     { token: "old" },               /does not accept your credentials/],
+  ])("given that %s, doctor and every other command say so, and name the cluster", async (_, tweak, said) => {
     const { code, out } = await ask("doctor", tweak);
     expect([code, out.join("\n")]).toEqual([3, expect.stringMatching(/× the API server cannot be asked/)]);
     const other = await ask("explain node node01", tweak);
     expect([other.code, ...other.err]).toEqual([1, expect.stringMatching(said), expect.stringMatching(/^\(context "jane@sandbox", https:/)]);
   });
 
-  test("when it has KubeVirt alone, and when it has neither, doctor says what to install: 3", async () => {
+  test("given a cluster without Lifeboat, or without KubeVirt, the doctor says what to install and exits with 3", async () => {
     const alone = await ask("doctor");
     expect([alone.code, alone.out.join("\n")]).toEqual([
       3,

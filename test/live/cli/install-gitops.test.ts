@@ -71,7 +71,7 @@ test.each([
   [EXPORT,                                                    "--export prints no key: say --cert-manager, or --ca-bundle FILE"],
   [`${EXPORT} --cert-manager --ca-bundle /etc/hostname`,      "--ca-bundle"],
   ["install --cert-manager --worker https://a.example",       "--cert-manager"],
-])("%s: refused, and nothing is printed", async (line, message) => {
+])("%s is refused, and prints nothing", async (line, message) => {
   const { code, out, err } = await call(line);
   expect({ code, out, err: err.join("\n") }).toEqual({ code: 2, out: [], err: expect.stringContaining(message) });
 });
@@ -91,7 +91,7 @@ async function kubectl(command: string, manifests: readonly string[]) {
   });
 }
 
-test("with cert-manager, its annotation stands where the caBundle would", async () => {
+test("with cert-manager, the webhooks have its annotation instead of a caBundle", async () => {
   const { code, out } = await call(`${EXPORT} --cert-manager`);
   expect(code).toBe(0);
   for (const { metadata, webhooks } of pointedIn(manifestsIn(out))) {
@@ -134,7 +134,7 @@ const CONFIGURATIONS: Resource = {
 };
 
 test.runIf(isInstalled)(
-  "with a Secret and an authority of one's own: no secret is printed, kubectl applies it, Lifeboat works, and changes none of it",
+  "the export for an own Secret and authority prints no secret, and Lifeboat works with it after kubectl apply, and changes neither",
   async () => {
     const { client } = sandbox;
     const authority = await createAuthority("ours");
