@@ -192,13 +192,13 @@ describe("Secret and webhooks in the cluster", () => {
 });
 
 describe.each([
-  ["Kubernetes",         KUBERNETES],
-  ["KubeVirt",           KUBEVIRT],
-  ["Lifeboat",           LIFEBOAT],
-  ["its conditions",     CONDITIONS],
+  ["Kubernetes", KUBERNETES],
+  ["KubeVirt", KUBEVIRT],
+  ["Lifeboat", LIFEBOAT],
+  ["its conditions", CONDITIONS],
   ["a dry-run eviction", TRIAL],
-  ["the relay",          RELAYS],
-  ["credentials",        REST],
+  ["the relay", RELAYS],
+  ["credentials", REST],
 ])("%s", (_, rows) => {
   test.each(rows)("%s", async (_, tweak, said) => {
     expect(await trouble(tweak)).toEqual(said);
