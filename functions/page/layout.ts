@@ -105,7 +105,7 @@ type Words = readonly [title: string, words: string];
 // prettier-ignore
 const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],
-  UnknownCluster:       ["No such cluster", "Lifeboat knows no cluster of this name."],
+  UnknownCluster:       ["No such cluster", "Lifeboat is configured for no cluster of this name."],
   NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
   NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Lifeboat deletes those of its command some time after their end."],
   RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Lifeboat deletes those of its command some time after their end."],

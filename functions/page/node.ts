@@ -209,7 +209,7 @@ function preflightPart({ preflight: { verdict, summary, unknown, time }, at, pro
       ${progress.state === "Draining" ? "The rest of the drain" : "Would a drain succeed?"}
       ${badge(...VERDICTS[verdict])}
     </h2>
-    <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(at, now)}.</span></p>
+    <p>${isolated(sentence(summary))} <span class="muted">Checked ${ago(at, now)}.</span></p>
     ${time === undefined ? "" : html`<p>${sentence(PREFLIGHT_MESSAGES.time(time))}</p>`}
     ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not checked: ${isolated(unknown.join("; "))}.</p>`}
   </section>`;

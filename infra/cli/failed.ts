@@ -56,5 +56,5 @@ function ofMissing(request: string): string {
   if (request.includes("lifeboat.dev/")) {
     return `this cluster does not serve Lifeboat's kinds (${request}): lifeboat install brings them`;
   }
-  return `the API server knows nothing of ${request}`;
+  return `the API server does not serve ${request}`;
 }

@@ -92,7 +92,7 @@ function ageOf(time: string | undefined, host: Host): string {
 
 function print(rows: readonly Row[], isWide: boolean, host: Host): void {
   if (rows.length === 0) {
-    host.stdout.write("no maintenance is scheduled or under way\n");
+    host.stdout.write("no maintenance is scheduled or in progress\n");
     return;
   }
   const started = (time: string) => (isWide ? [time] : []);

@@ -78,7 +78,7 @@ function matching(word: string, { nodeEvacuations, rolling }: Targets): Targets 
 }
 
 function missingText(word: string, { nodeEvacuations, rolling }: Targets, isOver: boolean): string {
-  const when = isOver ? "is there" : "is scheduled or under way";
+  const when = isOver ? "is there" : "is scheduled or in progress";
   if (ROLLING.test(word)) return `no RollingMaintenance "${word.replace(ROLLING, "")}" ${when}`;
   if (EVACUATION.test(word)) return `no NodeEvacuation "${word.replace(EVACUATION, "")}" ${when}`;
   const name = word.replace(NODE, "");

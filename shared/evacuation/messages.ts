@@ -91,7 +91,7 @@ export const EVACUATION_MESSAGES = {
   personsMigrationBlocked: ({ name }: Named, why: string) =>
     `migration ${name}, which a person created, cannot start: ${why}`,
   notMigratable: (why: string) => `the VM is not live-migratable: ${why}`,
-  unknownStrategy: (field: string, value: string) => `${field} is "${value}": KubeVirt knows no such strategy`,
+  unknownStrategy: (field: string, value: string) => `${field} is "${value}": this is no eviction strategy of KubeVirt`,
   strategyNone: "its eviction strategy is None: KubeVirt does not migrate it",
 
   // The end

@@ -91,7 +91,7 @@ export const SCHEDULABLE_LABEL = "kubevirt.io/schedulable";
 export const VIRT_HANDLER_COMPONENT = "virt-handler";
 /** On a node: the NodeEvacuation that has cordoned it, `NAME/UID`. */
 export const CORDONED_BY_ANNOTATION = "lifeboat.dev/cordoned-by";
-/** On a VirtualMachine: its owner's wishes for a maintenance. */
+/** Annotations on a VirtualMachine: its owner's choices for a maintenance. */
 export const NOT_BEFORE_ANNOTATION = "lifeboat.dev/not-before";
 export const WHEN_BLOCKED_ANNOTATION = "lifeboat.dev/when-blocked";
 

@@ -13,7 +13,7 @@ export type WhenBlocked = (typeof WHEN_BLOCKED)[number];
 
 export const VM_ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
 
-/** Facts of a VirtualMachine: whether and how KubeVirt may restart it, and its owner's wishes for maintenance. */
+/** Facts of a VirtualMachine: whether and how KubeVirt may restart it, and its owner's choices for maintenance. */
 export interface VirtualMachineFacts extends NamespacedName {
   readonly uid: string;
   readonly runStrategy: string;

@@ -100,7 +100,7 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
   return isFailed ? blocked(vmi, "Abandoned", message) : { vmi, fate: "Waits" };
 }
 
-/** Holds a VM until its owner's time, if owners' wishes count. */
+/** Holds a VM until its owner's time, if owners' annotations count. */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersWishes(vmi, w);
   if (secondsUntil(notBefore, w.now) <= 0) return undefined;

@@ -16,7 +16,7 @@ const WITHOUT = {
   resourcequotas: "whether quotas refuse target pods",
   persistentvolumes: "which nodes reach the volumes, and which volumes stay attached",
   volumeattachments: "which volumes stay attached",
-  virtualmachines: "the wishes of owners, and whether VMs start again",
+  virtualmachines: "the annotations of owners, and whether VMs start again",
   virtualmachineinstancemigrations: "which migrations have succeeded or failed",
   evacuations: "which evacuations have failed",
 } as const satisfies Partial<Record<Resource, string>>;

@@ -13,7 +13,7 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** Absent if it has no wishes. */
+  /** Absent if the pod has no preferences. */
   readonly wishes?: Wishes;
   /** UID of the ReplicaSet that controls it. */
   readonly replicaSet?: string;

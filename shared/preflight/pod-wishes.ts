@@ -35,7 +35,7 @@ const Spec = z.lazy(() =>
  */
 const ASSUMED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-/** Undefined: the pod has no wishes. */
+/** Undefined: the pod has no preferences. */
 const WishesOfPod = z.lazy(() =>
   z.pipe(
     z.object({ spec: Spec }),
@@ -62,7 +62,7 @@ function hasAny({ near, preferred, nodes, spread, assumed }: Wishes): boolean {
   return near.length + preferred.length + nodes.length + spread.length > 0 || isSilent;
 }
 
-/** Returns a schema for the pods of one list: equal wishes share one object. */
+/** Returns a schema for the pods of one list: equal preferences share one object. */
 export function podWishesSchema() {
   const seen = new Map<string, Wishes>();
   return z.pipe(

@@ -45,7 +45,7 @@ function deleting(name: string): string {
 
 /**
  * Reports a token without a Secret: a bound token expires, and a token whose Secret was deleted is revoked. Only the
- * trial tells them apart.
+ * trial shows the difference.
  */
 async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";

@@ -85,12 +85,12 @@ export async function schedulers({
   if (accounts === undefined)
     return [warning(UNKNOWN_SCHEDULERS, "they are in ClusterRoles and ClusterRoleBindings", READ_ROLES)];
   const found = schedulerFix(accounts, requesters);
-  if (found === undefined) return [ok("the guard knows the accounts that schedule pods")];
+  if (found === undefined) return [ok("the guard covers all accounts that schedule pods")];
   const reason = "they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them";
   return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];
 }
 
-const WITHOUT_CLOCK = "no Lease in kube-system tells the time: preemptions are not held while Lifeboat is unavailable";
+const WITHOUT_CLOCK = "no Lease in kube-system can serve as a clock: preemptions are not held while Lifeboat is unavailable";
 /** k3s on SQLite has no leader election, for example: install then leaves the policy out. */
 const NO_CLOCK = warning("preemptions are held by the webhook alone", WITHOUT_CLOCK);
 
@@ -149,7 +149,7 @@ export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Pr
   if (!HOLDING.some((policy) => there.has(policy))) return [];
   const { pods, vmis } = await launcherPods();
   const forged = forgedAmong(pods, vmis);
-  if (forged.length === 0) return [ok("KubeVirt knows every pod that the guard's policies would hold")];
+  if (forged.length === 0) return [ok("the guard's policies hold only pods that belong to VMs")];
   const said = forged.length === 1 ? "1 pod passes for a launcher" : `${forged.length} pods pass for launchers`;
   const names = forged.slice(0, MOST).map(({ namespace, name }) => `${namespace}/${name}`);
   const reasons = [

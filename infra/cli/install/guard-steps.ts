@@ -35,7 +35,7 @@ export async function guardOf(
   return site;
 }
 
-const NO_CLOCK = `‼ No Lease in kube-system tells the time: while Lifeboat is unavailable, the API server allows preemptions of VMs
+const NO_CLOCK = `‼ No Lease in kube-system can serve as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs
     (infra/kubernetes/README.md, "The guard's policies")
 `;
 

@@ -45,7 +45,7 @@ export async function findClock(send: () => Send, host: Pick<Host, "now">): Prom
   return only === undefined || others.length > 0 ? undefined : clockOf(only.metadata.name, API_SERVER_SECONDS);
 }
 
-/** Returns whether the Lease by which a policy tells the time is renewed. */
+/** Returns whether the Lease that a policy uses as its clock is renewed. */
 export async function leaseState(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   send: Send,

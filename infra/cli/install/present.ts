@@ -131,7 +131,7 @@ export function imageBeside(present: string | undefined, ofRelease = RELEASE): s
   const image = isOurs ? ofRelease : present;
   if (image !== undefined) return image;
   throw new UsageError(
-    "--image: expected the image of the server, which infra/Dockerfile builds: this build of the command knows of none",
+    "--image: expected the image of the server, which infra/Dockerfile builds: this build of the command has no default",
   );
 }
 

@@ -56,7 +56,7 @@ interface Found {
   readonly present: readonly Manifest[];
   /** One line for each object. */
   readonly underWay: readonly string[];
-  /** Nodes that stay cordoned unless they are uncordoned with what is under way. */
+  /** Nodes that stay cordoned unless the maintenance in progress uncordons them. */
   readonly cordoned: readonly string[];
   /** Labels and annotations of owners, which stay. */
   readonly owners: readonly string[];
@@ -73,7 +73,7 @@ async function presentIn(connection: Connection): Promise<readonly Manifest[]> {
 function printDryRun({ present, underWay, cordoned, owners }: Found, { stdout }: Host): void {
   for (const line of underWay) stdout.write(`${line} withdrawn (dry run)\n`);
   for (const manifest of present) stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
-  for (const node of cordoned) stdout.write(`node/${node} left cordoned, unless its maintenance is under way\n`);
+  for (const node of cordoned) stdout.write(`node/${node} left cordoned, unless its maintenance is in progress\n`);
   for (const line of owners) stdout.write(`${line} left: their owner's\n`);
 }
 

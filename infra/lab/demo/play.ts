@@ -56,7 +56,7 @@ async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promi
   await both(clusters, async ({ lifeboat }) => lifeboat?.reconcile());
   const others = scene.pods === 0 ? "" : `, beside ${scene.pods} other ${scene.pods === 1 ? "pod" : "pods"}`;
   screen.print(
-    `Lifeboat looks after ${scene.vms} virtual machines on ${scene.nodes} nodes${others}.`,
+    `Lifeboat protects ${scene.vms} virtual machines on ${scene.nodes} nodes${others}.`,
     `Another cluster is just like this one, but without ${act.about}.`,
     ...((await act.prologue?.(clusters.withIt)) ?? []),
     "",

@@ -141,7 +141,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
   await installRoles(kubevirt);
   // virt-api reads it at its start, and kube-apiserver writes it at an unknown time.
   const authentication = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
-  await programs.until("kube-apiserver tells how it is authenticated", () => isOk(client, authentication));
+  await programs.until("kube-apiserver publishes how it authenticates", () => isOk(client, authentication));
   start(await virtApi({ ...where, serviceAddress }));
   for (const program of await controllerPrograms(where)) start(program);
   await installKinds(kubevirt);

@@ -79,7 +79,7 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
   await cluster.client.patch(core.nodes, { name: "node01" }, { type: "merge", body: node });
   const dry = (await run("uninstall --dry-run")).out;
   expect(dry.slice(-3)).toEqual([
-    "node/node01 left cordoned, unless its maintenance is under way",
+    "node/node01 left cordoned, unless its maintenance is in progress",
     `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: their owner's`,
     "node/node01: lifeboat.dev/rack left: their owner's",
   ]);

@@ -49,7 +49,7 @@ async function create(): Promise<void> {
 }
 
 test("status without names leaves them out", async () => {
-  expect(await run("status")).toMatchObject({ code: 0, out: ["no maintenance is scheduled or under way"] });
+  expect(await run("status")).toMatchObject({ code: 0, out: ["no maintenance is scheduled or in progress"] });
 });
 
 test("status with names: the end, the time since then, and no blocker of before", async () => {

@@ -31,7 +31,7 @@ test.each([
   ["poddisruptionbudgets",            "whether disruption budgets hold pods"],
   ["resourcequotas",                  "whether quotas refuse target pods"],
   ["persistentvolumes",               "which nodes reach the volumes, and which volumes stay attached"],
-  ["virtualmachines",                 "the wishes of owners, and whether VMs start again"],
+  ["virtualmachines",                 "the annotations of owners, and whether VMs start again"],
   ["virtualmachineinstancemigrations","which migrations have succeeded or failed"],
   ["evacuations",                     "which evacuations have failed"],
 ])("a plan without permission to list %s names what is not judged", async (kind, what) => {

@@ -55,7 +55,7 @@ test("cancel node/NAME keeps VMs that have not moved, and uncordons the node; th
   expect((await on.lifeboat(`drain ${node} -y`, { meanwhile })).code).toBe(3);
   expect([await on.isCordoned(node), await on.nodeOf(name)]).toEqual([false, node]);
   expect((await on.lifeboat(`cancel -y node/${node}`)).err).toEqual([
-    expect.stringContaining(`no maintenance of node "${node}" is scheduled or under way`),
+    expect.stringContaining(`no maintenance of node "${node}" is scheduled or in progress`),
   ]);
   await on.limitMigrations(5);
 });

@@ -74,5 +74,5 @@ test("a node that blocks makes drain and status exit with 3; cancel uncordons it
       },
     ],
   });
-  expect((await on.lifeboat("status")).out).toEqual(["no maintenance is scheduled or under way"]);
+  expect((await on.lifeboat("status")).out).toEqual(["no maintenance is scheduled or in progress"]);
 });

@@ -149,7 +149,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
     for (const line of linesOf(found)) say(line);
     if (found?.status?.phase === "Evacuated") return true;
     if (!isMinuteOver && isOnlyPinnedLeft(found)) {
-      say("a VM is looked at twice, a minute apart, before it is restarted: that minute is skipped here");
+      say("Lifeboat checks a VM twice, a minute apart, before it restarts the VM: the demo skips that minute");
       await skipMinute(client, found);
       [isMinuteOver, nextTick] = [true, 0];
     }

@@ -48,7 +48,7 @@ async function policyOf(
   return best === undefined ? {} : { migrationPolicyName: best.name };
 }
 
-/** Synchronizes: the VMI tells the other end what it sends, and nothing undoes that if the migration is given up. */
+/** Synchronizes: the VMI names what it sends to the other end. Nothing reverts that if the migration is given up. */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};
   const sourceState = { migrationUID: metadata.uid, virtualMachineInstanceUID: vmi.metadata.uid };

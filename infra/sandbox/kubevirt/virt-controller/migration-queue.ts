@@ -13,7 +13,7 @@ export type Turn =
 
 // prettier-ignore
 const PRIORITY = {
-  //                     rank  looked at again after
+  //                     rank  reconciled again after
   "system-critical":    { rank: 100, againMs: 1_000 },
   "user-triggered":     { rank: 50,  againMs: 3_000 },
   "system-maintenance": { rank: 20,  againMs: 5_000 },

@@ -30,7 +30,7 @@ describe("a pod that is deleted again", () => {
     // after, asks for        ends, grace
     [5,      {},              30,   30,  "no grace of its own: the first stands"],
     [5,      30,              30,   30,  "as much"],
-    [5,      20,              20,   20,  "less: from the beginning on"],
+    [5,      20,              20,   20,  "less: from the start"],
     [25,     20,              25,    1,  "less than is over: a second for the kubelet"],
     [40,     20,              40,    1,  "less, when all is over"],
     [5,      -1,               5,    1,  "less than nothing"],
