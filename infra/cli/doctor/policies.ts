@@ -90,7 +90,8 @@ export async function schedulers({
   return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];
 }
 
-const WITHOUT_CLOCK = "no Lease in kube-system can serve as a clock: preemptions are not held while Lifeboat is unavailable";
+const WITHOUT_CLOCK =
+  "no Lease in kube-system can serve as a clock: preemptions are not held while Lifeboat is unavailable";
 /** k3s on SQLite has no leader election, for example: install then leaves the policy out. */
 const NO_CLOCK = warning("preemptions are held by the webhook alone", WITHOUT_CLOCK);
 
