@@ -12,7 +12,7 @@ import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "./prefli
 import { paintFor, printable, printAs } from "./print.ts";
 
 export const explain: Add = (program, call) => {
-  const questions = program.command("explain");
+  const questions = program.command("explain").helpCommand(false);
   explainNode(questions, call);
   explainPod(questions, call);
 };

@@ -20,6 +20,16 @@ test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command and the
   expect(out.join("")).toContain("3 the answer is no");
 });
 
+test.each([...COMMANDS.split(" "), "pause", "resume", "completion"])(
+  "lifeboat %s --help has no command help: the option is enough",
+  async (command) => {
+    const { host, out } = machineOf({});
+    expect(await run([command, "--help"], host)).toBe(0);
+    expect(out.join("")).toMatch(/^  -h, --help /m);
+    expect(out.join("")).not.toMatch(/^  help /m);
+  },
+);
+
 // prettier-ignore
 test.each([
   ["sail",                                    "unknown command 'sail'"],
