@@ -16,6 +16,7 @@ import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts,
 import { giveIdentity, type GivenIdentity, type Giving, settle } from "./identity.ts";
 import { isAccepted } from "./token.ts";
 import { encoded } from "./trusted.ts";
+import { relayAdvice } from "./relay-advice.ts";
 import { askForScan, untilReady, type Worker } from "./worker.ts";
 import { giveEntry, newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
 
@@ -114,6 +115,7 @@ which the API server calls it. Run it again to continue an interrupted installat
         const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
         requireForm(options, home);
         const guard = await guardOf(connection, host, { facts, parts });
+        host.stderr.write(await relayAdvice({ parts, home }, send()));
         const all: Installing = { send, host, forceConflicts, facts, guard, parts, home, seconds, entry, ca };
         if (options.export) {
           host.stdout.write(exported(all));

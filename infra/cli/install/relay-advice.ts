@@ -1,0 +1,21 @@
+/** Advises to install the relay, without which a Worker does some parts' work too late. */
+import { LIFEBOAT_NAMESPACE } from "../../../shared/kube/names.ts";
+import type { Send } from "../../../shared/kube/transport.ts";
+import { RELAY_INSTALL } from "../doctor/permissions.ts";
+import type { Part } from "./manifests.ts";
+import type { Home } from "./plan.ts";
+
+const RELAY = `/apis/apps/v1/namespaces/${LIFEBOAT_NAMESPACE}/deployments/lifeboat-relay`;
+
+interface Installed {
+  readonly parts: readonly Part[];
+  readonly home: Home;
+}
+
+/** Returns an empty text if nothing is missing. In the cluster, Lifeboat is its own relay. */
+export async function relayAdvice({ parts, home }: Installed, send: Send): Promise<string> {
+  const reasons = parts.flatMap(({ withoutRelay }) => withoutRelay ?? []);
+  if (home.in === "Cluster" || reasons.length === 0) return "";
+  const { code } = await send({ method: "GET", path: RELAY, expect: [403, 404] });
+  return code === 404 ? `‼ There is no relay, and ${reasons.join("; ")}. Install it:\n    ${RELAY_INSTALL}\n` : "";
+}
