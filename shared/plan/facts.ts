@@ -79,7 +79,7 @@ export interface PlanOptions {
   /** Bytes per second, of each migration. */
   readonly bandwidth?: number | undefined;
   /** The way in which each node is drained, as in a NodeEvacuation. */
-  readonly template: Pick<NodeEvacuationSpec, "virtualMachines" | "forceShutdowns" | "otherPods">;
+  readonly template: Pick<NodeEvacuationSpec, "startIf" | "virtualMachines" | "forceShutdowns" | "otherPods">;
 }
 
 export interface Range {
@@ -93,6 +93,8 @@ export interface NodePlan {
   readonly verdict: NodeVerdict;
   /** One line. */
   readonly summary: string;
+  /** Why the node is not drained: its verdict does not satisfy `startIf`. Its VMs stay. */
+  readonly refusal?: string;
   readonly vms: number;
   readonly moves: number;
   readonly restarts: number;

@@ -5,7 +5,7 @@ import { isFinal, keyOf } from "../kube/objects.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { type Facts, factsFrom, type Question } from "../facts/facts.ts";
 import { flagsOf } from "../maintenance/beside.ts";
-import { forecastOf } from "../maintenance/forecast.ts";
+import { forecastOf, mayStart } from "../maintenance/forecast.ts";
 import type { NodeWorld } from "../maintenance/world.ts";
 import type { Preflight, PreflightFacts } from "../preflight/facts.ts";
 import { isInTheWay } from "../preflight/verdict.ts";
@@ -27,6 +27,8 @@ export function givenBy(facts: PlanFacts, options: Given["options"]): Given {
 
 export interface NodeJudged {
   readonly found: Preflight;
+  /** The drain does not start. */
+  readonly isRefused: boolean;
   readonly judged: Judged;
 }
 
@@ -35,10 +37,16 @@ export function judge(name: string, p: Placement, given: Given): NodeJudged | un
   const facts = factsFor(name, p, given);
   if (facts === undefined) return undefined;
   const { found } = forecastOf(facts, worldFor(facts, given));
+  const isRefused = !mayStart(given.options.template.startIf, found.verdict) && !isUnjudged(found, facts);
   const isForced = given.options.template.forceShutdowns;
   const isKept = found.pods.some((pod) => isInTheWay(pod) && pod.outcome !== "ShutsDown");
   const verdicts = new Map(found.pods.map((pod) => [keyOf(pod), pod]));
-  return { found, judged: { facts, vms: given.facts.vms, verdicts, mayEnd: isForced || !isKept } };
+  return { found, isRefused, judged: { facts, vms: given.facts.vms, verdicts, mayEnd: isForced || !isKept } };
+}
+
+/** Returns whether the verdict is unknown only here: the server may read more than the person who plans. */
+export function isUnjudged({ verdict }: Preflight, { unread }: Pick<PreflightFacts, "unread">): boolean {
+  return verdict === "Unknown" && unread.length > 0;
 }
 
 function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scoring, lots }: Given) {
@@ -114,7 +122,6 @@ function nodeEvacuationOf(nodeName: string, { template }: Given["options"]): Nod
       intent: "Evacuate",
       progress: "Running",
       schedule: {},
-      startIf: "Always",
       returnVMs: "Never",
     },
     status: { blockers: [], outcomes: [], conditions: [] },

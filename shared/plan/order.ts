@@ -2,8 +2,8 @@
 import { isLauncher, keyOf } from "../kube/objects.ts";
 import { filledBy } from "../preflight/board.ts";
 import { type Given, judge } from "./judge.ts";
-import { type Placement, startFrom, withNode, withoutVmsOf } from "./placement.ts";
-import { backAgain, hasNoRoom, type Step } from "./sequence.ts";
+import { type Placement, startFrom, withNode } from "./placement.ts";
+import { afterDrain, backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
   readonly nodes: readonly string[];
@@ -68,8 +68,8 @@ function emptiedAlone(name: string, placement: Placement, given: Given) {
   const cordoned = withNode(placement, name, true);
   const one = judge(name, cordoned, given);
   if (one === undefined || hasNoRoom(one.found)) return undefined;
-  const moves = one.found.pods.filter(({ outcome }) => outcome === "Moves").length;
-  return { after: withoutVmsOf(cordoned, one.judged), moves };
+  const moves = one.isRefused ? 0 : one.found.pods.filter(({ outcome }) => outcome === "Moves").length;
+  return { after: afterDrain(cordoned, one), moves };
 }
 
 const GIB = 1024 ** 3;

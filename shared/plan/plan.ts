@@ -1,10 +1,11 @@
 /** Rehearses a rolling maintenance: the events on each node, their order and their times. */
 import { keyOf } from "../kube/objects.ts";
+import { MAINTENANCE_MESSAGES } from "../maintenance/messages.ts";
 import type { NodeVerdict, PodVerdict, Preflight } from "../preflight/facts.ts";
 import { concluded } from "../preflight/verdict.ts";
 import { classText, type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
 import type { NodePlan, PlanFacts, PlanOptions, Range } from "./facts.ts";
-import { type Given, givenBy } from "./judge.ts";
+import { type Given, givenBy, isUnjudged } from "./judge.ts";
 import { type Ordered, plannedOrder, shortageOf } from "./order.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { powerOffObstacles } from "./power-off.ts";
@@ -41,7 +42,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   const times = timesOf(steps, f, options);
   const doubts = rehearsed(steps, start, options, given);
   const seen: Seen = { f, options, times, better };
-  const leaving = leavingIn(steps, evidence);
+  const leaving = leavingIn(steps, doubts, evidence);
   const nodes = steps.map((step, at) =>
     nodePlanOf(step, at, doubts[at] ?? NO_DOUBT, { ...seen, leaving: leaving[at] ?? new Map() }),
   );
@@ -68,15 +69,16 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
   return new Map(classes.flatMap((one) => one.vms.map((vm) => [vm, one] as const)));
 }
 
-/** The VMs that leave a node, with their classes at that time. No class: no migration has proven it. */
+/** VMs that leave a node, with their classes at that time. No class: no migration has proven it. */
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
 /** A VM that has left an earlier node has the present launcher, and is of another class than before. */
-function leavingIn(steps: readonly Step[], evidence: Evidence): readonly Leaving[] {
+function leavingIn(steps: readonly Step[], doubts: readonly Doubt[], evidence: Evidence): readonly Leaving[] {
   const classes = classesOf(evidence);
   const renewed = new Set<string>();
   const classNow = (vm: string) => (renewed.has(vm) ? withLauncherNow(classes.get(vm), evidence) : classes.get(vm));
-  return steps.map(({ found, judged }) => {
+  return steps.map(({ found, judged }, at) => {
+    if (doubts[at]?.isRefused === true) return new Map();
     const leaving = new Map([...vmsOf(found.pods, isMove)].map((vm) => [vm, classNow(vm)]));
     const ending = judged.mayEnd ? vmsOf(found.pods, ({ outcome }) => outcome === "ShutsDown") : [];
     for (const vm of [...leaving.keys(), ...ending]) renewed.add(vm);
@@ -99,19 +101,52 @@ interface NodeSeen extends Seen {
   readonly leaving: Leaving;
 }
 
-const NO_DOUBT: Doubt = { reasons: [], unsure: [], mayEnd: [] };
+const NO_DOUBT: Doubt = { reasons: [], unsure: [], mayEnd: [], isRefused: false };
 const NEVER: Range = { least: 0, most: 0 };
 
-function nodePlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, seen: NodeSeen): NodePlan {
+function nodePlanOf(step: Step, at: number, doubt: Doubt, seen: NodeSeen): NodePlan {
+  return doubt.isRefused ? refusedPlanOf(step, at, seen) : drainedPlanOf(step, at, doubt, seen);
+}
+
+/** The node keeps its VMs. */
+function refusedPlanOf(step: Step, at: number, seen: Seen): NodePlan {
+  const { node, found } = step;
+  const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
+  return {
+    node,
+    verdict: found.verdict,
+    summary: found.summary,
+    refusal: MAINTENANCE_MESSAGES.refused(seen.options.template.startIf, found.verdict, found.summary),
+    vms: vmsOf(found.pods, () => true).size,
+    moves: 0,
+    restarts: 0,
+    shutdowns: 0,
+    waiting: 0,
+    starts,
+    ends,
+    unproven: 0,
+    failing: 0,
+    ...lackOf(step, seen),
+    unsure: [],
+    powerOff: ["it is not drained"],
+    pods: found.pods,
+    unknown: found.unknown,
+  };
+}
+
+function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, seen: NodeSeen): NodePlan {
   const { node, found } = step;
   const failing = [...seen.leaving].filter(([, own]) => own?.proof === "Failing");
-  const more = [...reasons, ...failing.map(([vm, own]) => failingText(vm, own))];
+  const more = [
+    ...reasons,
+    ...startDoubts(step, seen.options.template),
+    ...failing.map(([vm, own]) => failingText(vm, own)),
+  ];
   const concludes = more.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...more] });
   const { verdict, summary, unknown } = withShutdowns(concludes, mayEnd);
   const pods = step.judged.mayEnd ? concludes.pods : concludes.pods.map(heldBack);
   const restarts = vmsOf(pods, ({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart").size;
   const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
-  const shortage = shortageOf(step);
   const { until } = seen.options;
   return {
     node,
@@ -127,12 +162,23 @@ function nodePlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, 
     ...(until && { isInTime: seen.options.at.getTime() + ends.most * 1000 <= until.getTime() }),
     unproven: [...seen.leaving.values()].filter((own) => (own?.proof ?? "Unproven") === "Unproven").length,
     failing: failing.length,
-    ...(shortage !== undefined && { shortage, ...roomAfter(node, seen) }),
+    ...lackOf(step, seen),
     unsure,
     powerOff: powerOffObstacles(step, seen.f),
     pods,
     unknown,
   };
+}
+
+/** The server may read more than the person who plans, and its verdict is then another one. */
+function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
+  if (startIf === "Always" || !isUnjudged(found, facts)) return [];
+  return [`whether nodes start: startIf is ${startIf}, and the verdict is Unknown`];
+}
+
+function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"> {
+  const shortage = shortageOf(step);
+  return shortage === undefined ? {} : { shortage, ...roomAfter(step.node, seen) };
 }
 
 /** A guest that has ended on an earlier node may have come to this one, and ends again. */

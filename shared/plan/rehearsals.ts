@@ -8,6 +8,8 @@ import type { Given } from "./judge.ts";
 import type { Placement } from "./placement.ts";
 import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
 
+type Template = PlanOptions["template"];
+
 /** The part of a plan for one node that depends on such circumstances. */
 export interface Doubt {
   /** Why the node may have no room all the same. */
@@ -19,6 +21,8 @@ export interface Doubt {
    * kube-scheduler chooses.
    */
   readonly mayEnd: readonly string[];
+  /** The drain starts in no rehearsal. */
+  readonly isRefused: boolean;
 }
 
 /** Returns a doubt for each step. */
@@ -35,16 +39,28 @@ export function rehearsed(
   return steps.map((step, at) => {
     const { found } = step;
     const homeless = new Set(others.flatMap((all) => homelessOn(all[at], step.node)));
+    const starts = startsIn([step, ...others.flatMap((all) => all[at] ?? [])], options.template.startIf);
     const vms = found.pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`]));
     return {
-      reasons: hasNoRoom(found) || homeless.size === 0 ? [] : [doubtAbout([...homeless])],
+      reasons: [...(hasNoRoom(found) || homeless.size === 0 ? [] : [doubtAbout([...homeless])]), ...starts.reasons],
+      isRefused: starts.isRefused,
       mayEnd: [...new Set([steps, ...others].flatMap((all) => all.slice(0, at).flatMap(endingOn)))].toSorted(),
       unsure: [...new Set(vms)].filter((vm) => new Set(fates.map((one) => one.get(vm))).size > 1).toSorted(),
     };
   });
 }
 
-function endingOn({ found, judged }: Step): readonly string[] {
+function startsIn(steps: readonly Step[], startIf: Template["startIf"]): Pick<Doubt, "reasons" | "isRefused"> {
+  const [first, ...more] = steps.filter(({ isRefused }) => isRefused);
+  if (first === undefined) return { reasons: [], isRefused: false };
+  if (more.length === steps.length - 1) return { reasons: [], isRefused: true };
+  const { node, found } = first;
+  const reason = `whether ${node} starts: startIf is ${startIf}, and with some choices of kube-scheduler the verdict is ${found.verdict}`;
+  return { reasons: [reason], isRefused: false };
+}
+
+function endingOn({ found, judged, isRefused }: Step): readonly string[] {
+  if (isRefused) return [];
   const ending = found.pods.filter(({ outcome, vmi }) => judged.mayEnd && outcome === "ShutsDown" && vmi !== undefined);
   return ending.map(({ namespace, vmi }) => `${namespace}/${vmi}`);
 }
@@ -55,10 +71,10 @@ const WORST_FIRST: readonly Fate[] = ["Stays", "Ends", "Moves"];
 /** Returns the worst that happens to each VM on any node. */
 function worstFates(steps: readonly Step[]): ReadonlyMap<string, Fate> {
   const worst = new Map<string, Fate>();
-  for (const { found, judged } of steps)
+  for (const { found, judged, isRefused } of steps)
     for (const pod of found.pods) {
       const vm = `${pod.namespace}/${pod.vmi ?? ""}`;
-      const fates = [fateOf(pod, judged.mayEnd), worst.get(vm)];
+      const fates = [isRefused ? "Stays" : fateOf(pod, judged.mayEnd), worst.get(vm)];
       worst.set(vm, WORST_FIRST.find((one) => fates.includes(one)) ?? "Moves");
     }
   return worst;

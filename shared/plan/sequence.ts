@@ -30,11 +30,16 @@ export function sequenceOf(
       const one = judge(node, placement, given);
       if (one === undefined) continue;
       steps.push({ ...one, node, wave: at });
-      placement = withoutVmsOf(placement, one.judged);
+      placement = afterDrain(placement, one);
     }
     placement = backAgain(placement, wave, given);
   });
   return { steps, after: placement };
+}
+
+/** Returns the placement after a drain. A drain that does not start changes nothing. */
+export function afterDrain(p: Placement, { isRefused, judged }: NodeJudged): Placement {
+  return isRefused ? p : withoutVmsOf(p, judged);
 }
 
 /** Uncordons the nodes, and places the pods that have no room yet. */

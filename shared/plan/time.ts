@@ -55,7 +55,8 @@ interface Load {
   readonly hasPods: boolean;
 }
 
-function loadOf({ found, judged }: Step): Load {
+function loadOf({ found, judged, isRefused }: Step): Load {
+  if (isRefused) return EMPTY;
   const vmis = new Map(judged.facts.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const of = (isIts: (pod: Step["found"]["pods"][number]) => boolean) =>
     found.pods.filter(isIts).flatMap(({ namespace, vmi = "" }) => vmis.get(keyOf({ namespace, name: vmi })) ?? []);

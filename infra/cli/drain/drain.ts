@@ -9,10 +9,10 @@ import { readForecast } from "../../../shared/maintenance/read.ts";
 import { Failed, UsageError } from "../failed.ts";
 import { type Add, agree, type ExitCode, KIND, namesOf, output, secondsOf, type With, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
+import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import { timeLines, timeOf, type Times, TIMES, timesOfOptions } from "../time.ts";
 import { jsonOf } from "../plan/data.ts";
-import { rehearse } from "../plan/plan.ts";
+import { exitOf, rehearse } from "../plan/plan.ts";
 import { printPlan } from "../plan/table.ts";
 import { printAs } from "../print.ts";
 import { follow } from "./follow.ts";
@@ -123,7 +123,7 @@ async function rehearseSeveral({ nodes, spec, options }: Asked, w: With): Promis
   const asked = { nodes, order: "given", parallel, template, at: at?.(now) ?? now, until: until?.(now) } as const;
   const found = await rehearse(asked, w);
   printAs(options.output, { data: jsonOf(found), table: (isWide) => printPlan(found, isWide, w.host) }, w.host);
-  return EXIT_OF[found.verdict];
+  return exitOf(found);
 }
 
 /** Returns the nodes to judge before the drain is requested. */

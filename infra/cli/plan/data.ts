@@ -2,7 +2,7 @@
 import { API_GROUP } from "../../../shared/kube/resources.ts";
 import type { PlanOptions } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
-import { isNodeBlocked } from "./table.ts";
+import { isNotDrained } from "./table.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 
 /** Returns the plan as JSON, with the pods of VMs and the pods that block. REFERENCE.md describes every field. */
@@ -10,15 +10,15 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
   return {
     verdict,
     begins,
-    // A plan that blocks has no end.
-    ...(!plan.nodes.some(isNodeBlocked) && { takes }),
+    // A plan with a node that is not drained has no end.
+    ...(!plan.nodes.some(isNotDrained) && { takes }),
     basis,
     unread,
     ...(stuck && { stuck }),
     evidence,
     nodes: plan.nodes.map(({ ends, ...node }) => ({
       ...node,
-      ...(!isNodeBlocked(node) && { ends }),
+      ...(!isNotDrained(node) && { ends }),
       pods: node.pods.filter((pod) => pod.vmi !== undefined || isInTheWay(pod)),
     })),
   };
@@ -41,6 +41,7 @@ export function rollingMaintenanceOf(
       ...(Object.keys(schedule).length > 0 && { schedule }),
       maxUnavailable: parallel,
       template: {
+        startIf: template.startIf,
         virtualMachines: { whenBlocked: template.virtualMachines.whenBlocked },
         forceShutdowns: template.forceShutdowns,
         otherPods: template.otherPods,

@@ -4,8 +4,9 @@ import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacua
 import { quantity } from "../../../shared/kube/schemas/fields.ts";
 import { ORDERS, type PlanOptions } from "../../../shared/plan/facts.ts";
 import { observePlan } from "../../../shared/plan/read.ts";
-import { planOf } from "../../../shared/plan/plan.ts";
-import { type Add, KIND, namesOf, output, type With } from "../command.ts";
+import { type Plan, planOf } from "../../../shared/plan/plan.ts";
+import { type Add, EXIT, type ExitCode, KIND, namesOf, output, type With } from "../command.ts";
+import { START_IF } from "../drain/options.ts";
 import { UsageError } from "../failed.ts";
 import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, SELECTOR } from "../preflight.ts";
 import { printData } from "../print.ts";
@@ -20,6 +21,7 @@ interface Options {
   readonly parallel: number;
   readonly bandwidth?: number | undefined;
   readonly whenBlocked: WhenBlocked;
+  readonly startIf: (typeof START_IF)[number];
   readonly forceShutdowns?: true | undefined;
   readonly deleteEmptydirData?: true | undefined;
 }
@@ -32,7 +34,7 @@ export const plan: Add = (program, { host, connect, ends }) => {
 Prints which nodes cannot be drained and why, which VMs cannot move, and what could not be judged. It only reads lists;
 Lifeboat need not be installed.
 
-Exit code: 0 every node can be drained, 3 one will block or has no room, 4 not everything could be judged, 1 there is no answer.`,
+Exit code: 0 every node can be drained, 3 one will block, has no room, or is refused, 4 not everything could be judged, 1 there is no answer.`,
     )
     .argument("[nodes...]", "all, if none is named", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
@@ -55,6 +57,11 @@ Exit code: 0 every node can be drained, 3 one will block or has no room, 4 not e
         .choices(WHEN_BLOCKED)
         .default("Wait" as const),
     )
+    .addOption(
+      new Option("--start-if <verdict>", "nodes without this verdict, or a better one, are not drained")
+        .choices(START_IF)
+        .default("Always" as const),
+    )
     .option("--force-shutdowns", "guests end although something else blocks their node")
     .option(...EMPTY_DIR)
     .addOption(output("wide: every VM; yaml: a RollingMaintenance to apply"))
@@ -68,10 +75,14 @@ Exit code: 0 every node can be drained, 3 one will block or has no room, 4 not e
         if (form === "json") printData(jsonOf(made), "json", host);
         else if (form === "yaml") printData(rollingMaintenanceOf(made, asked, options.at !== undefined), "yaml", host);
         else printPlan(made, form === "wide", host);
-        return EXIT_OF[made.verdict];
+        return exitOf(made);
       }),
     );
 };
+
+export function exitOf({ verdict, nodes }: Plan): ExitCode {
+  return nodes.some(({ refusal }) => refusal !== undefined) ? EXIT.no : EXIT_OF[verdict];
+}
 
 const MOST_AT_A_TIME = 100;
 
@@ -103,7 +114,7 @@ function optionsOf(given: Options, now: Date): Omit<PlanOptions, "nodes"> {
   const at = given.at?.(now) ?? now;
   const until = given.until?.(now);
   if (until !== undefined && until <= at) throw new UsageError(`--until: expected a time after ${at.toISOString()}`);
-  const { order, parallel, bandwidth, whenBlocked } = given;
+  const { order, parallel, bandwidth, whenBlocked, startIf } = given;
   return {
     order,
     parallel,
@@ -111,6 +122,7 @@ function optionsOf(given: Options, now: Date): Omit<PlanOptions, "nodes"> {
     until,
     bandwidth,
     template: {
+      startIf,
       virtualMachines: { order: "ByPriority", whenBlocked, whenAttemptsFail: "Wait", ownersChoice: "Respected" },
       forceShutdowns: given.forceShutdowns === true,
       otherPods: given.deleteEmptydirData === true ? "EvictWithLocalData" : "Evict",

@@ -59,16 +59,20 @@ function headline(plan: Plan): string {
   return `${counted(nodes.length, "node")}, ${counted(vms.size, "VM")}: ${endOf(plan)}; ${parts.join(", ")}`;
 }
 
-/** A plan that blocks has no end. */
+/** A plan with a node that is not drained has no end. */
 function endOf({ nodes, begins, takes }: Plan): string {
-  const [first, ...others] = nodes.filter(isNodeBlocked);
+  const [first, ...others] = nodes.filter(isNotDrained);
   if (first === undefined) return `ends ${between(begins, takes)}`;
   const more = others.length === 0 ? "" : ` and ${counted(others.length, "more node")}`;
-  return `does not end, because of ${printable(first.node)}${more}`;
+  const verb = nodes.some((node) => isNotDrained(node) && node.refusal === undefined)
+    ? "does not end"
+    : "is not complete";
+  return `${verb}, because of ${printable(first.node)}${more}`;
 }
 
-export function isNodeBlocked({ verdict }: Pick<NodePlan, "verdict">): boolean {
-  return verdict === "WillBlock" || verdict === "NoRoom";
+/** Returns whether the node is not drained. */
+export function isNotDrained({ verdict, refusal }: Pick<NodePlan, "verdict" | "refusal">): boolean {
+  return verdict === "WillBlock" || verdict === "NoRoom" || refusal !== undefined;
 }
 
 function counted(number: number, what: string): string {
@@ -99,10 +103,11 @@ const HEADER = ["NODE", "STARTS", "VMS", "MOVES", "ENDS", "VERDICT"] as const;
 /** Renders a row for each node. Cuts long names unless the output is wide. */
 function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, unproven, ...one }) => {
-    const end = isNodeBlocked({ verdict }) ? "" : rangeText(begins, ends);
+    const end = isNotDrained({ ...one, verdict }) ? "" : rangeText(begins, ends);
+    const start = one.refusal === undefined ? rangeText(begins, starts) : "refused";
     const late = one.isInTime === false ? "!" : "";
     const beside = unproven === 0 ? "" : ` ?${unproven}`;
-    return [printable(node), rangeText(begins, starts), `${vms}`, `${moves}`, `${end}${late}`, `${verdict}${beside}`];
+    return [printable(node), start, `${vms}`, `${moves}`, `${end}${late}`, `${verdict}${beside}`];
   });
   const others = HEADER.slice(1).map((title, at) =>
     Math.max(title.length, ...rows.map((row) => row[at + 1]?.length ?? 0)),
@@ -118,12 +123,13 @@ function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   const blocks = [
     ...nodes.flatMap((node) => troublesOf(node, paint)),
+    ...refusals(nodes, paint),
     ...[...unread, ...nodes.flatMap(({ unknown }) => unknown)].map((what) => [`${warn} not known: ${printable(what)}`]),
     ...nodes
       .filter(({ isInTime }) => isInTime === false)
       .map(({ node }) => [`${warn} ${node} may not be empty in time`]),
     ...nodes.filter(({ waiting }) => waiting > 0).map((one) => [`${warn} ${waitingText(one)}`]),
-    ...nodes.flatMap(({ node, powerOff }) => powerLines(node, powerOff, warn)),
+    ...nodes.filter(({ refusal }) => refusal === undefined).flatMap((one) => powerLines(one, warn)),
   ];
   return [...new Map(blocks.map((lines) => [lines[0], lines])).values()].flat();
 }
@@ -139,11 +145,19 @@ function waitingText({ node, waiting }: NodePlan): string {
   return `${printable(node)}: ${guests} to run while something else blocks the node`;
 }
 
-function powerLines(
-  node: string,
-  [first, ...more]: NodePlan["powerOff"],
-  warn: string,
-): readonly (readonly string[])[] {
+/** Names nodes that are not drained. The first one stops a RollingMaintenance, unless it says otherwise. */
+function refusals(nodes: readonly NodePlan[], paint: Paint): readonly (readonly string[])[] {
+  const last = nodes.length - 1;
+  const first = nodes.findIndex(({ refusal }) => refusal !== undefined);
+  return nodes.flatMap(({ node, refusal }, at) => {
+    if (refusal === undefined) return [];
+    const stops =
+      at === first && at < last ? [`    no later node starts then, except with whenNodeFails: Continue`] : [];
+    return [[`${paint("×", "red")} ${node} does not start: ${printable(refusal)}`, ...stops]];
+  });
+}
+
+function powerLines({ node, powerOff: [first, ...more] }: NodePlan, warn: string): readonly (readonly string[])[] {
   const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
   return first === undefined ? [] : [[`${warn} ${node} cannot be powered off afterwards: ${printable(first)}${rest}`]];
 }
@@ -198,6 +212,6 @@ function summaryOf({ evidence: { classes }, nodes, takes }: Plan): string {
   const count = (proof: VmClass["proof"]) =>
     classes.reduce((sum, one) => sum + (one.proof === proof ? one.vms.length : 0), 0);
   const proofs = `proven ${count("Proven")} · unproven ${count("Unproven")} · failing ${count("Failing")}`;
-  if (nodes.some(isNodeBlocked)) return proofs;
+  if (nodes.some(isNotDrained)) return proofs;
   return `${proofs} · takes ${durationText(takes.least)} to ${durationText(takes.most)}`;
 }

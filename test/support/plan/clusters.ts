@@ -76,6 +76,7 @@ export function options(f: PlanFacts, tweak: Partial<PlanOptions> = {}): PlanOpt
     parallel: 1,
     at: NOW,
     template: {
+      startIf: "Always",
       virtualMachines: {
         order: "ByPriority",
         whenBlocked: "Wait",
