@@ -7,7 +7,7 @@ const NARROWEST = 40;
 const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
 
 /** A row of a table stays a row, and a command to copy stays in one line. */
-const KEPT = /\S {2,}\S|^\s*(?:[\w-]+: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
+const KEPT = /\S {2,}\S|^\s*(?:[\w-]+(?: [\w-]+){0,4}: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
 
 /** Returns the lines of a text for a terminal of this width. Text that follows a mark is indented below it. */
 export function wrapped(text: string, width: number): string {

@@ -152,7 +152,7 @@ function paceOf(f: PlanFacts, { bandwidth }: Pick<PlanOptions, "bandwidth">) {
     AROUND[0] + (AROUND[1] - AROUND[0]) * dice() + guestMemory / (slow * (fast / slow) ** dice());
   const basis =
     bandwidth === undefined
-      ? `no migration has finished yet: between ${inWords(slow)} and ${inWords(fast)} for each VM (--bandwidth says it)`
+      ? `no migration has finished yet: ${inWords(slow)} to ${inWords(fast)} for each VM`
       : `${inWords(bandwidth)} for each VM, as --bandwidth says`;
   return { seconds, basis };
 }
@@ -163,7 +163,7 @@ function asBefore(seen: readonly FinishedMigration[]) {
   const seconds = ({ guestMemory = 0 }: VmiFacts, dice: Dice) =>
     bySize(guestMemory) * (ratios[Math.floor(dice() * ratios.length)] ?? 1);
   const count = `${seen.length} finished migration${seen.length === 1 ? "" : "s"}`;
-  return { seconds, basis: `based on ${count} of this cluster, their sizes, and KubeVirt's limits` };
+  return { seconds, basis: `based on ${count}, their sizes, and KubeVirt's limits` };
 }
 
 function rangeOf(values: readonly number[]): Range {

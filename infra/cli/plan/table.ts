@@ -13,7 +13,8 @@ export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream 
   const paint = paintFor(stream, host);
   const lines = [
     headline(plan),
-    `  ${plan.basis}; work on the drained node takes additional time`,
+    `  ${plan.basis}`,
+    "  work on a drained node takes additional time",
     ...rowsOf(plan, wide),
     ...(plan.nodes.some(({ unproven }) => unproven > 0)
       ? ["  ?: the number of leaving VMs whose class no migration has proven"]

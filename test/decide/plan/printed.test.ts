@@ -1,18 +1,19 @@
 /** A plan as people read it: within 80 columns, without an end that it does not have. */
 import { expect, test } from "vitest";
 import { printPlan } from "../../../infra/cli/plan/table.ts";
+import { wrapping } from "../../../infra/cli/wrap.ts";
 import { quietHost } from "../../../infra/lab/stage/host.ts";
 import type { PlanFacts, PlanOptions } from "../../../shared/plan/facts.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
+import { migration, NOW } from "../../support/fixtures.ts";
 import { cluster, options, vm } from "../../support/plan/clusters.ts";
 
-function printed(f: PlanFacts, tweak: Partial<PlanOptions> = {}, wide = false): readonly string[] {
+/** `columns`: of a terminal. */
+function printed(f: PlanFacts, tweak: Partial<PlanOptions> = {}, wide = false, columns = 0): readonly string[] {
   const said: string[] = [];
-  printPlan(
-    planOf(f, options(f, tweak)),
-    wide,
-    quietHost((text) => said.push(text)),
-  );
+  const host = quietHost((text) => said.push(text));
+  const stdout = { ...host.stdout, isTTY: columns > 0, columns };
+  printPlan(planOf(f, options(f, tweak)), wide, wrapping({ ...host, stdout, env: { NO_COLOR: "1" } }));
   return said.join("").split("\n");
 }
 
@@ -47,11 +48,35 @@ test("only work for a person has a cross, and the verdict names unproven VMs", (
   expect(lines.find((line) => line.includes("WillBlock"))).toMatch(/WillBlock \?1$/);
 });
 
+test("on a terminal of 80 columns every line fits, and a command to copy stays in one line", () => {
+  const [name, vmName] = [`worker-${"x".repeat(20)}`, `web-${"y".repeat(40)}`];
+  const residents = [vm("pinned", 2, { vmi: pinned }), vm(vmName), vm("large", 15), ending];
+  const f = cluster({ [name]: residents, node02: [vm("b")] }, { unread: [`whether ${"something ".repeat(12)}is so`] });
+  const lines = printed(f, { until: NOW, bandwidth: 2 ** 30 }, false, 80);
+  const command = `    one migration would prove that: lifeboat evacuate ${vmName} -n apps`;
+  const large = cluster({ [name]: [vm(vmName)], node02: [] });
+  expect(printed(large, {}, false, 80)).toContain(command);
+  expect(lines.filter((line) => line.length > 80 && line !== command)).toEqual([]);
+});
+
+test("what the plan says of itself fits 80 columns in a file, too", () => {
+  const migrations = Array.from({ length: 1000 }, (_, at) => ({
+    ...migration({ name: `m${at}`, uid: `m${at}`, vmiName: "a", phase: "Succeeded" }),
+    tookSeconds: 20,
+    createdAt: at,
+  }));
+  for (const f of [
+    cluster({ node01: [vm("a")], node02: [] }),
+    cluster({ node01: [vm("a")], node02: [] }, { migrations }),
+  ])
+    for (const line of printed(f).slice(1, 3)) expect(line.length).toBeLessThanOrEqual(80);
+});
+
 test("the table fits 80 columns with any node names, and -o wide shows every VM", () => {
   const name = `worker-${"x".repeat(60)}`;
   const f = cluster({ [name]: [ending, vm("a"), vm("b")], node02: [] });
   const lines = printed(f, { nodes: [name, "node02"] });
-  expect(Math.max(...lines.slice(2, 5).map(({ length }) => length))).toBeLessThanOrEqual(80);
+  expect(Math.max(...lines.slice(3, 6).map(({ length }) => length))).toBeLessThanOrEqual(80);
   const wide = printed(f, { nodes: [name, "node02"] }, true).join("\n");
   for (const vmName of ["ending", "a", "b"]) expect(wide).toMatch(new RegExp(`${name} +apps +${vmName} `));
 });

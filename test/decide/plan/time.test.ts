@@ -23,7 +23,7 @@ const plan = (f: PlanFacts, tweak: Parameters<typeof options>[1] = {}) =>
 
 test("the duration follows from the cluster's migrations, two at a time", () => {
   const { takes, basis } = plan(fleet([20, 20, 20, 20, 20, 20]));
-  expect(basis).toBe("based on 6 finished migrations of this cluster, their sizes, and KubeVirt's limits");
+  expect(basis).toBe("based on 6 finished migrations, their sizes, and KubeVirt's limits");
   // Three rounds of 20 s, and some seconds to start.
   expect(takes.least).toBeGreaterThan(52);
   expect(takes.most).toBeLessThan(90);
@@ -37,7 +37,7 @@ test("migrations of different durations widen the range", () => {
 
 test("without a finished migration, or with --bandwidth, the duration follows from the bandwidth", () => {
   const f = fleet([]);
-  expect(plan(f).basis).toMatch(/^no migration has finished yet: between 64 MiB\/s and 10 Gbit\/s/);
+  expect(plan(f).basis).toMatch(/^no migration has finished yet: 64 MiB\/s to 10 Gbit\/s for each VM$/);
   const slow = plan(f, { bandwidth: 16 * 1024 ** 2 });
   expect(slow.basis).toBe("16 MiB/s for each VM, as --bandwidth says");
   expect(slow.takes.least).toBeGreaterThan((3 * 2 * GIB) / (20 * 1024 ** 2));
