@@ -10,7 +10,7 @@ import { type Ordered, plannedOrder, shortageOf } from "./order.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { powerOffObstacles } from "./power-off.ts";
 import { type Doubt, rehearsed } from "./rehearsals.ts";
-import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
+import { hasNoRoom, stepsOf, type Step } from "./sequence.ts";
 import { type PlanTimes, timesOf } from "./time.ts";
 
 export interface Plan {
@@ -36,7 +36,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   const start = placementOf(f);
   const planned = asked.order === "planned" ? plannedOrder(asked.nodes, start, asked.parallel, given) : undefined;
   const options = planned === undefined ? asked : { ...asked, nodes: planned.nodes };
-  const { steps } = sequenceOf(options.nodes, start, options, given);
+  const steps = [...stepsOf(options.nodes, start, options, given)];
   const better = planned ?? orderBeside(steps, options, start, given);
   const evidence = evidenceOf(f);
   const times = timesOf(steps, f, options);

@@ -2,11 +2,11 @@
  * Rehearses the maintenance under other circumstances: another order of VMs, other lots of the scheduler, a scheduler
  * that fills nodes up, and drains at the same time. The plan promises only what holds in all of them.
  */
-import type { PodVerdict } from "../preflight/facts.ts";
+import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
 import type { Given } from "./judge.ts";
 import type { Placement } from "./placement.ts";
-import { hasNoRoom, sequenceOf, type Step } from "./sequence.ts";
+import { hasNoRoom, stepsOf, type Step } from "./sequence.ts";
 
 type Template = PlanOptions["template"];
 
@@ -25,6 +25,16 @@ export interface Doubt {
   readonly isRefused: boolean;
 }
 
+/** The part of a step that other rehearsals are compared by. */
+interface Outcome extends Pick<Step, "node" | "isRefused"> {
+  readonly verdict: NodeVerdict;
+  /** VMs and pods without room. */
+  readonly homeless: readonly string[];
+  /** `namespace/name` of VMs whose guests end. */
+  readonly ending: readonly string[];
+  readonly fates: ReadonlyMap<string, Fate>;
+}
+
 /** Returns a doubt for each step. */
 export function rehearsed(
   steps: readonly Step[],
@@ -32,52 +42,70 @@ export function rehearsed(
   options: PlanOptions,
   given: Given,
 ): readonly Doubt[] {
-  const others = waysOf(options, given).map(
-    ([way, shift]) => sequenceOf(options.nodes, start, { ...options, shift }, way).steps,
+  // A rehearsal keeps no steps: those of all rehearsals would take most of the plan's memory.
+  const others = waysOf(options, given).map(([way, shift]) =>
+    Array.from(stepsOf(options.nodes, start, { ...options, shift }, way), outcomeOf),
   );
-  const fates = [steps, ...others].map(worstFates);
+  const all = [steps.map(outcomeOf), ...others];
+  const fates = all.map(worstFates);
   return steps.map((step, at) => {
-    const { found } = step;
-    const homeless = new Set(others.flatMap((all) => homelessOn(all[at], step.node)));
-    const starts = startsIn([step, ...others.flatMap((all) => all[at] ?? [])], options.template.startIf);
-    const vms = found.pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`]));
+    const homeless = new Set(others.flatMap((other) => homelessOn(other[at], step.node)));
+    const starts = startsIn(
+      all.flatMap((one) => one[at] ?? []),
+      options.template.startIf,
+    );
+    const vms = step.found.pods.flatMap((pod) => (pod.vmi === undefined ? [] : [vmOf(pod)]));
+    const doubts = hasNoRoom(step.found) || homeless.size === 0 ? [] : [doubtAbout([...homeless])];
     return {
-      reasons: [...(hasNoRoom(found) || homeless.size === 0 ? [] : [doubtAbout([...homeless])]), ...starts.reasons],
+      reasons: [...doubts, ...starts.reasons],
       isRefused: starts.isRefused,
-      mayEnd: [...new Set([steps, ...others].flatMap((all) => all.slice(0, at).flatMap(endingOn)))].toSorted(),
+      mayEnd: [...new Set(all.flatMap((one) => one.slice(0, at).flatMap(({ ending }) => ending)))].toSorted(),
       unsure: [...new Set(vms)].filter((vm) => new Set(fates.map((one) => one.get(vm))).size > 1).toSorted(),
     };
   });
 }
 
-function startsIn(steps: readonly Step[], startIf: Template["startIf"]): Pick<Doubt, "reasons" | "isRefused"> {
-  const [first, ...more] = steps.filter(({ isRefused }) => isRefused);
-  if (first === undefined) return { reasons: [], isRefused: false };
-  if (more.length === steps.length - 1) return { reasons: [], isRefused: true };
-  const { node, found } = first;
-  const reason = `whether ${node} starts: startIf is ${startIf}, and with some choices of kube-scheduler the verdict is ${found.verdict}`;
-  return { reasons: [reason], isRefused: false };
+function outcomeOf({ node, found, judged: { mayEnd }, isRefused }: Step): Outcome {
+  const ofVms = found.pods.filter(({ vmi }) => vmi !== undefined);
+  const ending = ofVms.filter(({ outcome }) => !isRefused && mayEnd && outcome === "ShutsDown");
+  const fates = new Map<string, Fate>();
+  for (const pod of ofVms) addFate(fates, vmOf(pod), isRefused ? "Stays" : fateOf(pod, mayEnd));
+  return {
+    node,
+    isRefused,
+    verdict: found.verdict,
+    homeless: found.pods.filter(isHomeless).map(({ namespace, vmi, name }) => `${namespace}/${vmi ?? name}`),
+    ending: ending.map(vmOf),
+    fates,
+  };
 }
 
-function endingOn({ found, judged, isRefused }: Step): readonly string[] {
-  if (isRefused) return [];
-  const ending = found.pods.filter(({ outcome, vmi }) => judged.mayEnd && outcome === "ShutsDown" && vmi !== undefined);
-  return ending.map(({ namespace, vmi }) => `${namespace}/${vmi}`);
+function vmOf({ namespace, vmi = "" }: PodVerdict): string {
+  return `${namespace}/${vmi}`;
+}
+
+function startsIn(outcomes: readonly Outcome[], startIf: Template["startIf"]): Pick<Doubt, "reasons" | "isRefused"> {
+  const [first, ...more] = outcomes.filter(({ isRefused }) => isRefused);
+  if (first === undefined) return { reasons: [], isRefused: false };
+  if (more.length === outcomes.length - 1) return { reasons: [], isRefused: true };
+  const { node, verdict } = first;
+  const reason = `whether ${node} starts: startIf is ${startIf}, and with some choices of kube-scheduler the verdict is ${verdict}`;
+  return { reasons: [reason], isRefused: false };
 }
 
 type Fate = "Stays" | "Ends" | "Moves";
 const WORST_FIRST: readonly Fate[] = ["Stays", "Ends", "Moves"];
 
 /** Returns the worst that happens to each VM on any node. */
-function worstFates(steps: readonly Step[]): ReadonlyMap<string, Fate> {
+function worstFates(outcomes: readonly Outcome[]): ReadonlyMap<string, Fate> {
   const worst = new Map<string, Fate>();
-  for (const { found, judged, isRefused } of steps)
-    for (const pod of found.pods) {
-      const vm = `${pod.namespace}/${pod.vmi ?? ""}`;
-      const fates = [isRefused ? "Stays" : fateOf(pod, judged.mayEnd), worst.get(vm)];
-      worst.set(vm, WORST_FIRST.find((one) => fates.includes(one)) ?? "Moves");
-    }
+  for (const { fates } of outcomes) for (const [vm, fate] of fates) addFate(worst, vm, fate);
   return worst;
+}
+
+function addFate(worst: Map<string, Fate>, vm: string, fate: Fate): void {
+  const fates = [fate, worst.get(vm)];
+  worst.set(vm, WORST_FIRST.find((one) => fates.includes(one)) ?? fate);
 }
 
 function fateOf(pod: PodVerdict, mayEnd: boolean): Fate {
@@ -101,9 +129,8 @@ function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (re
   return ways.map(([way, shift], at) => [{ ...way, lots: at + 1 }, shift]);
 }
 
-function homelessOn(step: Step | undefined, node: string): readonly string[] {
-  if (step?.node !== node) return [];
-  return step.found.pods.filter(isHomeless).map(({ namespace, vmi, name }) => `${namespace}/${vmi ?? name}`);
+function homelessOn(outcome: Outcome | undefined, node: string): readonly string[] {
+  return outcome?.node === node ? outcome.homeless : [];
 }
 
 const MOST_NAMED = 3;

@@ -10,31 +10,24 @@ export interface Step extends NodeJudged {
   readonly wave: number;
 }
 
-export interface Sequence {
-  readonly steps: readonly Step[];
-  readonly after: Placement;
-}
-
-/** Returns the steps of a sequence. `shift`: the first wave has this many nodes less. Missing nodes are left out. */
-export function sequenceOf(
+/** Yields the steps of a sequence. `shift`: the first wave has this many nodes less. Missing nodes are left out. */
+export function* stepsOf(
   nodes: readonly string[],
   start: Placement,
   { parallel, shift = 0 }: Pick<PlanOptions, "parallel"> & { readonly shift?: number },
   given: Given,
-): Sequence {
-  const steps: Step[] = [];
+): Generator<Step, void> {
   let placement = startFrom(start);
-  wavesOf(nodes, parallel, shift).forEach((wave, at) => {
+  for (const [at, wave] of wavesOf(nodes, parallel, shift).entries()) {
     placement = wave.reduce((p, node) => withNode(p, node, true), placement);
     for (const node of wave) {
       const one = judge(node, placement, given);
       if (one === undefined) continue;
-      steps.push({ ...one, node, wave: at });
+      yield { ...one, node, wave: at };
       placement = afterDrain(placement, one);
     }
     placement = backAgain(placement, wave, given);
-  });
-  return { steps, after: placement };
+  }
 }
 
 /** Returns the placement after a drain. A drain that does not start changes nothing. */

@@ -1,4 +1,5 @@
 /** `lifeboat plan`: rehearses a rolling maintenance and shows the result for each node when the nodes are drained one after the other. */
+import { setFlagsFromString } from "node:v8";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import { quantity } from "../../../shared/kube/schemas/fields.ts";
@@ -104,6 +105,8 @@ export async function rehearse(options: PlanOptions, { connection, host }: With)
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
   const facts = await observePlan(observer, (what) => host.stderr.write(`reading ${what}\n`));
   host.stderr.write(`rehearsing the maintenance of ${options.nodes.length} nodes\n`);
+  // V8 would enlarge its space for new objects by 70 MB. Most objects of a rehearsal end at once: it is as fast without.
+  setFlagsFromString("--semi-space-growth-factor=1");
   const made = planOf(facts, options);
   const [missing] = made.missing;
   if (missing !== undefined) throw await nodeNotFound(missing, connection);

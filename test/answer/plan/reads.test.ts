@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { observePlan } from "../../../shared/plan/read.ts";
 import { NODE, NOW, settings } from "../../support/fixtures.ts";
+import { FakeCluster, SERVER } from "../../support/cluster.ts";
 import { connectTo, connectToOneVm } from "../../support/client.ts";
 import { status } from "../../support/answers.ts";
 import { type Answers, clusterWith, list, notFound, POD, POD_OBJECT } from "../../support/cluster/one-vm.ts";
@@ -45,6 +46,28 @@ test("a plan without permission to list volumeattachments names what is not judg
   const { facts } = await read({ "list volumeattachments": forbidden });
   expect(facts.unread).toEqual([ODD]);
   expect(facts.unreadAfterwards).toEqual(["which volumes stay attached: you may not list volumeattachments"]);
+});
+
+test("a plan reads lists in pages, one page at a time", async () => {
+  const fake = new FakeCluster();
+  for (let at = 0; at < 600; at += 1) fake.pods.put(launcher(`vm-${at}`));
+  const pages: URL[] = [];
+  let [inFlight, most] = [0, 0];
+  const answer = fake.api.fetch();
+  const fetch: typeof answer = async (url, init) => {
+    pages.push(new URL(url));
+    inFlight += 1;
+    most = Math.max(most, inFlight);
+    const response = await answer(url, init);
+    inFlight -= 1;
+    return response;
+  };
+  const facts = await observePlan({ cluster: connectTo({ server: SERVER, fetch }), settings: settings(), now: NOW });
+  expect(facts.pods).toHaveLength(600);
+  expect(most).toBe(1);
+  expect(pages.filter(({ searchParams }) => !(Number(searchParams.get("limit")) <= 250))).toEqual([]);
+  const ofPods = pages.filter(({ pathname }) => pathname.endsWith("/pods"));
+  expect(ofPods.map(({ searchParams }) => searchParams.has("continue"))).toEqual([false, true, true]);
 });
 
 /** With a VM, and a volume that is being detached. */
