@@ -78,7 +78,7 @@ function leavingIn(steps: readonly Step[], doubts: readonly Doubt[], evidence: E
   const renewed = new Set<string>();
   const classNow = (vm: string) => (renewed.has(vm) ? withLauncherNow(classes.get(vm), evidence) : classes.get(vm));
   return steps.map(({ found, judged }, at) => {
-    if (doubts[at]?.isRefused === true) return new Map();
+    if (doubts[at]?.isRefused) return new Map();
     const leaving = new Map([...vmsOf(found.pods, isMove)].map((vm) => [vm, classNow(vm)]));
     const ending = judged.mayEnd ? vmsOf(found.pods, ({ outcome }) => outcome === "ShutsDown") : [];
     for (const vm of [...leaving.keys(), ...ending]) renewed.add(vm);
