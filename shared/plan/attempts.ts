@@ -5,6 +5,7 @@ import type { Labels } from "../kube/scheduled-pod.ts";
 import { HOST_CPU, HOST_MODEL, MIGRATION_MODEL } from "../preflight/host-cpu.ts";
 import type { PlanFacts, PlanMigration, PlanPod, PlanVmi } from "./facts.ts";
 import { imageAt, type Run, runsOf } from "./launchers.ts";
+import { PLAN_MESSAGES } from "./messages.ts";
 
 /** The properties that VMs of one class share. */
 export interface ClassKey {
@@ -148,10 +149,10 @@ const WAITS_FOR_POD_MS = 14 * 60_000;
 function reasonOf(migration: PlanMigration, target: PlanPod | undefined): string | undefined {
   const { failureReason, targetNode, schedulingSince = 0, failedAt = 0 } = migration;
   if (failureReason !== undefined) return failureReason;
-  if (targetNode !== undefined) return "it does not say why";
-  if (target !== undefined && isFinal(target)) return "its target pod ended before it was ready";
+  if (targetNode !== undefined) return PLAN_MESSAGES.noReason;
+  if (target !== undefined && isFinal(target)) return PLAN_MESSAGES.targetEnded;
   const isLate = schedulingSince > 0 && failedAt - schedulingSince > WAITS_FOR_POD_MS;
-  return isLate ? "its target pod was not ready after 15 minutes" : undefined;
+  return isLate ? PLAN_MESSAGES.targetNotReady : undefined;
 }
 
 function sourceImageOf(migration: PlanMigration, vmi: PlanVmi, history: PlanHistory): string | undefined {

@@ -10,6 +10,7 @@ import type { NodeWorld } from "../maintenance/world.ts";
 import type { Preflight, PreflightFacts } from "../preflight/facts.ts";
 import { isInTheWay } from "../preflight/verdict.ts";
 import type { PlanFacts, PlanOptions } from "./facts.ts";
+import { PLAN_MESSAGES } from "./messages.ts";
 import { type Judged, type Placement, podsElsewhere } from "./placement.ts";
 
 /** Facts that stay the same from node to node. */
@@ -100,7 +101,7 @@ function factsOn({ node, otherNodes, evacuations }: PreflightFacts, vms: PlanFac
       case "evacuations":
         return { value: evacuations.filter(isActive) };
       default:
-        throw new Error(`a forecast asks for ${resourceOf(kind)}, which a plan does not have`);
+        throw new Error(PLAN_MESSAGES.notInPlan(resourceOf(kind)));
     }
   });
 }

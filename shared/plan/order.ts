@@ -2,6 +2,7 @@
 import { isLauncher, keyOf } from "../kube/objects.ts";
 import { filledBy } from "../preflight/board.ts";
 import { type Given, judge } from "./judge.ts";
+import { PLAN_MESSAGES } from "./messages.ts";
 import { type Placement, startFrom, withNode } from "./placement.ts";
 import { afterDrain, backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
@@ -49,7 +50,7 @@ function withDeferrals(wanted: readonly string[], start: Placement, parallel: nu
     for (const name of left) {
       if (wave.length >= parallel || passes <= 0) break;
       passes -= 1;
-      const next = emptiedAlone(name, placement, given);
+      const next = drainedAlone(name, placement, given);
       if (next === undefined) continue;
       placement = next.after;
       moves += next.moves;
@@ -64,7 +65,7 @@ function withDeferrals(wanted: readonly string[], start: Placement, parallel: nu
 }
 
 /** Drains one node. Returns undefined if there is no room for its pods. */
-function emptiedAlone(name: string, placement: Placement, given: Given) {
+function drainedAlone(name: string, placement: Placement, given: Given) {
   const cordoned = withNode(placement, name, true);
   const one = judge(name, cordoned, given);
   if (one === undefined || hasNoRoom(one.found)) return undefined;
@@ -90,7 +91,7 @@ export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined
     .filter(({ unschedulable, ready }) => ready && !unschedulable)
     .map((other) => filledBy(other, others.get(other.name) ?? []).room.get("memory") ?? 0);
   const most = Math.max(0, ...left);
-  return `${homeless.length} VM${homeless.length === 1 ? " needs" : "s need"} ${gib(needed)}; the roomiest node has ${gib(most)}`;
+  return PLAN_MESSAGES.shortage(homeless.length, gib(needed), gib(most));
 }
 
 function gib(bytes: number): string {

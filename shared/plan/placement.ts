@@ -159,8 +159,8 @@ function restarted(
   return STARTS_AGAIN.includes(vm.runStrategy) ? { anew: wanted } : "Gone";
 }
 
-function onNodes(before: Placement["podsOn"], emptiedNode: string, pods: readonly PreflightPod[]): Placement["podsOn"] {
-  const after = new Map(before).set(emptiedNode, []);
+function onNodes(before: Placement["podsOn"], drainedNode: string, pods: readonly PreflightPod[]): Placement["podsOn"] {
+  const after = new Map(before).set(drainedNode, []);
   for (const [node, more] of Map.groupBy(pods, ({ nodeName }) => nodeName)) {
     after.set(node, [...(after.get(node) ?? []), ...more]);
   }

@@ -6,6 +6,7 @@ import { concluded } from "../preflight/verdict.ts";
 import { classText, type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
 import type { NodePlan, PlanFacts, PlanOptions, Range } from "./facts.ts";
 import { type Given, givenBy, isUnjudged } from "./judge.ts";
+import { PLAN_MESSAGES } from "./messages.ts";
 import { type Ordered, plannedOrder, shortageOf } from "./order.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { powerOffObstacles } from "./power-off.ts";
@@ -128,7 +129,7 @@ function refusedPlanOf(step: Step, at: number, seen: Seen): NodePlan {
     failing: 0,
     ...lackOf(step, seen),
     unsure: [],
-    powerOff: ["it is not drained"],
+    powerOff: [PLAN_MESSAGES.notDrained],
     pods: found.pods,
     unknown: found.unknown,
   };
@@ -173,7 +174,7 @@ function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doub
 /** The server may read more than the person who plans, and its verdict is then another one. */
 function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
   if (startIf === "Always" || !isUnjudged(found, facts)) return [];
-  return [`whether nodes start: startIf is ${startIf}, and the verdict is Unknown`];
+  return [PLAN_MESSAGES.verdictUnknown(startIf)];
 }
 
 function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"> {
@@ -182,10 +183,9 @@ function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"
 }
 
 /** A guest that has ended on an earlier node may have come to this one, and ends again. */
-function withShutdowns(found: Preflight, [first, ...others]: Doubt["mayEnd"]): Preflight {
-  if (found.verdict !== "WillSucceed" || first === undefined) return found;
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  const summary = `${found.summary}; the guest of VM ${first}${more} may start here before, and end again`;
+function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
+  if (found.verdict !== "WillSucceed" || mayEnd.length === 0) return found;
+  const summary = PLAN_MESSAGES.mayEndAgain(found.summary, mayEnd);
   return { ...found, verdict: "WillSucceedWithShutdowns", summary };
 }
 
@@ -195,12 +195,7 @@ export const HELD_BACK = "HeldBack";
 function heldBack(pod: PodVerdict): PodVerdict {
   if (pod.outcome !== "ShutsDown") return pod;
   const { room: _, remedy: __, ...rest } = pod;
-  return {
-    ...rest,
-    outcome: "Waits",
-    reason: HELD_BACK,
-    message: `${pod.message}; not before everything else can leave`,
-  };
+  return { ...rest, outcome: "Waits", reason: HELD_BACK, message: PLAN_MESSAGES.heldBack(pod.message) };
 }
 
 function isMove({ outcome, room }: PodVerdict): boolean {
@@ -209,8 +204,7 @@ function isMove({ outcome, room }: PodVerdict): boolean {
 
 function failingText(vm: string, own: VmClass | undefined): string {
   const { times = 0, reason = "" } = own?.failed ?? {};
-  const migrations = times === 1 ? "last migration" : `last ${times} migrations`;
-  return `whether VM ${vm} moves: the ${migrations} of VMs of its kind failed: ${reason}`;
+  return PLAN_MESSAGES.failing(vm, times, reason);
 }
 
 /** Returns the node of the better order after which this one has room. */

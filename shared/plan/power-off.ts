@@ -6,6 +6,7 @@ import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { unclaimedOn } from "../maintenance/detaching.ts";
 import type { PodVerdict, PreflightPod } from "../preflight/facts.ts";
 import type { PlanFacts } from "./facts.ts";
+import { PLAN_MESSAGES } from "./messages.ts";
 import type { Step } from "./sequence.ts";
 
 export function powerOffObstacles(
@@ -30,24 +31,16 @@ function unusedOn(node: string, { pods, attached }: Pick<PlanFacts, "pods" | "at
   const names = unclaimedOn(node, { attachments, pods: own, volumes: () => volumes }).map(
     ({ persistentVolumeName = "" }) => persistentVolumeName,
   );
-  if (names.length === 0) return [];
-  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  return [
-    `volumes are attached that no pod on it uses: ${names.slice(0, MOST_NAMED).join(", ")}${rest} (kubectl get volumeattachments)`,
-  ];
+  return names.length === 0 ? [] : [PLAN_MESSAGES.unusedVolumes(names)];
 }
 
-const MOST_NAMED = 3;
-
 function obstacleOf(pod: PreflightPod, verdict: PodVerdict, mayEnd: boolean): string | undefined {
-  if (verdict.reason === "BudgetOfController") {
-    return `pod ${keyOf(pod)}: ${verdict.message}; a storage engine may guard the last replica of a volume`;
-  }
+  if (verdict.reason === "BudgetOfController") return PLAN_MESSAGES.lastReplica(pod, verdict.message);
   if (!isLeft(verdict, mayEnd)) return undefined;
   const name = isOfVm(pod) ? `VM ${pod.namespace}/${vmiNameOf(pod) ?? ""}` : `pod ${keyOf(pod)}`;
   const claims = [...pod.claims, ...(pod.ephemeralClaims ?? [])];
-  if (claims.length > 0) return `volumes stay attached: ${claims.join(", ")} of ${name}`;
-  return isOfVm(pod) ? `${name} runs on it` : undefined;
+  if (claims.length > 0) return PLAN_MESSAGES.volumesStay(claims, name);
+  return isOfVm(pod) ? PLAN_MESSAGES.runsHere(name) : undefined;
 }
 
 function isLeft({ outcome, room }: PodVerdict, mayEnd: boolean): boolean {

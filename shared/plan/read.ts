@@ -3,23 +3,13 @@ import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
 import { readKubeVirt, noneUnlessServed } from "../kube/requests.ts";
-import type { Resource } from "../kube/resources.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { ResourceQuota } from "../preflight/kinds.ts";
+import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import type { PlanFacts } from "./facts.ts";
 import { MigrationOfPlan, planPodSchema, VmiOfPlan, VolumeOfPlan } from "./kinds.ts";
-
-/** For each list that a person may not be allowed to read: the questions that stay open without it. */
-const WITHOUT = {
-  poddisruptionbudgets: "whether disruption budgets hold pods",
-  resourcequotas: "whether quotas refuse target pods",
-  persistentvolumes: "which nodes reach the volumes, and which volumes stay attached",
-  volumeattachments: "which volumes stay attached",
-  virtualmachines: "the annotations of owners, and whether VMs start again",
-  virtualmachineinstancemigrations: "which migrations have succeeded or failed",
-  evacuations: "which evacuations have failed",
-} as const satisfies Partial<Record<Resource, string>>;
+import { type OPEN_WITHOUT, PLAN_MESSAGES } from "./messages.ts";
 
 /** Reads the facts of a plan. Calls `say` with the name of each list. */
 export async function observePlan(
@@ -74,7 +64,7 @@ export async function observePlan(
   };
 }
 
-type Optional = keyof typeof WITHOUT;
+type Optional = keyof typeof OPEN_WITHOUT;
 type List<T> = (onOdd: () => void) => Promise<readonly T[]>;
 
 /** Reads lists, and collects in words what could not be read. */
@@ -87,7 +77,7 @@ function newReads(say: (what: string) => void) {
     let count = 0;
     const items = await list(() => void (count += 1));
     if (count === 0) return items;
-    unread.push(`${count} ${what} that cannot be understood`);
+    unread.push(PLAN_MESSAGES.odd(count, what));
     odd.add(what);
     return items;
   };
@@ -98,7 +88,7 @@ function newReads(say: (what: string) => void) {
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       const isForbidden = error.failure.reason === "Refused" && error.failure.code === 403;
-      unread.push(`${WITHOUT[kind]}: ${isForbidden ? `you may not list ${kind}` : `${kind} could not be read`}`);
+      unread.push(isForbidden ? PLAN_MESSAGES.forbidden(kind) : PLAN_MESSAGES.unread(kind));
       return undefined;
     }
   };
@@ -107,6 +97,5 @@ function newReads(say: (what: string) => void) {
 
 /** Reports a rollout of KubeVirt, whose own migrations and restarts may delay the drains. */
 async function readRollout(cluster: Client, unread: string[]): Promise<void> {
-  if ((await readKubeVirt(cluster))?.isRollingOut === true)
-    unread.push("how KubeVirt's rollout ends, which is in progress");
+  if ((await readKubeVirt(cluster))?.isRollingOut === true) unread.push(PREFLIGHT_MESSAGES.rollout);
 }

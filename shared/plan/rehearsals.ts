@@ -5,6 +5,7 @@
 import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
 import type { Given } from "./judge.ts";
+import { PLAN_MESSAGES } from "./messages.ts";
 import type { Placement } from "./placement.ts";
 import { hasNoRoom, stepsOf, type Step } from "./sequence.ts";
 
@@ -55,7 +56,7 @@ export function rehearsed(
       options.template.startIf,
     );
     const vms = step.found.pods.flatMap((pod) => (pod.vmi === undefined ? [] : [vmOf(pod)]));
-    const doubts = hasNoRoom(step.found) || homeless.size === 0 ? [] : [doubtAbout([...homeless])];
+    const doubts = hasNoRoom(step.found) || homeless.size === 0 ? [] : [PLAN_MESSAGES.mayHaveNoRoom([...homeless])];
     return {
       reasons: [...doubts, ...starts.reasons],
       isRefused: starts.isRefused,
@@ -89,8 +90,7 @@ function startsIn(outcomes: readonly Outcome[], startIf: Template["startIf"]): P
   if (first === undefined) return { reasons: [], isRefused: false };
   if (more.length === outcomes.length - 1) return { reasons: [], isRefused: true };
   const { node, verdict } = first;
-  const reason = `whether ${node} starts: startIf is ${startIf}, and with some choices of kube-scheduler the verdict is ${verdict}`;
-  return { reasons: [reason], isRefused: false };
+  return { reasons: [PLAN_MESSAGES.mayBeRefused(node, startIf, verdict)], isRefused: false };
 }
 
 type Fate = "Stays" | "Ends" | "Moves";
@@ -131,14 +131,6 @@ function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (re
 
 function homelessOn(outcome: Outcome | undefined, node: string): readonly string[] {
   return outcome?.node === node ? outcome.homeless : [];
-}
-
-const MOST_NAMED = 3;
-
-function doubtAbout(homeless: readonly string[]): string {
-  const named = homeless.slice(0, MOST_NAMED).join(", ");
-  const rest = homeless.length > MOST_NAMED ? ` and ${homeless.length - MOST_NAMED} more` : "";
-  return `whether every VM finds room: with other choices of kube-scheduler ${named}${rest} would not`;
 }
 
 function isHomeless({ room, reason }: PodVerdict): boolean {

@@ -5,8 +5,10 @@
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
 import { inWords, type FinishedMigration, seenIn, sizeLine, span } from "../preflight/duration.ts";
+import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PlanFacts, PlanOptions, Range } from "./facts.ts";
+import { PLAN_MESSAGES } from "./messages.ts";
 import type { Step } from "./sequence.ts";
 
 export interface PlanTimes {
@@ -152,8 +154,8 @@ function paceOf(f: PlanFacts, { bandwidth }: Pick<PlanOptions, "bandwidth">) {
     AROUND[0] + (AROUND[1] - AROUND[0]) * dice() + guestMemory / (slow * (fast / slow) ** dice());
   const basis =
     bandwidth === undefined
-      ? `no migration has finished yet: ${inWords(slow)} to ${inWords(fast)} for each VM`
-      : `${inWords(bandwidth)} for each VM, as --bandwidth says`;
+      ? PREFLIGHT_MESSAGES.basedOnPace(inWords(slow), inWords(fast))
+      : PLAN_MESSAGES.asBandwidthSays(inWords(bandwidth));
   return { seconds, basis };
 }
 
@@ -162,8 +164,7 @@ function asBefore(seen: readonly FinishedMigration[]) {
   const ratios = seen.map(({ memory, seconds }) => seconds / Math.max(1, bySize(memory)));
   const seconds = ({ guestMemory = 0 }: VmiFacts, dice: Dice) =>
     bySize(guestMemory) * (ratios[Math.floor(dice() * ratios.length)] ?? 1);
-  const count = `${seen.length} finished migration${seen.length === 1 ? "" : "s"}`;
-  return { seconds, basis: `based on ${count}, their sizes, and KubeVirt's limits` };
+  return { seconds, basis: PLAN_MESSAGES.basedOn(seen.length) };
 }
 
 function rangeOf(values: readonly number[]): Range {

@@ -18,7 +18,7 @@ async function read(answers: Answers = {}) {
 }
 
 /** The only pod here has no creation time. */
-const ODD = "1 pods that cannot be understood";
+const ODD = "1 of the pods: Lifeboat cannot parse it";
 
 test("a plan reads one list of each kind, writes nothing, and counts objects that cannot be parsed", async () => {
   const { facts, requests } = await read();

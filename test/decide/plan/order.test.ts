@@ -9,7 +9,7 @@ test("the planned order has room for each node, if there is such an order", () =
   expect(given.nodes[0]).toMatchObject({
     node: "node01",
     verdict: "NoRoom",
-    shortage: "1 VM needs 14 GiB; the roomiest node has 12 GiB",
+    shortage: "1 VM needs 14 GiB; the roomiest other node has 12 GiB free",
   });
   const planned = planOf(f, options(f, { order: "planned" }));
   expect(planned.nodes.map(({ node, verdict }) => [node, verdict])).toEqual([
@@ -26,6 +26,6 @@ test("without such an order, the plan names the nodes in the way and the missing
   const { stuck, nodes } = planOf(f, options(f, { order: "planned" }));
   expect(stuck).toEqual(["node01", "node02", "node03"]);
   expect(nodes.map(({ shortage }) => shortage)).toEqual(
-    Array(3).fill("1 VM needs 12 GiB; the roomiest node has 4 GiB"),
+    Array(3).fill("1 VM needs 12 GiB; the roomiest other node has 4 GiB free"),
   );
 });

@@ -25,7 +25,7 @@ function powerOff(residents: readonly Resident[], facts: Partial<PlanFacts>, nod
 }
 
 const STAYS = "volumes stay attached: data of pod apps/agent";
-const UNUSED = "volumes are attached that no pod on it uses: pv-1 (kubectl get volumeattachments)";
+const UNUSED = "volumes are attached, and no pod of the node uses them: pv-1 (kubectl get volumeattachments)";
 
 // prettier-ignore
 test.each<readonly [string, readonly Resident[], Partial<PlanFacts>, readonly string[]]>([
@@ -49,7 +49,9 @@ test.each<readonly [string, readonly Resident[], Partial<PlanFacts>, readonly st
 test("at most three unused volumes are named", () => {
   const attachments = [1, 2, 3, 4, 5].map((n) => attachment({ name: `csi-${n}`, persistentVolumeName: `pv-${n}` }));
   expect(powerOff([], attached({ attachments }))).toEqual([
-    ["volumes are attached that no pod on it uses: pv-1, pv-2, pv-3 and 2 more (kubectl get volumeattachments)"],
+    [
+      "volumes are attached, and no pod of the node uses them: pv-1, pv-2, pv-3 and 2 more (kubectl get volumeattachments)",
+    ],
   ]);
 });
 

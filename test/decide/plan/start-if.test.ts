@@ -80,7 +80,7 @@ test("nothing is said about the start if the person may not read what the server
   const made = plan(f, "WillSucceed");
   expect(made.nodes.map(({ refusal }) => refusal)).toEqual([undefined, undefined]);
   expect(new Set(made.nodes.flatMap(({ unknown }) => unknown))).toContain(
-    "whether nodes start: startIf is WillSucceed, and the verdict is Unknown",
+    "whether drains start: startIf is WillSucceed, and the verdict is Unknown",
   );
   expect(exitOf(made)).toBe(4);
 });
@@ -95,7 +95,7 @@ test("a node that starts with some choices of kube-scheduler only is not promise
   const [node] = plan(f, "WillSucceed", { nodes: ["node01"] }).nodes;
   expect(node?.refusal).toBeUndefined();
   expect(node?.unknown).toContainEqual(
-    expect.stringMatching(/^whether node01 starts: startIf is WillSucceed, .* NoRoom$/),
+    expect.stringMatching(/^whether the drain of node01 starts: startIf is WillSucceed, .* NoRoom$/),
   );
 });
 

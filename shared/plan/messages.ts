@@ -1,0 +1,71 @@
+/** All messages of a plan: what happens to a node and its VMs, why, and what is unknown. */
+import { keyOf } from "../kube/objects.ts";
+import type { Resource } from "../kube/resources.ts";
+import type { NodeVerdict, PreflightPod } from "../preflight/facts.ts";
+import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
+import type { PlanOptions } from "./facts.ts";
+
+type Pod = Pick<PreflightPod, "namespace" | "name">;
+type StartIf = PlanOptions["template"]["startIf"];
+
+/** Lists that a person may not be allowed to read, with the question that stays open without each. */
+export const OPEN_WITHOUT = {
+  poddisruptionbudgets: "whether disruption budgets hold pods",
+  resourcequotas: "whether quotas refuse target pods",
+  persistentvolumes: "which nodes reach the volumes, and which volumes stay attached",
+  volumeattachments: "which volumes stay attached",
+  virtualmachines: "the annotations of owners, and whether VMs start again",
+  virtualmachineinstancemigrations: "which migrations have succeeded or failed",
+  evacuations: "which evacuations have failed",
+} as const satisfies Partial<Record<Resource, string>>;
+
+const MOST_NAMED = 3;
+
+function listed(names: readonly string[], most = MOST_NAMED): string {
+  const rest = names.length > most ? ` and ${names.length - most} more` : "";
+  return `${names.slice(0, most).join(", ")}${rest}`;
+}
+
+export const PLAN_MESSAGES = {
+  // Facts that could not be read
+  forbidden: (kind: keyof typeof OPEN_WITHOUT) => `${OPEN_WITHOUT[kind]}: you may not list ${kind}`,
+  unread: (kind: keyof typeof OPEN_WITHOUT) => `${OPEN_WITHOUT[kind]}: ${kind} could not be read`,
+  odd: (count: number, kind: string) => `${count} of the ${kind}: Lifeboat cannot parse ${count === 1 ? "it" : "them"}`,
+  notInPlan: (resource: string) => `a forecast asks for ${resource}, which a plan does not have`,
+
+  // A drain that does not start
+  mayBeRefused: (node: string, startIf: StartIf, verdict: NodeVerdict) =>
+    `whether the drain of ${node} starts: startIf is ${startIf}, and if kube-scheduler chooses other nodes, the verdict is ${verdict}`,
+  verdictUnknown: (startIf: StartIf) => `whether drains start: startIf is ${startIf}, and the verdict is Unknown`,
+  notDrained: "it is not drained",
+
+  // Room
+  mayHaveNoRoom: (homeless: readonly string[]) =>
+    `whether all VMs and pods find room: if kube-scheduler chooses other nodes, there is none for ${listed(homeless)}`,
+  shortage: (vms: number, needed: string, most: string) =>
+    `${vms} VM${vms === 1 ? " needs" : "s need"} ${needed}; the roomiest other node has ${most} free`,
+
+  // A guest that ends
+  mayEndAgain: (summary: string, vms: readonly string[]) =>
+    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} may start here before the drain, and end again`,
+  heldBack: (message: string) => `${message}; the guest waits until everything else can leave`,
+
+  // Evidence of earlier migrations
+  failing: (vm: string, times: number, reason: string) =>
+    `whether VM ${vm} moves: the last ${times === 1 ? "migration" : `${times} migrations`} of VMs of its class failed: ${reason}`,
+  noReason: "KubeVirt gives no reason",
+  targetEnded: "its target pod ended before it was ready",
+  targetNotReady: "its target pod was not ready after 15 minutes",
+
+  // Powering off a drained node
+  lastReplica: (pod: Pod, message: string) =>
+    `pod ${keyOf(pod)}: ${message}; a storage engine may guard the last replica of a volume`,
+  volumesStay: (claims: readonly string[], owner: string) => `volumes stay attached: ${claims.join(", ")} of ${owner}`,
+  unusedVolumes: (names: readonly string[]) =>
+    `volumes are attached, and no pod of the node uses them: ${listed(names)} (kubectl get volumeattachments)`,
+  runsHere: (vm: string) => `${vm} runs on it`,
+
+  // The time
+  basedOn: (migrations: number) => `${PREFLIGHT_MESSAGES.basedOn(migrations)}, their sizes, and KubeVirt's limits`,
+  asBandwidthSays: (pace: string) => `${pace} for each VM, as --bandwidth says`,
+} as const;
