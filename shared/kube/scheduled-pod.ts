@@ -53,7 +53,7 @@ export interface SpreadConstraint {
 }
 
 /** The fields of a pod by which kube-scheduler chooses among suitable nodes, and by which it spreads pods. */
-export interface Wishes {
+export interface PlacementTerms {
   /** Required pod affinity: a pod on a node prefers these pods near it. */
   readonly near: readonly PodTerm[];
   /** Preferred pod affinity; anti-affinity has a negative weight. */

@@ -16,7 +16,7 @@ import { placeInTurn } from "../preflight/place.ts";
 import { heldByBudget } from "../preflight/pod-verdict.ts";
 import { concluded, preflight, waitingForControllers } from "../preflight/verdict.ts";
 import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
-import { keptAmong } from "./kept.ts";
+import { refusalsByBudgets } from "./budget-refusals.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { virtualMachineOf } from "./questions.ts";
 import { viewOf, type VmView } from "./vms.ts";
@@ -34,12 +34,12 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const of = ({ namespace, vmi = "" }: PodVerdict) => vmiOf.get(keyOf({ namespace, name: vmi }));
   const views = new Map(each(f.vmis, (vmi) => [keyOf(vmi), viewOf(vmi, w)] as const));
-  const kept = keptAmong([...views.values()], f.pods, f.budgets);
+  const refusals = refusalsByBudgets([...views.values()], f.pods, f.budgets);
   const before = preflight(f);
   const asked = before.pods.map((pod) => {
     const key = keyOf({ namespace: pod.namespace, name: pod.vmi ?? "" });
     const view = views.get(key);
-    return view === undefined ? pod : asAsked(pod, view, kept.get(key), { f, w });
+    return view === undefined ? pod : asAsked(pod, view, refusals.get(key), { f, w });
   });
   const pods = withRestarts(asked, f, w);
   const unknown = [...new Set([...before.unknown, ...waitingForControllers(pods)])];
@@ -76,10 +76,10 @@ interface Around {
 }
 
 /** Judges a pod by what the NodeEvacuation or an owner says about VMs that cannot migrate. */
-function asAsked(pod: PodVerdict, view: VmView, kept: Refusal | undefined, around: Around): PodVerdict {
+function asAsked(pod: PodVerdict, view: VmView, refusal: Refusal | undefined, around: Around): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
-  if (kept !== undefined) return { ...pod, ...heldByBudget(kept) };
+  if (refusal !== undefined) return { ...pod, ...heldByBudget(refusal) };
   const why = whyItStays(view, around);
   if (why !== undefined) {
     const reason = pod.reason === "BoundToNode" ? pod.reason : "NotMigratable";

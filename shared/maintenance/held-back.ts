@@ -8,7 +8,7 @@ import { selectLaunchersOn } from "../kube/selections.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { isLeft, isQuiet, isShutdownDue, overdue, podBlockers } from "./blockers.ts";
 import { restartObstacle } from "./forecast.ts";
-import { keptAmong } from "./kept.ts";
+import { refusalsByBudgets } from "./budget-refusals.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { nodeToDrain, ownEvacuations, podsLeft, preflightBeside, prioritiesOf, vmisOf } from "./questions.ts";
 import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from "./vms.ts";
@@ -31,13 +31,13 @@ export function viewsOf(w: NodeWorld): readonly VmView[] {
 /** Holds VMs that would restart or stop while a budget refuses their evictions. */
 function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   if (views.every(({ fate }) => fate !== "ShutsDown")) return views;
-  const kept = unlessFailed(
+  const refusals = unlessFailed(
     () => {
       const [pods, budgets] = together(
         () => w.facts.list(SCHEDULED_PODS, selectLaunchersOn(w.ne.spec.nodeName)),
         () => w.facts.list("poddisruptionbudgets"),
       );
-      return keptAmong(views, pods, budgets);
+      return refusalsByBudgets(views, pods, budgets);
     },
     (failed) => {
       if (isOddObject(failed.failure)) return describeFailure(failed.failure);
@@ -46,8 +46,8 @@ function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] 
   );
   return views.map((view) => {
     if (view.fate !== "ShutsDown") return view;
-    if (typeof kept === "string") return blocked(view.vmi, "BudgetUnknown", kept);
-    const refusal = kept.get(keyOf(view.vmi));
+    if (typeof refusals === "string") return blocked(view.vmi, "BudgetUnknown", refusals);
+    const refusal = refusals.get(keyOf(view.vmi));
     return refusal === undefined ? view : { ...blocked(view.vmi, refusal.reason, refusal.message), isKept: true };
   });
 }

@@ -102,7 +102,7 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
 
 /** Holds a VM until its owner's time, if owners' annotations count. */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
-  const { notBefore } = ownersWishes(vmi, w);
+  const { notBefore } = ownersChoices(vmi, w);
   if (secondsUntil(notBefore, w.now) <= 0) return undefined;
   const message = MESSAGES.ownerDelays(notBefore ?? "");
   return { ...blocked(vmi, "NotBefore", message, MESSAGES.ownerDelaysFix), fate: "Waits" };
@@ -118,10 +118,10 @@ function wayOf(vmi: VmiFacts, w: NodeWorld): WhenBlocked | undefined {
 
 function askedWay(vmi: VmiFacts, w: NodeWorld): WhenBlocked | undefined {
   const { whenBlocked } = w.ne.spec.virtualMachines;
-  return ownersWishes(vmi, w).whenBlocked ?? (whenBlocked === "Wait" ? undefined : whenBlocked);
+  return ownersChoices(vmi, w).whenBlocked ?? (whenBlocked === "Wait" ? undefined : whenBlocked);
 }
 
-function ownersWishes(vmi: VmiFacts, w: NodeWorld): Partial<VirtualMachineFacts> {
+function ownersChoices(vmi: VmiFacts, w: NodeWorld): Partial<VirtualMachineFacts> {
   return w.ne.spec.virtualMachines.ownersChoice === "Respected" ? (virtualMachineOf(vmi, w) ?? {}) : {};
 }
 

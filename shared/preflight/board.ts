@@ -43,9 +43,9 @@ export function filledWith({ room, pods, assumed }: Filled, pod: NeighbourPod): 
   return { room: roomWith(room, pod), pods: pods + 1, assumed: plus(assumed, pod) };
 }
 
-function plus(sum: Filled["assumed"], { wishes }: NeighbourPod): Filled["assumed"] {
-  if (wishes === undefined) return sum;
-  const { cpu = 0, memory = 0 } = wishes.assumed;
+function plus(sum: Filled["assumed"], { placementTerms }: NeighbourPod): Filled["assumed"] {
+  if (placementTerms === undefined) return sum;
+  const { cpu = 0, memory = 0 } = placementTerms.assumed;
   return cpu + memory === 0 ? sum : { cpu: sum.cpu + cpu, memory: sum.memory + memory };
 }
 

@@ -35,8 +35,8 @@ export function createDirectory(): Directory {
       known.set(pod.uid, pod);
       for (const [key, value] of Object.entries(pod.labels)) addTo(labelled, `${key}=${value}`, pod.uid);
       addTerms(avoiding, pod.antiAffinity, pod.uid);
-      addTerms(drawn, pod.wishes?.near, pod.uid);
-      addTerms(drawn, pod.wishes?.preferred, pod.uid);
+      addTerms(drawn, pod.placementTerms?.near, pod.uid);
+      addTerms(drawn, pod.placementTerms?.preferred, pod.uid);
       if (pod.replicaSet !== undefined) addTo(siblings, pod.replicaSet, pod.uid);
     },
     selectedBy(selector) {
@@ -54,7 +54,7 @@ export function createDirectory(): Directory {
 
 /** A pod on another node has the same labels and terms. */
 function isAlike(a: NeighbourPod, b: NeighbourPod): boolean {
-  return a.labels === b.labels && a.antiAffinity === b.antiAffinity && a.wishes === b.wishes;
+  return a.labels === b.labels && a.antiAffinity === b.antiAffinity && a.placementTerms === b.placementTerms;
 }
 
 function addTo(groups: Groups, key: string, uid: string): void {

@@ -1,7 +1,7 @@
 /** The facts of a preflight (a node to drain, its pods, the room on other nodes), and its findings. */
 import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { NodeSelectorTerm, Resources, Wishes } from "../kube/scheduled-pod.ts";
+import type { NodeSelectorTerm, Resources, PlacementTerms } from "../kube/scheduled-pod.ts";
 import type { Moment } from "../settings/time.ts";
 import type { PresentPods } from "./board.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";
@@ -14,7 +14,7 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly phase: string;
   readonly deleting: boolean;
   /** Absent if the pod has no preferences. */
-  readonly wishes?: Wishes;
+  readonly placementTerms?: PlacementTerms;
   /** UID of the ReplicaSet that controls it. */
   readonly replicaSet?: string;
 }

@@ -2,10 +2,10 @@
 import * as z from "zod/mini";
 import { listOf, part } from "../kube/schemas/fields.ts";
 import { Limits } from "../kube/schemas/pod-requirements.ts";
-import type { ScheduledPod, Wishes } from "../kube/scheduled-pod.ts";
+import type { ScheduledPod, PlacementTerms } from "../kube/scheduled-pod.ts";
 import { type Issues, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
 import type { NeighbourPod, PreflightPod } from "./facts.ts";
-import { podWishesSchema } from "./pod-wishes.ts";
+import { placementTermsSchema } from "./placement-terms.ts";
 
 const Asking = z.lazy(() =>
   z.object({
@@ -31,16 +31,16 @@ function reader(input: unknown, issues: Issues) {
 
 /** Returns a schema for the node's pods of one list. */
 export function preflightPodSchema() {
-  const [shared, wishing] = [scheduledPodSchema(), podWishesSchema()];
+  const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];
   return z.transform((input: unknown, { issues }): PreflightPod => {
     const read = reader(input, issues);
-    const [pod, asking, limits, wishes] = [read(shared), read(Asking), read(Limits), read(wishing)];
+    const [pod, asking, limits, placementTerms] = [read(shared), read(Asking), read(Limits), read(placing)];
     if (pod === undefined || asking === undefined || limits === undefined) return z.NEVER;
     const { metadata, spec } = asking;
     const { deletionTimestamp: goneBy, finalizers } = metadata;
     return {
       ...pod,
-      ...wished(pod, wishes),
+      ...schedulingOf(pod, placementTerms),
       limits,
       localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
       ...(typeof goneBy === "number" && { goneBy }),
@@ -55,20 +55,20 @@ export function preflightPodSchema() {
  * may be.
  */
 export function neighbourPodSchema() {
-  const [shared, wishing] = [scheduledPodSchema(), podWishesSchema()];
+  const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];
   return z.transform((input: unknown, { issues }): NeighbourPod => {
     const read = reader(input, issues);
-    const [pod, wishes] = [read(shared), read(wishing)];
+    const [pod, placementTerms] = [read(shared), read(placing)];
     if (pod === undefined) return z.NEVER;
     const { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity } = pod;
     const own = { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
-    return { ...own, ...wished(pod, wishes) };
+    return { ...own, ...schedulingOf(pod, placementTerms) };
   });
 }
 
-function wished({ owners }: Pick<ScheduledPod, "owners">, wishes: Wishes | undefined) {
+function schedulingOf({ owners }: Pick<ScheduledPod, "owners">, placementTerms: PlacementTerms | undefined) {
   const replicaSet = owners.find(({ controller, kind }) => controller && kind === "ReplicaSet")?.uid;
-  return { ...(wishes && { wishes }), ...(replicaSet !== undefined && { replicaSet }) };
+  return { ...(placementTerms && { placementTerms }), ...(replicaSet !== undefined && { replicaSet }) };
 }
 
 function uncheckedOf(spec: z.output<typeof Asking>["spec"], hasResourceClaims: boolean): readonly string[] {

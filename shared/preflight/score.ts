@@ -4,7 +4,7 @@
  * pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
  */
 import { hash8, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
-import type { Labels, Wishes } from "../kube/scheduled-pod.ts";
+import type { Labels, PlacementTerms } from "../kube/scheduled-pod.ts";
 import { type Board, type Filled, podsAmong, podsLike } from "./board.ts";
 import type { NeighbourPod, PreflightPod } from "./facts.ts";
 import { type FitNode, selects } from "./fit.ts";
@@ -82,7 +82,7 @@ function fewestSoftTaints({ pod, nodes }: Scored): readonly number[] {
 }
 
 function preferredNodes({ pod, nodes }: Scored): readonly number[] {
-  const terms = pod.wishes?.nodes ?? [];
+  const terms = pod.placementTerms?.nodes ?? [];
   if (terms.length === 0) return nodes.map(() => 0);
   const sums = nodes.map((node) =>
     terms.reduce((sum, { weight, term }) => sum + (matchesTerm(term, node) ? weight : 0), 0),
@@ -106,7 +106,7 @@ function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[
  * Scores by the pod's own preferences, and by those of the pods on the node. A term that such a pod requires counts 1.
  */
 function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
-  const own = pod.wishes?.preferred ?? [];
+  const own = pod.placementTerms?.preferred ?? [];
   const points = new Map<string, number>();
   for (const other of new Set([...own.flatMap(({ selector }) => podsLike(board, selector)), ...drawn(pod, board)])) {
     const labels = labelsOf.get(other.nodeName) ?? {};
@@ -128,14 +128,14 @@ function drawn({ labels }: PreflightPod, board: Board): readonly NeighbourPod[] 
   return podsAmong(board, board.directory.drawnTo(labels));
 }
 
-type Weighted = Wishes["preferred"][number];
+type Weighted = PlacementTerms["preferred"][number];
 
 function attractionsBetween(
   pod: PreflightPod,
   own: readonly Weighted[],
   other: NeighbourPod,
 ): readonly Pick<Weighted, "topologyKey" | "weight">[] {
-  const { preferred, near } = other.wishes ?? { preferred: [], near: [] };
+  const { preferred, near } = other.placementTerms ?? { preferred: [], near: [] };
   return [
     ...own.filter((term) => selects(term, pod, other)),
     ...preferred.filter((term) => selects(term, other, pod)),
@@ -169,8 +169,8 @@ function leftOn(name: Name, filled: Filled | undefined): number {
 }
 
 /** Returns the requests assumed for pods without any, including the pod to place. */
-function assumedOf(name: Name, { wishes }: PreflightPod, filled: Filled | undefined): number {
-  return (filled?.assumed[name] ?? 0) + (wishes?.assumed[name] ?? 0);
+function assumedOf(name: Name, { placementTerms }: PreflightPod, filled: Filled | undefined): number {
+  return (filled?.assumed[name] ?? 0) + (placementTerms?.assumed[name] ?? 0);
 }
 
 /**

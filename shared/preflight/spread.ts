@@ -4,7 +4,7 @@
  */
 import type { Toleration } from "../kube/facts.ts";
 import { isWanted, matches, ownValue, untolerated } from "../kube/objects.ts";
-import type { Labels, NodeRequirements, SpreadConstraint, Wishes } from "../kube/scheduled-pod.ts";
+import type { Labels, NodeRequirements, SpreadConstraint, PlacementTerms } from "../kube/scheduled-pod.ts";
 import { type Board, podsAmong, podsLike } from "./board.ts";
 import type { NeighbourPod } from "./facts.ts";
 import { type FitNode, taintsOf } from "./fit.ts";
@@ -15,7 +15,7 @@ export interface SpreadPod {
   readonly labels: Labels;
   readonly placement: NodeRequirements;
   readonly tolerations?: readonly Toleration[];
-  readonly wishes?: Wishes;
+  readonly placementTerms?: PlacementTerms;
   readonly replicaSet?: string;
 }
 
@@ -30,7 +30,7 @@ interface Around {
  * nodes.
  */
 export function unevenness(pod: SpreadPod, around: Around): ((node: FitNode) => boolean) | undefined {
-  const strict = pod.wishes?.spread.filter(isStrict) ?? [];
+  const strict = pod.placementTerms?.spread.filter(isStrict) ?? [];
   if (strict.length === 0) return undefined;
   const keys = strict.map(({ topologyKey }) => topologyKey);
   const rules = strict.map((constraint) => allowedBy(constraint, pod, keys, around));
@@ -97,7 +97,7 @@ export interface Crowd {
 
 /** Returns the groups of pods among which this one is spread. `isDefault`: a node without the label counts as well. */
 export function crowdsOf(pod: SpreadPod, board: Board) {
-  const own = pod.wishes?.spread ?? [];
+  const own = pod.placementTerms?.spread ?? [];
   if (own.length === 0) {
     if (pod.replicaSet === undefined) return { crowds: [], isDefault: true };
     const like = podsAmong(board, board.directory.siblingsIn(pod.replicaSet));

@@ -52,7 +52,7 @@ const SCHEMAS = [
   "kube/resources.ts",
   "facts/facts.ts",
   "preflight/kinds.ts",
-  "preflight/pod-wishes.ts",
+  "preflight/placement-terms.ts",
   "preflight/preflight-pod.ts",
 ];
 

@@ -99,7 +99,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "a maintenance in progress",                     { nodeEvacuation: { status: { ...UNDER_WAY, estimatedCompletionTime: time(120) } } }, "2 of 4 gone"],
   ["node",    "the blockers of a maintenance",                 { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked", blockers: [{ namespace: "apps", name: "ledger", reason: "NotMigratable", message: "it cannot migrate", whoCanFix: "its owner" }] } } }, "apps/ledger NotMigratable It cannot migrate. Who can change it: its owner"],
   ["cluster", "a rolling maintenance",                         { rolling: WEEKEND }, "Rolling maintenance 1 Name Phase Nodes When Message weekend Running 1 of 2 done ends in about 10m"],
-  ["rolling", "the progress of a rolling maintenance",         { rolling: WEEKEND }, "weekend Running node02 is being emptied. 1 of 2 done When ends in about 10m"],
+  ["rolling", "the progress of a rolling maintenance",         { rolling: WEEKEND }, "weekend Running node02 is being drained. 1 of 2 done When ends in about 10m"],
   ["rolling", "the time line of a rolling maintenance",        { rolling: WEEKEND }, "Node Phase Plan and progress VMs Message node01 Returned 3 of 3 gone weekend-node01 node02 Blocked 1 of 4 gone VM apps/ledger cannot migrate. weekend-node02"],
   ["rolling", "that a rolling maintenance has not started",    { rolling: { spec: { schedule: { notBefore: time(3600) } } } }, "Lifeboat has not read it yet. When starts in 60m"],
   ["vm",      "that an eviction would move the VM",            IDLE, "The VM stays where it is. An eviction would move it to another node."],

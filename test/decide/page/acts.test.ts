@@ -16,8 +16,8 @@ test.each([
 // prettier-ignore
 test.each([
   ["it waits",                "It waits."],
-  ["node-1 is being emptied", "node-1 is being emptied."],
-  ["node02 is being emptied", "node02 is being emptied."],
+  ["node-1 is being drained", "node-1 is being drained."],
+  ["node02 is being drained", "node02 is being drained."],
   ["spec.progress is Paused", "spec.progress is Paused."],
   ["Done!",                   "Done!"],
 ])("%s", (words, said) => {

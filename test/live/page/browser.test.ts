@@ -48,7 +48,7 @@ async function createWeekend(): Promise<void> {
   });
   const status = {
     phase: "Running",
-    message: "node02 is being emptied",
+    message: "node02 is being drained",
     startTime: at(-1200),
     estimatedCompletionTime: at(1800),
     nodeCounts: { total: 3, pending: 1, active: 1, evacuated: 1, failed: 0 },

@@ -48,7 +48,7 @@ export const NEEDS: readonly Need[] = [
     ["patch lifeboat.dev/evacuations",                                                           "what leaves a node does not stop when its NodeEvacuation is withdrawn"],
     ["delete lifeboat.dev/evacuations",                                                          "ended Evacuations are never deleted"],
     ["patch lifeboat.dev/evacuations/status",                                                    "no evacuation ends"],
-    ["list lifeboat.dev/nodeevacuations",                                                        "no node is emptied for its maintenance"],
+    ["list lifeboat.dev/nodeevacuations",                                                        "no node is drained for its maintenance"],
     ["delete lifeboat.dev/nodeevacuations",                                                      "ended NodeEvacuations of the command are never deleted"],
     ["patch lifeboat.dev/nodeevacuations/status",                                                "no NodeEvacuation starts, nor says how far it is"],
     ["list lifeboat.dev/rollingmaintenances",                                                    "no RollingMaintenance starts"],

@@ -34,7 +34,7 @@ interface World extends Fleet {
 export function carryOut(fleet: Fleet, order: readonly string[], lots: Lots): readonly Step[] {
   let world: World = { ...fleet, lots, pending: [] };
   return order.map((node) => {
-    const { next, fates } = emptied(node, { ...world, nodes: fleet.nodes.map((one) => cordonedIf(node, one)) });
+    const { next, fates } = drained(node, { ...world, nodes: fleet.nodes.map((one) => cordonedIf(node, one)) });
     const evicted = world.pods.filter((pod) => pod.spec?.nodeName === node && vmiOf(pod, world) === undefined).length;
     world = withPlaced({ ...next, nodes: fleet.nodes });
     return { node, fates, evicted };
@@ -45,7 +45,7 @@ function cordonedIf(name: string, node: Node): Node {
   return node.metadata.name === name ? { ...node, spec: { ...node.spec, unschedulable: true } } : node;
 }
 
-function emptied(node: string, before: World): { readonly next: World; readonly fates: ReadonlyMap<string, Fate> } {
+function drained(node: string, before: World): { readonly next: World; readonly fates: ReadonlyMap<string, Fate> } {
   const here = inOrder(before.vmis.filter(({ status }) => status?.nodeName === node));
   const fates = new Map<string, Fate>();
   let world = before;

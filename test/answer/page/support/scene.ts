@@ -48,7 +48,7 @@ export function nodeEvacuation({ spec, virtualMachines, status = {} }: Maintaine
 export const WEEKEND = {
   status: {
     phase: "Running",
-    message: "node02 is being emptied",
+    message: "node02 is being drained",
     startTime: time(-600),
     estimatedCompletionTime: time(600),
     nodeCounts: { total: 2, pending: 0, active: 1, evacuated: 1, failed: 0 },

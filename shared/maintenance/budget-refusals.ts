@@ -5,7 +5,7 @@ import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { VmView } from "./vms.ts";
 
 /** Returns the refusals, by the keys of the VMs. */
-export function keptAmong(
+export function refusalsByBudgets(
   views: readonly VmView[],
   pods: readonly PodFacts[],
   budgets: readonly BudgetFacts[],

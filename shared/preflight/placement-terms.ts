@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { listOf, NodeTerm, part, Quantities } from "../kube/schemas/fields.ts";
 import { PodAffinityTerm, podTermOf, Spread } from "../kube/schemas/pod-requirements.ts";
-import type { Wishes } from "../kube/scheduled-pod.ts";
+import type { PlacementTerms } from "../kube/scheduled-pod.ts";
 
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -36,43 +36,43 @@ const Spec = z.lazy(() =>
 const ASSUMED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
 /** Undefined: the pod has no preferences. */
-const WishesOfPod = z.lazy(() =>
+const TermsOfPod = z.lazy(() =>
   z.pipe(
     z.object({ spec: Spec }),
-    z.transform(({ spec: { affinity, topologySpreadConstraints: spread, containers } }): Wishes | undefined => {
+    z.transform(({ spec: { affinity, topologySpreadConstraints: spread, containers } }): PlacementTerms | undefined => {
       const { nodeAffinity, podAffinity, podAntiAffinity } = affinity;
-      const terms = (all: z.output<typeof Preferences>, sign: number) =>
+      const weighted = (all: z.output<typeof Preferences>, sign: number) =>
         all[PREFERRED].map(({ weight, podAffinityTerm }) => ({ ...podTermOf(podAffinityTerm), weight: weight * sign }));
       const silent = (name: "cpu" | "memory") =>
         containers.filter(({ resources }) => resources.requests[name] === undefined).length * ASSUMED[name];
-      const wishes: Wishes = {
+      const terms: PlacementTerms = {
         near: podAffinity[REQUIRED].map(podTermOf),
-        preferred: [...terms(podAffinity, 1), ...terms(podAntiAffinity, -1)],
+        preferred: [...weighted(podAffinity, 1), ...weighted(podAntiAffinity, -1)],
         nodes: nodeAffinity[PREFERRED].map(({ weight, preference }) => ({ weight, term: preference })),
         spread,
         assumed: { cpu: silent("cpu"), memory: silent("memory") },
       };
-      return hasAny(wishes) ? wishes : undefined;
+      return hasAny(terms) ? terms : undefined;
     }),
   ),
 );
 
-function hasAny({ near, preferred, nodes, spread, assumed }: Wishes): boolean {
+function hasAny({ near, preferred, nodes, spread, assumed }: PlacementTerms): boolean {
   const isSilent = Object.values(assumed).some((amount) => amount > 0);
   return near.length + preferred.length + nodes.length + spread.length > 0 || isSilent;
 }
 
 /** Returns a schema for the pods of one list: equal preferences share one object. */
-export function podWishesSchema() {
-  const seen = new Map<string, Wishes>();
+export function placementTermsSchema() {
+  const seen = new Map<string, PlacementTerms>();
   return z.pipe(
-    WishesOfPod,
-    z.transform((wishes) => {
-      if (wishes === undefined) return undefined;
-      const text = JSON.stringify(wishes);
+    TermsOfPod,
+    z.transform((terms) => {
+      if (terms === undefined) return undefined;
+      const text = JSON.stringify(terms);
       const known = seen.get(text);
-      if (known === undefined) seen.set(text, wishes);
-      return known ?? wishes;
+      if (known === undefined) seen.set(text, terms);
+      return known ?? terms;
     }),
   );
 }
