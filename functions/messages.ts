@@ -19,11 +19,11 @@ export const ENDPOINT_MESSAGES = {
   noNodeEvacuation: "no such NodeEvacuation in the cluster",
   noRollingMaintenance: "no such RollingMaintenance in the cluster",
   noVm: "the cluster has no such VMI, and no evacuation or migration of it",
-  clusterUnavailable: "the API server cannot be asked",
+  clusterUnavailable: "the API server does not answer",
   sendAgain: "some events could not be acted on: send all of them again",
   busy: "too many reviews are in progress: try again",
-  undecided: "Lifeboat could not read the pod; the Worker's log says why",
-  internalError: "an unexpected error; the Worker's log describes it",
+  undecided: "Lifeboat could not read the pod; Lifeboat's log says why",
+  internalError: "an unexpected error; Lifeboat's log describes it",
   unexpectedError: "an unexpected error",
   noBinding: (name: string) => `expected a Workers VPC binding named ${name} in this Worker's environment`,
   invalidClusters: "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong",
@@ -40,7 +40,7 @@ export const ENDPOINT_MESSAGES = {
   deletedByLifeboat: (pod: string, reason: string) =>
     `pod "${pod}" may go (${reason}): Lifeboat itself deletes it, by its UID`,
   vmiChanges: "its VMI keeps changing",
-  actionNotDone: (outcome: string) => `an action was ${outcome}`,
+  actionNotDone: (outcome: string) => `the outcome of a write is ${outcome}`,
   noBody: "no body was received",
 
   // Steps, as log lines name them after a failure
@@ -54,7 +54,7 @@ export const ENDPOINT_MESSAGES = {
   findingCluster: "finding the cluster",
 
   // Other log lines
-  tickMissing: "the tick has not reached this cluster",
-  leftOut: (resource: string) => `left out one of ${resource}`,
+  tickMissing: "the scheduled scan of this cluster could not start in time: the next tick scans it again",
+  leftOut: (resource: string) => `one object of ${resource} cannot be read, and is left out`,
   logUnexpected: "unexpected error",
 } as const;

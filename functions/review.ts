@@ -208,7 +208,7 @@ export const REVIEW_FAMILY: Family = {
   type: "counter",
   unit: "",
   labels: ["review", "answer"],
-  help: "Reviews that this replica has answered since it started. Undecided reviews were answered without the facts.",
+  help: "Reviews that this replica has answered since it started. Undecided: Lifeboat answered although it could not read what it needed.",
 };
 
 /** Counts the reviews that this process has answered. Dry runs are not counted. */

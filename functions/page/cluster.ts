@@ -113,9 +113,9 @@ const WRONG: Readonly<Record<Known["type"], string>> = {
   WebhookCalled: "The API server does not ask Lifeboat about evictions",
   Permitted: "Lifeboat lacks a permission",
   Valid: "The configuration is not valid",
-  ReviewsDecided: "An eviction was answered without the facts",
+  ReviewsDecided: "Lifeboat answered an eviction although it could not read what it needed",
   CredentialsValid: "Lifeboat's token does not work any more",
-  CertificateValid: "The certificate of Lifeboat's webhooks has ended",
+  CertificateValid: "The certificate of Lifeboat's webhooks has expired",
   GuardHolds: "The guard does not hold while Lifeboat is unavailable",
 };
 

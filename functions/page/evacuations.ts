@@ -66,7 +66,7 @@ export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
   NodePressure: "memory, disk or PID pressure on its node",
   DrainTaint: "KubeVirt's drain taint",
   Operator: "a person",
-  NodeTermination: "the end of its node",
+  NodeTermination: "the termination of its node",
   NodeEvacuation: "the maintenance of its node",
 };
 

@@ -37,7 +37,7 @@ interface Counting {
   readonly recent: RecentVms;
 }
 
-/** Counts the VMs on each node. Returns undefined if the time limit ends before. */
+/** Counts the VMs on each node. Returns undefined if the time runs out first. */
 export async function countVms(target: Target, { client, settings, recent }: Counting): Promise<VmsByNode | undefined> {
   const now = target.platform.now().getTime();
   const known = recent.get(target.name);

@@ -23,13 +23,13 @@ export const RELAY_MESSAGES = {
   // Lists and watches
   synced: "synced",
   notSynced: "not synced yet\n",
-  oddObject: "an object is too large or malformed",
-  noObject: "ignored an item that is no object",
-  noVersion: "a list without a resourceVersion",
+  oddObject: "an object is too large or malformed: only its identity is known",
+  noObject: "ignored an item that is not an object",
+  noVersion: "the list has no resourceVersion",
   watchEnded: "the API server ended a watch",
   watchFailed: "cannot watch, trying again",
   watchOf: (path: string) => `watch of ${path}`,
   largeEvent: "a watch event of more than 256 KiB",
-  noEvent: "a line of the watch is no event",
+  noEvent: "a line of the watch is not an event",
   namelessEvent: "a long line of the watch names no object",
 } as const;

@@ -1,5 +1,5 @@
 /** All messages of the server in the cluster, in log lines and at its start: what is missing, and what makes it. */
-const HINT = "lifeboat install makes it";
+const HINT = "run lifeboat install, which creates it";
 
 export const SERVER_MESSAGES = {
   // The start

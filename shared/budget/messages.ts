@@ -7,7 +7,7 @@ export const BUDGET_MESSAGES = {
     "the API server does not evict a pod of several budgets",
   exhausted: ({ status: { desiredHealthy, currentHealthy } }: BudgetFacts) =>
     `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`,
-  notCounted: "has not been counted yet",
+  notCounted: "has no status yet from the disruption controller",
   refuses: ({ name }: BudgetFacts, why: string) => `PodDisruptionBudget ${name} ${why}`,
   ofController: ({ name }: BudgetFacts, controller: string, why: string) =>
     `PodDisruptionBudget ${name} of ${controller} ${why}; ` +

@@ -13,7 +13,7 @@ export const DESCHEDULING_MESSAGES = {
   evicted: "is evicted",
   evacuated: "is evacuated",
   refused: "is not evicted, because the API server or a webhook refused the eviction",
-  unanswered: "may be evicted or not, because the eviction had no answer",
+  unanswered: "may or may not be evicted, because the API server did not answer",
   nominated: (outcome: string, nodeName: string, { profile, plugin, reason }: By) =>
     `${outcome}, nominated on node ${nodeName} by ${profile}/${plugin}${reason === undefined ? "" : ` (${reason})`}`,
   triggeredBy: ({ profile, plugin, reason = "" }: By) => `triggered by ${profile}/${plugin}: ${reason}`,

@@ -27,12 +27,12 @@ export const EVACUATION_MESSAGES = {
     `the VM has just moved: for ${seconds} s the descheduler does not evict it, and node pressure evacuates other VMs first`,
 
   // The wait for a migration
-  webhookMarks: "KubeVirt's eviction webhook marks the VM",
+  webhookMarks: "KubeVirt's eviction webhook marks the VM for evacuation",
   controllerMigrates: "KubeVirt's evacuation controller migrates the VM",
   waitsForController: "eviction strategy External: its external controller has to move it",
   controllerFailed: ({ name }: Named, why: string) => `; migration ${name} has failed: ${why}`,
   controllerNotAsked:
-    "KubeVirt's eviction webhook has not marked the VM: its external controller does not know that the VM has to move",
+    "KubeVirt's eviction webhook has not marked the VM for evacuation: its external controller does not know that the VM has to move",
   migrationCreated: (name: string) => `migration ${name} has been created`,
   attemptStarts: (name: string, nodeName: string | undefined, attempt: number, most: number) =>
     `migration ${name} moves the VM off node ${nodeName} (attempt ${attempt} of ${most})`,
@@ -82,7 +82,7 @@ export const EVACUATION_MESSAGES = {
   // Blocked
   cannotLeave: (nodeName: string | undefined, why: string) => `cannot leave node ${nodeName}: ${why}`,
   noVirtHandler: (nodeName: string) =>
-    `virt-handler does not run on node ${nodeName}: a taint that it does not tolerate ends it. Remove the taint, or add a toleration to ` +
+    `virt-handler does not run on node ${nodeName}: a taint that it does not tolerate evicts it. Remove the taint, or add a toleration to ` +
     "spec.workloads.nodePlacement of the KubeVirt object",
   notScheduled: "the VM is not on a node yet",
   beingReceived: "the VM is being received from another namespace or cluster",
@@ -103,7 +103,7 @@ export const EVACUATION_MESSAGES = {
   drainTaintGone: (nodeName: string) => `node ${nodeName} no longer has the drain taint`,
   noExecuteTaintGone: (nodeName: string) => `node ${nodeName} no longer has the NoExecute taint`,
   preemptionOver: ({ name }: Pod) => `the scheduler no longer deletes pod ${name}`,
-  markRemoved: "the mark was removed",
+  markRemoved: "evacuationNodeName was removed from the VMI",
   exhausted: (attempts: number, last: string) => `${attempts} attempts have failed; the last one: ${last}`,
   moved: (from: string | undefined, to: string | undefined) =>
     `moved${from === undefined ? "" : ` from node ${from}`} to ${to === undefined ? "another namespace or cluster" : `node ${to}`}`,
@@ -114,18 +114,19 @@ export const EVACUATION_MESSAGES = {
   foreignContinues: ({ name }: Named) => `migration ${name} is not Lifeboat's to delete, and may still move the VM`,
 
   // The cleanup
-  toBeReleased: "Lifeboat has not removed its mark and its unstarted migrations yet",
+  toBeReleased: "Lifeboat has not yet removed the VMI's evacuationNodeName and the migrations that have not started",
   otherContinues: (name: string) => `Evacuation ${name} continues`,
-  markStaysNodeGone: (nodeName: string) => `KubeVirt does not remove the mark: node ${nodeName} is gone`,
+  markStaysNodeGone: (nodeName: string) =>
+    `KubeVirt does not clear the VMI's evacuationNodeName: node ${nodeName} is gone`,
   markStaysDrainTaint: (nodeName: string, key: string) =>
-    `KubeVirt does not remove the mark: node ${nodeName} carries the drain taint ${key}`,
+    `KubeVirt does not clear the VMI's evacuationNodeName: node ${nodeName} carries the drain taint ${key}`,
 
   // A restart or a stop instead of a migration
   askedToRestart: "KubeVirt is asked to restart the VM, on another node",
   askedToStop: "KubeVirt is asked to stop the VM",
   askedAgain: (seconds: number) => `KubeVirt has not acted on the request for ${seconds} s: Lifeboat repeats it`,
   requestPending: (isUndone: boolean) =>
-    `KubeVirt has the request, and virt-controller has not acted on it${isUndone ? "; it was cancelled, so the VM starts again afterwards" : ""}`,
+    `KubeVirt has the request, but virt-controller has not acted on it${isUndone ? "; the evacuation was cancelled: the VM starts again afterwards" : ""}`,
   requestHeld: (why: string) => `KubeVirt has not acted on the request, and Lifeboat does not repeat it: ${why}`,
   paused: "spec.progress of its NodeEvacuation is Paused",
   nodeSchedulable: "its node is schedulable",
@@ -140,7 +141,7 @@ export const EVACUATION_MESSAGES = {
   requestEnded: "the NodeEvacuation that asked for it was cancelled or has ended",
   restarted: (nodeName: string) => `restarted on node ${nodeName}`,
   stopped: (e: EvacuationFacts) =>
-    `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${startCommand(e)}`,
+    `stopped; Lifeboat starts it when its node is schedulable again. To start it earlier: ${startCommand(e)}`,
   stoppedThenCancelled: "stopped and then cancelled: Lifeboat starts it again",
 
   // The start of a stopped VM

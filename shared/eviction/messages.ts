@@ -50,7 +50,7 @@ export const MESSAGE = {
   /** KubeVirt's own webhook reviews the same request and marks the VM, with any answer of Lifeboat. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
     `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
-    `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,
+    `${Math.ceil(seconds)} s, but KubeVirt's own webhook can: stop the drain to keep the VM where it is`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
   /** Events about a request. */
@@ -58,8 +58,8 @@ export const MESSAGE = {
     `${username} asked to evict pod ${pod.name}: ${next}`,
   evacuates: ({ nodeName }: VmiFacts) => `evacuating the VM from node ${nodeName}`,
   waitsForController: ({ nodeName }: VmiFacts, strategy: string) =>
-    `marked for node ${nodeName}; eviction strategy ${strategy}: it waits for its external controller to move it`,
-  markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for node ${nodeName}`,
+    `marked for evacuation from node ${nodeName}; eviction strategy ${strategy}: its external controller has to move it`,
+  markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for evacuation from node ${nodeName}`,
 } as const;
 
 /** Says what the external controller of an External VM has done, by the last reconcile. */
@@ -74,9 +74,10 @@ export const REMEDY = {
     "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or remove the reason why it cannot migrate",
   UnknownStrategy: "its owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
   External: "its external controller, which acts on evictionStrategy External: move or stop the VM",
-  BudgetUnknown: "the owner of the PodDisruptionBudget that Lifeboat cannot read",
+  BudgetUnknown: "the owner of the PodDisruptionBudget: correct the object that the message names",
   BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
-  BudgetOfController: "nobody: it may pass; otherwise the administrator of the object in its message",
+  BudgetOfController:
+    "nobody yet: its controller may allow the eviction later; if not, the administrator of that controller",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",
   LeftOver: "an administrator: make sure that no guest runs in it, then kubectl delete pod",
   BoundToNode: "its owner: change its nodeSelector or affinity, or stop it",
@@ -86,15 +87,16 @@ export const REMEDY = {
   Finalizers: "the owner of the finalizers: the controller that set them has to remove them",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough for one more pod of the VM while it moves",
-  NoRoom: "an administrator: add a node, or free room on a node; Taints: uncordon a node, or remove its taint",
+  NoRoom:
+    "an administrator: add a node, or free room on one; if the message names Taints: uncordon a node, or remove its taint",
   Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
   LocalStorage: "the person who drains: kubectl drain --delete-emptydir-data loses that data",
-  StrategyNone: "its owner: set evictionStrategy LiveMigrate to have it moved",
+  StrategyNone: "its owner: set evictionStrategy LiveMigrate, or the drain shuts its guest down",
   ShutdownByStrategy: "its owner: plan for it, or remove the reason why it cannot migrate",
   BackingOff:
-    "nobody until its back-off ends, or its owner: the message of the last Evacuation says why the VM did not move",
+    "nobody: the next eviction after the back-off starts an evacuation; the last Evacuation says why the VM did not move",
   Abandoned: "its owner, or an administrator: remove what its message names, then try again",
-  SchedulingGated: "the owner of the scheduling gate that its message names",
+  SchedulingGated: "the owner of the scheduling gate that the message names: remove it from the target pod",
   TargetRefused: "an administrator: allow KubeVirt to create the pod that the policy or webhook in its message refuses",
   TargetNotStarted: "an administrator: kubectl describe pod says what its target pod waits for",
   MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
@@ -106,7 +108,8 @@ const BLOCKED = {
   NotScheduled: "nobody: the VM is starting",
   BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",
-  DecentralizedMigration: "the person who sends the VM to another namespace or cluster",
+  DecentralizedMigration:
+    "the person who sends the VM to another namespace or cluster: delete that migration, or remove what blocks it",
 } as const;
 
 export function remedyOf(reason: string): string | undefined {
@@ -167,7 +170,7 @@ function progressText({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts 
     case "Abandoned":
       return `the last evacuation of ${vmi} was abandoned: ${message}`;
     case "Withdrawn":
-      return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new one before ${until}, KubeVirt's webhook may`;
+      return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new one before ${until}, but KubeVirt's webhook can`;
     case "BackingOff":
       return `evacuation of ${vmi} waits until ${until} after ${failures(attempts, maxAttempts)}: ${message}`;
     case "Blocked":

@@ -23,8 +23,9 @@ export const GUARD_MESSAGES = {
     `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`,
   unknownStrategy: (field: string, value: string) => `KubeVirt does not know ${field} "${value}"`,
   notMigratable: (vmi: VmiFacts) => `it is not live-migratable: ${pinnedBecause(vmi)}`,
-  handlerNeedsRoom: "virt-handler waits for its memory, and without virt-handler the VM cannot move",
-  nodeEnds: (deadline: string) => `it has not moved, and its node ends at ${deadline}`,
+  handlerNeedsRoom:
+    "virt-handler is pending until this pod frees its memory, and without virt-handler the VM cannot move",
+  nodeEnds: (deadline: string) => `it has not moved, and its node is terminated at ${deadline}`,
   deadlinePassed: (seconds: number) => `it has not moved within ${seconds} s`,
 
   // A disruption in progress
@@ -42,7 +43,7 @@ export const GUARD_MESSAGES = {
   off: "the guard is off",
   refusesNothing: "the guard is installed and refuses nothing",
   noGate: "none of its feature gates is on",
-  handlerEnds: "virt-handler ends with a NoExecute taint",
+  handlerEnds: "a NoExecute taint evicts virt-handler",
   policiesMissing: "the guard's policies are missing",
-  policyWithoutGate: "a policy has no gate",
+  policyWithoutGate: "a policy exists although its feature gate is off",
 } as const;

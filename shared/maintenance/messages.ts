@@ -15,9 +15,9 @@ import { hasStarted } from "./world.ts";
 
 const MOST_NAMES = 5;
 const INSTALL = "lifeboat install --with maintenance";
-const PERMISSION = (what: string) => `Lifeboat lacks a permission (${what}): ${INSTALL}`;
+const PERMISSION = (what: string) => `Lifeboat lacks a permission (${what}): run ${INSTALL}`;
 const DETACHING_UNKNOWN = (failed: ClusterError) =>
-  `whether volumes are still attached to it is not known: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; ${INSTALL}` : ""}`;
+  `whether volumes are still attached to it is not known: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; run ${INSTALL}` : ""}`;
 
 export const MAINTENANCE_MESSAGES = {
   // Before the start
@@ -45,10 +45,10 @@ export const MAINTENANCE_MESSAGES = {
     return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
   },
   stuck: (count: number, first: (NamespacedName & { readonly message: string }) | undefined) =>
-    `${count} cannot leave; first: ${first === undefined ? "" : `${keyOf(first)}: ${first.message}`}`,
+    `VMs or pods that cannot leave: ${count}; the first: ${first === undefined ? "" : `${keyOf(first)}: ${first.message}`}`,
   paused: "spec.progress is Paused: nothing new starts, running migrations continue",
   uncordoned: (nodeName: string) =>
-    `another party has uncordoned the node, so nothing new starts: kubectl cordon ${nodeName} continues it`,
+    `another party has uncordoned the node, so nothing new starts: kubectl cordon ${nodeName} resumes the drain`,
   evictsPod: ({ name }: NodeEvacuationFacts, pod: string) =>
     `NodeEvacuation ${name} evicts pod ${pod}: the guest shuts down, as its eviction strategy says`,
   changed: ({ name, spec }: NodeEvacuationFacts, phase: NodeEvacuationPhase, message: string) =>
@@ -57,16 +57,17 @@ export const MAINTENANCE_MESSAGES = {
 
   // Blockers
   cannotMigrate: (vmi: VmiFacts) => `it cannot migrate: ${pinnedBecause(vmi)}`,
-  unknownStrategy: (field: string, value: string) => `${field} is "${value}"`,
+  unknownStrategy: (field: string, value: string) => `${field} is "${value}", which KubeVirt does not know`,
   isSent: "it is being sent to another namespace or cluster",
   ownerDelays: (until: string) => `its owner wants it to stay until ${withoutFractions(until)}`,
-  ownerDelaysFix: "its owner: annotation lifeboat.dev/not-before",
+  ownerDelaysFix:
+    "its owner: remove the annotation lifeboat.dev/not-before from the VirtualMachine, or set an earlier time",
   staysBecause: (message: string, why: string) => `${message}; ${why}`,
   shutsDown: (message: string, way: "Restart" | "ShutDown") =>
     `${message}; Lifeboat ${way === "Restart" ? "restarts" : "stops"} it`,
-  noVirtualMachine: "it has no VirtualMachine, which KubeVirt could restart or stop",
+  noVirtualMachine: "it has no VirtualMachine object, so KubeVirt cannot restart or stop it",
   notRestartable: (runStrategy: string) => `its run strategy is ${runStrategy}: it would not start again`,
-  alreadyShutDown: "this NodeEvacuation has restarted or stopped it once",
+  alreadyShutDown: "this NodeEvacuation has restarted or stopped it, and does so only once",
   evictedLater: "its eviction ends its guest; Lifeboat evicts it",
   heldBack: (message: string) =>
     `${message} once nothing else blocks the node (spec.forceShutdowns: true does not wait)`,
@@ -95,11 +96,12 @@ export const MAINTENANCE_MESSAGES = {
 
   // The end
   withdrawn: "spec.intent is Withdrawn: running migrations continue, other VMs stay",
-  nodeGone: (nodeName: string) => `there is no node ${nodeName}`,
+  nodeGone: (nodeName: string) => `there is no node ${nodeName}: it was deleted, or the name is wrong`,
   expired: (ne: NodeEvacuationFacts, notAfter: string) => {
-    if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter)`;
+    const again = "create another NodeEvacuation with a later time";
+    if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter): ${again}`;
     const { message = "Lifeboat had not reconciled it" } = ne.status;
-    return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}`;
+    return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}; ${again}`;
   },
   empty: (seconds: number, total: number, ended: string) =>
     `the node is empty after ${seconds}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`,

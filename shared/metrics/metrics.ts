@@ -23,7 +23,7 @@ export const FAMILIES = {
   },
   credentialExpiry: {
     name: "lifeboat_credential_expiry_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
-    help: "When Lifeboat's token of the cluster expires, in seconds since the epoch. Absent if the token names no end.",
+    help: "When Lifeboat's token of the cluster expires, in seconds since the epoch. Absent if the token does not expire.",
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
@@ -75,7 +75,7 @@ export const FAMILIES = {
   },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
-    help: "Whether an eviction was answered without the facts in the last ten minutes or a little more (condition ReviewsDecided is False).",
+    help: "Whether Lifeboat answered an eviction although it could not read what it needed, in the last ten minutes or a little more (condition ReviewsDecided is False).",
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],

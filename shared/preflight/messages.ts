@@ -19,7 +19,7 @@ export const PREFLIGHT_MESSAGES = {
   summary: (node: string, verdict: string) => `draining ${node} ${verdict}`,
   willBlock: (pods: number) => `will block: ${counted(pods, "pod")} cannot be evicted`,
   noRoom: (vms: number, pods: number) => {
-    const waiting = `the replacements that ${counted(pods, "pod")} ${pods === 1 ? "waits" : "wait"} for`;
+    const waiting = `the replacements without which ${counted(pods, "pod")} cannot be evicted`;
     const homeless = [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])];
     return `will block: no other node has room for ${homeless.join(", nor for ")}`;
   },
@@ -46,7 +46,7 @@ export const PREFLIGHT_MESSAGES = {
   localStorage: "has an emptyDir: kubectl drain refuses without --delete-emptydir-data",
   noGuest: "no guest runs in it any more",
   isDeleted: "is being deleted",
-  evicted: "no pod of a VM: evicted as any other",
+  evicted: "not a VM's pod: evicted like any other pod",
   followsVm: "holds a volume of a VM, and leaves with it",
   orphaned: (vmi: Named | undefined) =>
     `${vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} is a newer one`}: KubeVirt's webhook refuses every eviction of this launcher pod`,
@@ -59,7 +59,8 @@ export const PREFLIGHT_MESSAGES = {
   // A VM
   strategyNone: "eviction strategy None: an eviction shuts the guest down",
   external: "eviction strategy External: its external controller has to move it",
-  markedButPinned: (vmi: VmiFacts) => `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`,
+  markedButPinned: (vmi: VmiFacts) =>
+    `is marked for evacuation, but is no longer live-migratable: ${pinnedBecause(vmi)}`,
   willMigrate: "is migrated to another node",
   migrates: (m: MigrationFacts, hasStarted: boolean) =>
     `its ${called(m)} ${hasStarted ? "is in progress" : "has not started yet"}`,
@@ -82,7 +83,7 @@ export const PREFLIGHT_MESSAGES = {
   noOtherNode: "there is no other node",
   noRoomFor: (reasons: string) => `no other node has room for it: ${reasons}`,
   replacementWaits: (budget: string, why: string | undefined) =>
-    `PodDisruptionBudget ${budget} waits for a replacement of another pod: ${why}`,
+    `PodDisruptionBudget ${budget} allows no eviction until another pod has a replacement: ${why}`,
   quotaRefuses: ({ name }: Named, shortage: string) => `ResourceQuota ${name} refuses its target pod: ${shortage}`,
   quotaShortage: (resource: string, needed: string, left: string) => `${resource}: ${needed} needed, ${left} left`,
 
@@ -94,7 +95,7 @@ export const PREFLIGHT_MESSAGES = {
   targetNotPlaced: ({ name }: Named) => `the target pod of its migration ${name} has no node yet`,
   whetherQuotaSuffices: (quota: QuotaFacts, why: string) =>
     `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`,
-  quotaNotCounted: "it has not been counted yet",
+  quotaNotCounted: "it has no status yet from the quota controller",
   quotaLimitUnknown: (key: string) => `the VM's pod has no ${key}`,
   quotaScope: (scope: string) => `scope ${scope}`,
   quotaMayChange: (why: string, shortage: string) => `${why}; ${shortage}`,
@@ -104,13 +105,13 @@ export const PREFLIGHT_MESSAGES = {
   notChecked: (field: string, pod: Pod) => `${field} of pod ${keyOf(pod)}: not checked`,
   nextPodUnknown: (vm: Pod, field: string) => `the requirements of the next pod of VM ${keyOf(vm)}: ${field}`,
   nextPodUnsure: (vm: Pod, field: string) =>
-    `whether the next pod of VM ${keyOf(vm)} has ${field}: then it fits nowhere`,
+    `whether the next pod of VM ${keyOf(vm)} has ${field}: if so, it fits on no node`,
   whenGone,
   noReplacement: (pod: Pod, budget: string) =>
-    whenGone(pod, `PodDisruptionBudget ${budget} waits for a pod that no controller replaces`),
+    whenGone(pod, `PodDisruptionBudget ${budget} allows no eviction, and no controller replaces the missing pod`),
   kubeletNotReady: (node: string) => `when the pods of ${node} leave: its kubelet is not ready, and ends no pod`,
   leavingElsewhere: (nodes: number | undefined) =>
-    `VMs that leave ${nodes === undefined ? "" : `${nodes} `}other nodes`,
+    `which VMs leave ${nodes === undefined ? "" : `${nodes} `}other nodes and need room, too`,
   unreadVmi: (pod: Pod) => `the VMI of pod ${keyOf(pod)}`,
   rollout: "the end of KubeVirt's rollout, which is in progress",
   unreadKubeVirt: "the KubeVirt object",

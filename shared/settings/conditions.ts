@@ -104,7 +104,7 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 
-/** An eviction that was answered without the facts counts this long: the time between two full scans. */
+/** An eviction that was answered without what Lifeboat needed to read counts this long: the time between two full scans. */
 const UNDECIDED_SECONDS = 600;
 const RENEWED_SECONDS = 60;
 

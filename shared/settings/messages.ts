@@ -1,43 +1,45 @@
 /** All messages about the configuration, in conditions, log lines and the doctor: what is wrong, and what to do. */
 const CERTIFICATE = "The certificate of Lifeboat's webhooks";
 const RENEW = "run lifeboat install, or renew the certificate where you made it";
+const REPLACE = "replace it (infra/kubernetes/README.md#rotate)";
 
 export const SETTINGS_MESSAGES = {
   // Conditions of the LifeboatConfiguration
   inForce: "The configuration is in force",
   partlyInForce: (problems: readonly string[]) =>
     `${problems.join("; ")}. These fields have their defaults, unknown gates are off, and the rest is in force`,
-  permitted: "Lifeboat may do what this configuration needs",
+  permitted: "Lifeboat has the permissions that this configuration needs",
   lacking: (permissions: readonly string[]) => `the service account may not ${permissions.join(", ")}`,
   webhookCalled: "The API server asks Lifeboat about evictions",
   notCalledYet: "No eviction has been reviewed here yet, as far as is known: normal after an installation",
-  allDecided: "No eviction is known that was answered without the facts",
-  undecided: (last: string) => `An eviction was answered without the facts: ${last}`,
+  allDecided: "Lifeboat could read what it needed for every eviction, as far as is known",
+  undecided: (last: string) => `Lifeboat answered an eviction although it could not read what it needed: ${last}`,
 
   // The certificate
-  certificateEnded: (end: string) => `${CERTIFICATE} ended at ${end}, so the API server cannot call Lifeboat: ${RENEW}`,
-  certificateEnds: (end: string) => `${CERTIFICATE} ends at ${end}: ${RENEW}`,
+  certificateEnded: (end: string) =>
+    `${CERTIFICATE} expired at ${end}, so the API server cannot call Lifeboat: ${RENEW}`,
+  certificateEnds: (end: string) => `${CERTIFICATE} expires at ${end}: ${RENEW}`,
   certificateValid: (end: string) => `${CERTIFICATE} is valid until ${end}`,
 
   // The token
-  tokenEnded: (end: string) => `Lifeboat's token of this cluster ended at ${end}: replace it`,
+  tokenEnded: (end: string) => `Lifeboat's token of this cluster expired at ${end}: ${REPLACE}`,
   tokenEnds: (end: string, days: number) =>
-    `Lifeboat's token of this cluster ends at ${end}, in less than ${days} days: replace it`,
-  tokenRejected: "The API server does not accept Lifeboat's token (401): it was revoked, or is not this cluster's",
+    `Lifeboat's token of this cluster expires at ${end}, in less than ${days} days: ${REPLACE}`,
+  tokenRejected: `The API server does not accept Lifeboat's token (401): it was revoked, or is not this cluster's; ${REPLACE}`,
   tokenAccepted: (end: string) =>
-    `The API server accepts Lifeboat's token, which ${end === "" ? "names no end" : `ends at ${end}`}`,
+    `The API server accepts Lifeboat's token, which ${end === "" ? "does not expire" : `expires at ${end}`}`,
 
   // The guard's policies
   policyWithoutGate: (policies: readonly string[]) =>
-    `${policies.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes the pods that they hold`,
+    `${policies.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes the pods whose deletion they refuse`,
   policyMissing: (policies: readonly string[]) =>
-    `${policies.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; deletions for taints always do`,
+    `${policies.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; deletions because of taints always succeed`,
   handlerEndsWithTaint:
-    "virt-handler does not tolerate NoExecute taints: one ends it, and no VM can leave the node then",
-  holds: "While Lifeboat is unavailable, the API server holds the pods of VMs that have to move",
+    "virt-handler does not tolerate NoExecute taints: such a taint evicts it, and then no VM can leave the node",
+  holds: "While Lifeboat is unavailable, the API server refuses to delete pods whose VMs have to move",
 
   // The webhook objects
-  webhookMissing: (object: string) => `${object}: there is no such object: lifeboat install`,
+  webhookMissing: (object: string) => `${object} does not exist: run lifeboat install`,
   webhookWrong: (object: string, problems: readonly string[]) => `${object}: ${problems.join("; ")}: lifeboat install`,
   webhookAbsent: (endpoint: string) => `there is no webhook ${endpoint}.lifeboat.dev in it`,
   webhookUntrusted: "its caBundle does not trust the certificate that Lifeboat serves",

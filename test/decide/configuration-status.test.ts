@@ -39,7 +39,7 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["valid",                            {},                                      "Valid",     "True Valid: The configuration is in force"],
   ["a valid configuration with a note",               { notes: ["x has no effect"] },          "Valid",     "True Valid: The configuration is in force; x has no effect"],
   ["a configuration with two problems",                     { problems: ["a: b", "c: d"] },          "Valid",     "False InvalidConfiguration: a: b; c: d. These fields have their defaults, unknown gates are off, and the rest is in force"],
-  ["all needed permissions",   {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
+  ["all needed permissions",   {},                                      "Permitted", "True Granted: Lifeboat has the permissions that this configuration needs"],
   ["missing permissions",          { lacking },                            "Permitted", "False Forbidden: the service account may not list pods, patch kubevirt.io/virtualmachineinstances"],
   ["no call of the webhook yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No eviction has been reviewed here yet, as far as is known: normal after an installation"],
   ["a call of the webhook",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
@@ -48,7 +48,7 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["an accepted token",            {},                                      "CredentialsValid", "True Valid: accepted"],
   ["a Worker, whose certificate is unknown", {},                                  "CertificateValid", "undefined undefined: undefined"],
   ["a valid certificate",         life(at(3650 * DAY)),                    "CertificateValid", "True Valid: The certificate of Lifeboat's webhooks is valid until 2036-02-27T12:00:00Z"],
-  ["an ended certificate",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks ended at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate where you made it"],
+  ["an ended certificate",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks expired at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate where you made it"],
   ["an ended token",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
 ])("the condition about %s has its status, reason and message", (_, findings, type, expected) => {
   const found = reported(findings)?.conditions.find((one) => one.type === type);
@@ -92,7 +92,9 @@ test("after an eviction was answered without facts, ReviewsDecided is False for 
   const bad = undecided(good, 0);
   expect([isUndecided(undefined), isUndecided(good), isUndecided(bad)]).toEqual([false, false, true]);
   expect(bad.conditions).toHaveLength(good.conditions.length);
-  expect(bad.conditions.at(-1)?.message).toBe("An eviction was answered without the facts: 403 Forbidden");
+  expect(bad.conditions.at(-1)?.message).toBe(
+    "Lifeboat answered an eviction although it could not read what it needed: 403 Forbidden",
+  );
   // Within a minute the condition is not written again; later its time is that of the last such eviction.
   expect(undecided(bad, 59)).toBe(bad);
   const again = undecided(bad, 300);

@@ -55,7 +55,8 @@ test("under the drain taint, KubeVirt does not remove the mark of a cancelled Ev
   const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
   await stage.client.patch(nodes, { name: "drained" }, { type: "merge", body: { spec: { taints } } });
   await withdraw(vm);
-  const message = "KubeVirt does not remove the mark: node drained carries the drain taint kubevirt.io/drain";
+  const message =
+    "KubeVirt does not clear the VMI's evacuationNodeName: node drained carries the drain taint kubevirt.io/drain";
   const released = async () => {
     const [first] = await vm.evacuations();
     return first?.status?.conditions?.find(({ type }) => type === "Released");

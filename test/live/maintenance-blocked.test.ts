@@ -41,7 +41,7 @@ test("a VM that cannot migrate blocks and is named; with forceShutdowns it is re
   await on.until(
     node,
     "Blocked",
-    ({ status }) => status?.message?.startsWith("1 cannot leave; first: vms/bare") === true,
+    ({ status }) => status?.message?.startsWith("VMs or pods that cannot leave: 1; the first: vms/bare") === true,
   );
   for (const [name, uid] of uids) expect((await getVmi(on.stage.client, name)).metadata.uid).toBe(uid);
   await on.change(node, { forceShutdowns: true });

@@ -109,7 +109,9 @@ test(
     );
     await change({ progress: "Running" });
     const blocked = await until("ten", "blocked", ({ status }) => status?.phase === "Blocked");
-    expect(blocked.status?.message).toContain("r-5 is Blocked: 1 cannot leave; first: vms/vm-r-5");
+    expect(blocked.status?.message).toContain(
+      "r-5 is Blocked: VMs or pods that cannot leave: 1; the first: vms/vm-r-5",
+    );
     await expire("r-5");
     await killNow();
     const { status } = await until("ten", "ended", ({ status: is }) => is?.phase === "Completed");

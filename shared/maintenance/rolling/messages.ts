@@ -53,9 +53,9 @@ export const ROLLING_MESSAGES = {
   startsWithAll: (rows: Rows) => `starts with ${namesText(rows)}`,
   waitsFor,
   waitsForService: (rows: Rows) =>
-    `waits until ${namesText(rows)} is schedulable and Ready again: kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
+    `waits until ${namesText(rows)} is schedulable and Ready again: run kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
   waitsForRival: (node: string | undefined, rival: string) => `node ${node} waits for ${rival}`,
-  olderRolling: (name: string) => `RollingMaintenance ${name}, which names it, too`,
+  olderRolling: (name: string) => `RollingMaintenance ${name}, which has this node, too`,
   otherNodeEvacuation: (name: string) => `NodeEvacuation ${name} of the same node`,
   waitsForRollout: "the next node waits until KubeVirt's rollout has ended",
   paused: (rows: Rows) =>
@@ -68,7 +68,7 @@ export const ROLLING_MESSAGES = {
   // A node
   nodeGone: "there is no such node",
   nextIsGone: (node: string) => `there is no node ${node}`,
-  notBack: "it was drained, and has not come back",
+  notBack: "it was deleted after its drain, and no node of this name has joined since",
   nodeEvacuationDeleted: (name = "") => `its NodeEvacuation ${name} was deleted`,
   nodeFailed: ({ name, phase, message = "" }: NodeRow) => `node ${name} is ${phase}: ${message}`,
 

@@ -82,7 +82,7 @@ const LIFEBOAT: readonly Row[] = [
   ["a guard that refuses nothing is a warning",                       GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
   ["descheduling without a policy is a problem",                      { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
   ["a guard without its policies is a problem",                       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers do not exist/)]],
-  ["a policy without its gate is a problem",                          { holdPolicies }, [expect.stringMatching(/^× a policy has no gate: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
+  ["a policy without its gate is a problem",                          { holdPolicies }, [expect.stringMatching(/^× a policy exists although its feature gate is off: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
   ["a complete guard is no problem",                                  GUARDED, []],
   ["a policy for another scheduler is a problem",                     { ...GUARDED, schedulers: { value: ["scheduler"] }, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
     expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit .*deletions-that-do-not-ask.expression is .*'system:kube-scheduler'\], and should be .*'scheduler'\]$/),
@@ -179,8 +179,8 @@ const IDENTITY: readonly (readonly [string, Tweak, readonly string[], string | u
   ["another caBundle is a problem",                                   inside({ caBundle: base64(OTHERS.certPem) }),        [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install"],
   ["another caBundle for an own certificate is a problem",            inside({ data: YOURS, caBundle: "" }),               [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install --ca-bundle FILE, with the authority of your certificate"],
   ["another caBundle for a certificate of cert-manager is a problem", inside({ data: YOURS, caBundle: "", annotations: { "cert-manager.io/certificate-name": "x" } }), [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install"],
-  ["a certificate that ends soon is a warning",                       inside({ data: { "tls.crt": ENDING.certPem, "tls.key": ENDING.keyPem } }), [expect.stringMatching(/^‼ The certificate of Lifeboat's webhooks ends at 2026-12-24T00:00:00Z/)], "lifeboat install"],
-  ["a certificate that has ended is a problem",                       inside({ data: { "tls.crt": ENDED.certPem, "tls.key": ENDED.keyPem } }), [expect.stringMatching(/^× The certificate of Lifeboat's webhooks ended at 2026-11-01T00:00:00Z/)], "lifeboat install"],
+  ["a certificate that ends soon is a warning",                       inside({ data: { "tls.crt": ENDING.certPem, "tls.key": ENDING.keyPem } }), [expect.stringMatching(/^‼ The certificate of Lifeboat's webhooks expires at 2026-12-24T00:00:00Z/)], "lifeboat install"],
+  ["a certificate that has ended is a problem",                       inside({ data: { "tls.crt": ENDED.certPem, "tls.key": ENDED.keyPem } }), [expect.stringMatching(/^× The certificate of Lifeboat's webhooks expired at 2026-11-01T00:00:00Z/)], "lifeboat install"],
 ];
 
 describe("Secret and webhooks in the cluster", () => {

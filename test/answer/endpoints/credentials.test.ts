@@ -74,7 +74,7 @@ async function expectServed(): Promise<void> {
 test("a token near its end is reported by the status, /readyz and the log, once per full scan", async () => {
   replace(2 * WEEK);
   app.pass(WEEK + HOUR);
-  const message = expect.stringMatching(/ends at 20\S+Z, in less than 7 days/);
+  const message = expect.stringMatching(/expires at 20\S+Z, in less than 7 days/);
   for (const count of [1, 2]) {
     expect(await scanned()).toMatchObject({ status: "True", reason: "ExpiresSoon", message });
     expect(await ask("readyz")).toMatchObject({ code: 200, body: { ready: true, message } });
@@ -88,7 +88,7 @@ test("an ended token is reported by endpoints that need no cluster; a new token 
   await expectServed();
   app.pass(2 * HOUR + 1);
   expect(await eviction()).toMatchObject({ code: 503, body: { error: { reason: "Undecided" } } });
-  const message = expect.stringMatching(/token of this cluster ended at 20\S+Z: replace it/);
+  const message = expect.stringMatching(/token of this cluster expired at 20\S+Z: replace it/);
   expect(await ask("readyz")).toMatchObject({ code: 503, body: { ready: false, message } });
   const { code, text } = await ask("metrics");
   expect([code, text]).toEqual([200, expect.stringContaining("\nlifeboat_credential_accepted 0\n")]);
@@ -101,6 +101,7 @@ test("an ended token is reported by endpoints that need no cluster; a new token 
   expect(await scanned()).toMatchObject({ status: "True", reason: "Valid" });
   revoked.add(next);
   await scanned();
-  const revocation = "The API server does not accept Lifeboat's token (401): it was revoked, or is not this cluster's";
+  const revocation =
+    "The API server does not accept Lifeboat's token (401): it was revoked, or is not this cluster's; replace it (infra/kubernetes/README.md#rotate)";
   expect(logged("Rejected")).toMatchObject([{ level: "error", cluster: "prod", message: revocation }]);
 });

@@ -62,9 +62,9 @@ function startKeeping() {
 
 // prettier-ignore
 const LACKS = [
-  ["no values",                        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key, no webhookToken of at least 16 characters, no operatorToken of at least 16 characters: lifeboat install makes it"],
-  ["an empty token",                   { webhookToken: base64(" \n") },                                              "has no webhookToken of at least 16 characters: lifeboat install makes it"],
-  ["the key of another certificate",   { "tls.key": "OTHER" },                                                       "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: lifeboat install makes it"],
+  ["no values",                        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key, no webhookToken of at least 16 characters, no operatorToken of at least 16 characters: run lifeboat install, which creates it"],
+  ["an empty token",                   { webhookToken: base64(" \n") },                                              "has no webhookToken of at least 16 characters: run lifeboat install, which creates it"],
+  ["the key of another certificate",   { "tls.key": "OTHER" },                                                       "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: run lifeboat install, which creates it"],
 ] as const;
 
 test.each(LACKS)(

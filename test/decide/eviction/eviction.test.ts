@@ -115,8 +115,8 @@ const shutdownText = `${NAMED} will be shut down: eviction strategy LiveMigrateI
 // prettier-ignore
 test.each<[what: string, tweak: Partial<EvictionFacts>, reason: string, message: string]>([
   ["starts an evacuation",             {},                          "EvacuationTriggered", `${asked} evacuating the VM from node node01`],
-  ["marks a VM with strategy External", { vmi: vmi(external) },      "EvacuationTriggered", `${asked} marked for node node01; eviction strategy External: it waits for its external controller to move it`],
-  ["finds a VM that KubeVirt marked",  { vmi: marked() },           "EvacuationTriggered", `${asked} KubeVirt has marked the VM for node node01`],
+  ["marks a VM with strategy External", { vmi: vmi(external) },      "EvacuationTriggered", `${asked} marked for evacuation from node node01; eviction strategy External: its external controller has to move it`],
+  ["finds a VM that KubeVirt marked",  { vmi: marked() },           "EvacuationTriggered", `${asked} KubeVirt has marked the VM for evacuation from node node01`],
   ["is refused",                       { vmi: vmi(PINNED) },        "EvictionRefused",     pinnedText],
   ["shuts the VM down",                { vmi: vmi(ifPossible) },    "ShutdownByStrategy",  shutdownText],
 ])("the Event of an eviction that %s has the reason $2", (_, tweak, reason, message) =>

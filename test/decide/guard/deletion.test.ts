@@ -129,7 +129,7 @@ describe("a deletion is allowed for", () => {
     [{ vmi: vmi(PINNED) },                        "it is not live-migratable: DisksNotLiveMigratable"],
     [{ vmi: vmi({ evictionStrategy: "Odd" }) },   'KubeVirt does not know spec.evictionStrategy "Odd"'],
     [{ pod: target("Preemption", -121) },         "it has not moved within 120 s"],
-    [{ makesRoomForHandler: true },               "virt-handler waits for its memory, and without virt-handler the VM cannot move"],
+    [{ makesRoomForHandler: true },               "virt-handler is pending until this pod frees its memory, and without virt-handler the VM cannot move"],
   ])("a VM that cannot leave, with one Event per pod that says why: %#", (tweak, why) => {
     const message = `pod ${pod().name} is deleted by ${SCHEDULER} (cause Preemption) and the VM with it: ${why}`;
     const event = { type: "Warning", reason: "DeletionAllowed", occasion: POD_UID, message };

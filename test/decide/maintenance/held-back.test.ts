@@ -55,7 +55,7 @@ test.each(ROWS)("when %s, guests that would end wait: $2", (_, world, isHeld) =>
 test("the blocker is named first, and a guest that waits names its condition", () => {
   const next = nextOf({ ne: asking(false), vmis: ENDING, vms, left: onNode({ pods: [lone] }) });
   expect(next.phase).toBe("Blocked");
-  expect(next.message).toMatch(/^1 cannot leave; first: apps\/lone/);
+  expect(next.message).toMatch(/^VMs or pods that cannot leave: 1; the first: apps\/lone/);
   const said = next.more?.blockers?.map(({ name, message }) => [name, message]);
   expect(said).toContainEqual(["none", expect.stringContaining("once nothing else blocks the node")]);
   expect(next.more?.blockers?.find(({ name }) => name === "db")?.since).toBe(time(-90));

@@ -146,14 +146,18 @@ test("a drain that waits for replacements names the budget and the missing room"
   const f = facts({ vmis: [], pods: quorum("a", "b"), budgets: allowing(1), otherNodes: small(GIB) });
   const { summary, pods, time } = preflight(f);
   const withVm = preflight({ ...f, pods: [launcher("web"), ...f.pods], vmis: [vmiOf("web")] });
-  expect(withVm.summary).toContain("room for 1 of its VMs, nor for the replacements that 1 pod waits for");
-  expect(summary).toBe("draining node01 will block: no other node has room for the replacements that 1 pod waits for");
+  expect(withVm.summary).toContain(
+    "room for 1 of its VMs, nor for the replacements without which 1 pod cannot be evicted",
+  );
+  expect(summary).toBe(
+    "draining node01 will block: no other node has room for the replacements without which 1 pod cannot be evicted",
+  );
   expect(time).toBeUndefined();
   expect(pods[1]).toMatchObject({
     outcome: "Evicted",
     room: { fits: false },
   });
   expect(pods[1]?.room?.message).toBe(
-    "PodDisruptionBudget quorum waits for a replacement of another pod: no other node has room for it: Resources",
+    "PodDisruptionBudget quorum allows no eviction until another pod has a replacement: no other node has room for it: Resources",
   );
 });
