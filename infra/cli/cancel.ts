@@ -3,9 +3,10 @@ import { type Cancelling, cancelEvacuations } from "../../shared/act/evacuate-vm
 import { type EvacuationStatus, isToBeReleased } from "../../shared/kube/evacuation.ts";
 import { type Add, agree, EXIT, type ExitCode, KIND, nameMatching, type With, YES } from "./command.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
-import { followVm, newestOf, vmNamed, vmText } from "./evacuate.ts";
+import { followVm, newestOf, vmNamed } from "./evacuate.ts";
 import { Failed } from "./failed.ts";
 import { cancelMaintenance, namesIn } from "./maintenance.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { NO_TARGETS, targetsOf, targetWords, WORDS } from "./targets.ts";
 
@@ -29,8 +30,8 @@ Exit code: 0 withdrawn, 1 not.`,
         const others = words.filter((word) => !isVm(word));
         const isOfVms = vms.length > 0 && others.length === 0 && selector === undefined;
         const targets = isOfVms ? NO_TARGETS : await targetsOf({ words: others, selector }, connection);
-        const named = [...namesIn(targets), ...vms.map((key) => `the evacuation of ${vmText(key)}`)];
-        await agree(`Cancel ${named.join(", ")}?`, options, { connection, host });
+        const named = [...namesIn(targets), ...vms.map(MESSAGES.evacuationOf)];
+        await agree(MESSAGES.change("Cancel", named), options, { connection, host });
         const code = isOfVms ? EXIT.done : await cancelMaintenance(targets, { connection, host });
         return code === EXIT.done ? await cancelVms(vms, { connection, host }) : code;
       }),
@@ -49,21 +50,19 @@ async function cancelVm(key: NamespacedName, { connection, host }: With): Promis
   const settings = await connection.settings();
   const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
   if (cancelling.result === "NotEvacuating") {
-    throw new Failed(`nothing evacuates ${vmText(key)}${await newestOf(key, connection)}`);
+    throw new Failed(MESSAGES.nothingEvacuates(key, await newestOf(key, connection)));
   }
   for (const evacuation of withdrawn(cancelling, settings.drainTaintKey)) {
     const code = await followVm(evacuation, { connection, host, isReached: isCancelled });
     if (code !== EXIT.done) return code;
-    host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} withdrawn\n`);
+    host.stdout.write(`${MESSAGES.changed(MESSAGES.evacuation(evacuation.name), "withdrawn")}\n`);
   }
   return EXIT.done;
 }
 
 function withdrawn(cancelling: Exclude<Cancelling, { readonly result: "NotEvacuating" }>, taint: string) {
   if (cancelling.result === "Withdrawn") return cancelling.evacuations;
-  const { node } = cancelling;
-  const why = `node "${node}" carries the drain taint ${taint}, which would start it again`;
-  throw new Failed(`${why}: kubectl taint node ${node} ${taint}- first`);
+  throw new Failed(MESSAGES.drainTaint(cancelling.node, taint));
 }
 
 function isCancelled(status: EvacuationStatus): boolean {

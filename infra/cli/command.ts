@@ -4,6 +4,7 @@ import { isObjectName } from "../../shared/kube/schemas/fields.ts";
 import type { Connection } from "./connection.ts";
 import { Failed, UsageError } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { printable } from "./print.ts";
 
 /** The exit codes, for scripts. `lifeboat --help` documents them. */
@@ -52,16 +53,14 @@ export interface With {
 export async function agree(
   question: string,
   { yes }: { readonly yes?: true | undefined },
-  { connection: { context, server }, host }: With,
+  { connection, host }: With,
 ): Promise<void> {
-  host.stderr.write(`context "${printable(context)}", ${printable(server)}\n`);
+  host.stderr.write(`${printable(MESSAGES.where(connection))}\n`);
   if (yes === true) return;
-  const answer = await host.ask(`${question} [y/N] `);
-  if (answer === undefined) throw new UsageError(NOBODY_TO_ASK);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Failed("nothing has been changed");
+  const answer = await host.ask(MESSAGES.yesOrNo(question));
+  if (answer === undefined) throw new UsageError(MESSAGES.nobodyToAsk);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Failed(MESSAGES.nothingChanged);
 }
-
-const NOBODY_TO_ASK = "nothing has been changed: there is no terminal to ask on. In a script, say --yes";
 
 /** The forms of the output of every command that has a choice. */
 const FORMS = ["table", "wide", "json", "yaml"] as const;
@@ -83,7 +82,7 @@ export function secondsOf(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})(s|m|h|)$/.exec(text) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? 0);
   if (seconds > 0) return seconds;
-  throw new InvalidArgumentError("Expected a time such as 30s, 5m or 1h.");
+  throw new InvalidArgumentError(MESSAGES.expectedDuration);
 }
 
 export function timeout(about: string, otherwise: string) {
@@ -102,7 +101,7 @@ export function nameMatching(what: string, kind: RegExp): (text: string) => stri
   return (text) => {
     const name = text.replace(kind, "");
     if (isObjectName(name)) return name;
-    throw new InvalidArgumentError(`Expected the name of a ${what}: lowercase letters, digits, "-" and ".".`);
+    throw new InvalidArgumentError(MESSAGES.expectedName(what));
   };
 }
 

@@ -7,6 +7,7 @@ import { SettingsCache } from "../../shared/settings/load-settings.ts";
 import { kubeFetch } from "../relay/kube-fetch.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { printable, quoted, withoutControls } from "./print.ts";
 
 export interface ConnectionOptions {
@@ -62,13 +63,11 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
     // After its first line the YAML parser quotes the text around the mistake, which may be a token.
     const [what = ""] = messageOf(cause).split("\n");
-    throw new Failed(`the kubeconfig ${file} cannot be read: ${printable(what)}`, { cause });
+    throw new Failed(MESSAGES.kubeconfigUnread(file, printable(what)), { cause });
   }
   if (context === undefined) return config;
   const known = config.getContexts().map(({ name }) => name);
-  if (!known.includes(context)) {
-    throw new Failed(`--context: the kubeconfig has no context "${context}"; it has ${known.join(", ") || "none"}`);
-  }
+  if (!known.includes(context)) throw new Failed(MESSAGES.noContext(context, known));
   config.setCurrentContext(context);
   return config;
 }
@@ -77,9 +76,8 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
 const MADE_UP = "loaded-context";
 
 function noCluster(context: string | undefined): string {
-  if (context === MADE_UP) return "there is no kubeconfig: set KUBECONFIG or --kubeconfig FILE";
-  if (!context) return "the kubeconfig has no current context: choose one with --context";
-  return `the kubeconfig's context "${context}" names no cluster: choose another one with --context`;
+  if (context === MADE_UP) return MESSAGES.noKubeconfig;
+  return context ? MESSAGES.noCluster(context) : MESSAGES.noCurrentContext;
 }
 
 const Status = z.object({ message: z.string() });

@@ -18,7 +18,8 @@ import { type Add, agree, EXIT, KIND, nameMatching, type ExitCode, type With, YE
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { SILENT_SECONDS, WAITING } from "./maintenance.ts";
+import { SILENT_SECONDS } from "./maintenance.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { printable } from "./print.ts";
 import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
@@ -49,9 +50,9 @@ Exit code: 0 Lifeboat has started it, with --wait: the VM has moved; 1 neither, 
         const connection = connect();
         const key = vmNamed(word, connection);
         const { nodeName = "" } = await runningVm(key, connection);
-        await agree(`Evacuate ${vmText(key)} from node "${nodeName}"?`, options, { connection, host });
+        await agree(MESSAGES.evacuate(key, nodeName), options, { connection, host });
         const evacuation = await startedOf(await evacuateVm(key, await askingOf(connection, host)), key, connection);
-        host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
+        host.stdout.write(`${MESSAGES.evacuation(evacuation.name)}\n`);
         if (wait === false) return EXIT.done;
         const isReached = ({ phase }: EvacuationStatus) =>
           phase === "Moved" || (wait !== true && phase !== undefined && !isEnd(phase));
@@ -73,9 +74,9 @@ Exit code: 0 the next attempt has started, 1 it has not, for example because not
       const connection = connect();
       const key = vmNamed(word, connection);
       await runningVm(key, connection);
-      await agree(`Retry the evacuation of ${vmText(key)} now?`, options, { connection, host });
+      await agree(MESSAGES.retry(key), options, { connection, host });
       const evacuation = await startedOf(await retryVm(key, await askingOf(connection, host)), key, connection);
-      host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
+      host.stdout.write(`${MESSAGES.evacuation(evacuation.name)}\n`);
       return await followVm(evacuation, { connection, host, isReached: isTried });
     }),
   );
@@ -90,9 +91,9 @@ async function startedOf(
     case "NotRunning":
       throw await notRunning(key, connection);
     case "NothingFailed":
-      throw new Failed(`no evacuation of ${vmText(key)} backs off or was abandoned${await newestOf(key, connection)}`);
+      throw new Failed(MESSAGES.nothingToRetry(key, await newestOf(key, connection)));
     case "TryAgain":
-      throw new Failed("another evacuation of this VM has just ended: try again");
+      throw new Failed(MESSAGES.hasJustEnded);
     case "Started":
     case "Joined":
       return evacuating.evacuation;
@@ -107,14 +108,14 @@ async function runningVm(key: NamespacedName, connection: Connection) {
 }
 
 async function notRunning(key: NamespacedName, connection: Connection): Promise<Failed> {
-  return new Failed(`VM "${key.name}" does not run in namespace "${key.namespace}"${await orVm(key, connection)}`);
+  return new Failed(MESSAGES.notRunning(key, await orVm(key, connection)));
 }
 
 /** Names the newest Evacuation and its phase, which may explain why there is nothing to do. */
 export async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
   const evacuations = await readEvacuationsOf(key, connection.cluster());
   const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
-  return newest === undefined ? "" : `; the newest, ${newest.name}, is ${newest.status.phase ?? "new"}`;
+  return newest === undefined ? "" : MESSAGES.newest(newest.name, newest.status.phase ?? "new");
 }
 
 function isTried({ phase }: EvacuationStatus): boolean {
@@ -124,10 +125,6 @@ function isTried({ phase }: EvacuationStatus): boolean {
 /** Returns the key of a named VM. KubeVirt's names of both kinds are accepted: a VMI has its VM's name. */
 export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
   return { namespace, name: word.replace(KIND.vm, "") };
-}
-
-export function vmText({ namespace, name }: NamespacedName): string {
-  return `VM "${name}" in namespace "${namespace}"`;
 }
 
 const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string() }) }) });
@@ -161,16 +158,13 @@ export async function followVm(
   const say = createNews(host);
   while (!host.interrupted.aborted) {
     const found = await find(evacuation, connection);
-    if (found === undefined) throw new Failed(`Evacuation ${evacuation.name} has been removed`);
+    if (found === undefined) throw new Failed(MESSAGES.removed("Evacuation", evacuation.name));
     say(lineOf(found));
     if (isReached(found.status)) return EXIT.done;
     if (isOver(found)) return EXIT.failed;
     const seconds = isTakenUp(found) ? 0 : (host.now().getTime() - began) / 1000;
-    if (seconds > SILENT_SECONDS) say(WAITING);
-    if (seconds > TAKEN_UP_SECONDS) {
-      const nothing = `Lifeboat has not reacted for ${TAKEN_UP_SECONDS} s. Check with \`lifeboat doctor\` whether it runs.`;
-      throw new Failed(`${nothing} The Evacuation stays, and Lifeboat acts on it once it runs.`);
-    }
+    if (seconds > SILENT_SECONDS) say(MESSAGES.waiting);
+    if (seconds > TAKEN_UP_SECONDS) throw new Failed(MESSAGES.notReactedYet(TAKEN_UP_SECONDS));
     await host.wait(POLL_MS);
   }
   return EXIT.interrupted;

@@ -8,6 +8,7 @@ import { preflight } from "../../shared/preflight/verdict.ts";
 import { type Add, EXIT, KIND, nameMatching, output } from "./command.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "./preflight.ts";
 import { paintFor, printable, printAs } from "./print.ts";
 
@@ -67,7 +68,7 @@ Exit code: 0 the command printed an answer, 1 it could not find one.`,
         const { vmi } = review.facts;
         const migrations = vmi === undefined ? [] : await readMigrationsOf([vmi], cluster);
         const explanation = explanationOf({ ...review, facts: { ...review.facts, migrations } });
-        if (explanation === undefined) throw new Failed(`pod "${name}" not found in namespace "${key.namespace}"`);
+        if (explanation === undefined) throw new Failed(MESSAGES.noPod(key));
         printAs(form, { data: explanation, table: () => printExplanation(explanation, host) }, host);
         return EXIT.done;
       }),
@@ -78,12 +79,13 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   const { pod, decision, askedBy, cooldown, migration, facts } = explanation;
   const paint = paintFor(host.stdout, host);
   const isMoving = decision.reason === "EvacuationTriggered" || decision.reason === "EvacuationInProgress";
-  const moves = paint("refused (429) while the VM moves away", "green");
-  const verdict = decision.allowed ? paint("allowed", "green") : isMoving ? moves : paint("refused (429)", "yellow");
+  const moves = paint(MESSAGES.evictionMoves, "green");
+  const refused = isMoving ? moves : paint(MESSAGES.evictionRefused, "yellow");
+  const verdict = decision.allowed ? paint(MESSAGES.evictionAllowed, "green") : refused;
   const words = [...("message" in decision ? [decision.message] : []), ...decision.warnings];
-  const vm = facts.vmi && `VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`;
-  host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);
-  const asked = askedBy && `its evacuation was requested by ${askedBy.join(", ")}`;
+  const vm = facts.vmi && MESSAGES.strategyOf(keyOf(facts.vmi), facts.vmi.strategy);
+  host.stdout.write(`${MESSAGES.eviction(pod, verdict, decision.reason)}\n`);
+  const asked = askedBy && MESSAGES.requestedBy(askedBy);
   for (const line of [vm, EXPLAINED[decision.reason], ...words, asked, migration, cooldown]) {
     if (line !== undefined) host.stdout.write(`  ${printable(line)}\n`);
   }

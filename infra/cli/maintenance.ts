@@ -5,6 +5,7 @@ import { type Change, changeNodeEvacuation, changeRolling, type Changed } from "
 import { type Add, agree, type Call, EXIT, type ExitCode, type With, YES } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
@@ -33,10 +34,10 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
       ends(async (words, { selector, ...options }) => {
         const connection = connect();
         const targets = await targetsOf({ words, selector }, connection);
-        const question = `${change === "pause" ? "Pause" : "Resume"} ${namesIn(targets).join(", ")}?`;
+        const question = MESSAGES.change(change === "pause" ? "Pause" : "Resume", namesIn(targets));
         await agree(question, options, { connection, host });
         await changeAll(targets, change, connection);
-        for (const name of namesIn(targets)) host.stdout.write(`${name} ${DONE[change]}\n`);
+        for (const name of namesIn(targets)) host.stdout.write(`${MESSAGES.changed(name, DONE[change])}\n`);
         return EXIT.done;
       }),
     );
@@ -54,20 +55,20 @@ export function namesIn({ nodeEvacuations, rolling }: Targets): readonly string[
 async function changeAll({ nodeEvacuations, rolling }: Targets, change: Change, connection: Connection): Promise<void> {
   const cluster = connection.cluster();
   for (const one of rolling) {
-    checked(`RollingMaintenance ${one.name}`, await changeRolling(one, change, cluster), connection);
+    checked(["RollingMaintenance", one.name], await changeRolling(one, change, cluster), connection);
   }
   for (const one of nodeEvacuations) {
-    checked(`NodeEvacuation ${one.name}`, await changeNodeEvacuation(one, change, cluster), connection);
+    checked(["NodeEvacuation", one.name], await changeNodeEvacuation(one, change, cluster), connection);
   }
 }
 
-function checked(what: string, result: Changed, connection: Connection): void {
-  if (result === "TryAgain") throw new Failed(`${what} has just changed: try again`);
-  if (result === "Lacking") throw new Failed(`you are not allowed to do this: ${saidBy(connection)}`);
+function checked([kind, name]: readonly [string, string], result: Changed, connection: Connection): void {
+  if (result === "TryAgain") throw new Failed(MESSAGES.hasChanged(kind, name));
+  if (result === "Lacking") throw new Failed(MESSAGES.forbidden(saidBy(connection)));
 }
 
 function saidBy({ refusals }: Connection): string {
-  return [...refusals.values()].at(-1) ?? "the API server does not say why";
+  return [...refusals.values()].at(-1) ?? MESSAGES.noReason;
 }
 
 const POLL_MS = 1000;
@@ -75,7 +76,6 @@ const POLL_MS = 1000;
 const SEEN_SECONDS = 90;
 /** With a relay Lifeboat sees the change within moments. */
 export const SILENT_SECONDS = 3;
-export const WAITING = "waiting for Lifeboat, which without a relay acts once a minute …";
 
 /** Cancels maintenance and waits until the nodes are uncordoned. VMs that have not moved stay. */
 export async function cancelMaintenance(targets: Targets, { connection, host }: With): Promise<ExitCode> {
@@ -85,17 +85,13 @@ export async function cancelMaintenance(targets: Targets, { connection, host }: 
   for (let isOpen = true; isOpen;) {
     if (host.interrupted.aborted) return EXIT.interrupted;
     const seconds = (host.now().getTime() - began) / 1000;
-    if (seconds > SILENT_SECONDS && !isSaid) host.stderr.write(`${WAITING}\n`);
+    if (seconds > SILENT_SECONDS && !isSaid) host.stderr.write(`${MESSAGES.waiting}\n`);
     isSaid = seconds > SILENT_SECONDS;
-    if (seconds > SEEN_SECONDS) {
-      throw new Failed(
-        `Lifeboat has not reacted for ${SEEN_SECONDS} s. Check with \`lifeboat doctor\` whether it runs.`,
-      );
-    }
+    if (seconds > SEEN_SECONDS) throw new Failed(MESSAGES.notReacted(SEEN_SECONDS));
     await host.wait(POLL_MS);
     isOpen = isAnyOpen(targets, await allTargets(connection));
   }
-  for (const name of namesIn(targets)) host.stdout.write(`${name} cancelled\n`);
+  for (const name of namesIn(targets)) host.stdout.write(`${MESSAGES.changed(name, DONE.cancel)}\n`);
   return EXIT.done;
 }
 

@@ -11,6 +11,7 @@ import { EXIT, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed, UsageError } from "./failed.ts";
 import type { Host, Stream } from "./host.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Paint, paintFor, printable, printTable } from "./print.ts";
 import { orNode } from "./suggest.ts";
 
@@ -25,22 +26,17 @@ export async function nodesOf(
   selector: string | undefined,
   connection: Connection,
 ): Promise<readonly string[]> {
-  if (named.length > 0 && selector !== undefined)
-    throw new UsageError("expected names of nodes, or --selector, not both");
+  if (named.length > 0 && selector !== undefined) throw new UsageError(MESSAGES.notBoth);
   if (named.length > 0) return named;
   const labels = Object.fromEntries(
     (selector?.split(",") ?? []).map((term) => {
       const [, key, , value = ""] = /^([\w./-]+)(={1,2}([\w.-]*))?$/.exec(term) ?? [];
-      if (key === undefined) throw new UsageError(`--selector: expected key=value or key, got "${term}"`);
+      if (key === undefined) throw new UsageError(MESSAGES.oddLabel(term));
       return [key, term.includes("=") ? value : (true as const)];
     }),
   );
   const found = await connection.cluster().list("nodes", { labels });
-  if (found.length === 0) {
-    throw new Failed(
-      `no node${selector === undefined ? "" : ` has the labels ${selector}`} (context "${connection.context}")`,
-    );
-  }
+  if (found.length === 0) throw new Failed(MESSAGES.noNodes(selector, connection.context));
   return found.map(({ name }) => name).toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true }));
 }
 
@@ -63,7 +59,7 @@ export async function observeNode(
 }
 
 export async function nodeNotFound(node: string, connection: Connection): Promise<Failed> {
-  return new Failed(`node "${node}" not found (context "${connection.context}")${await orNode(node, connection)}`);
+  return new Failed(MESSAGES.noNode(node, connection.context, await orNode(node, connection)));
 }
 
 export const EXIT_OF = {
@@ -89,7 +85,7 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${printable(result.summary)}`);
   if (result.time !== undefined && result.time.moves > 0) say(`  ${printable(PREFLIGHT_MESSAGES.time(result.time))}`);
   for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
-  for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${printable(what)}`);
+  for (const what of result.unknown) say(`${paint("‼", "yellow")} ${MESSAGES.notKnown(printable(what))}`);
   const shown = wide ? result.pods : result.pods.filter(isWorthALine);
   if (shown.length > 0) {
     say("");
@@ -117,7 +113,7 @@ export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
 
 function rowOf(wide: boolean) {
   return ({ namespace, name, vmi, outcome, reason, message, room }: PodVerdict): readonly string[] => {
-    const to = room === undefined ? "" : (room.node ?? "no room");
+    const to = room === undefined ? "" : (room.node ?? MESSAGES.noRoom);
     return [namespace, vmi ?? name, outcome, to, wide ? message : reason];
   };
 }

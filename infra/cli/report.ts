@@ -9,6 +9,7 @@ import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintena
 import { withoutFractions } from "../../shared/settings/time.ts";
 import { type Add, EXIT, output } from "./command.ts";
 import type { Host } from "./host.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { printable, printAs, printTable } from "./print.ts";
 import { allTargets, targetsOf, targetWords, WORDS } from "./targets.ts";
@@ -97,10 +98,7 @@ function nodeRow(one: NodeReport): readonly string[] {
   const counts = Map.groupBy(virtualMachines, ({ outcome = "Open" }) => outcome);
   const more = unlistedIn(one);
   const outcomes = [...counts].map(([outcome, vms]) => `${vms.length} ${outcome}`);
-  const said = [
-    ...outcomes,
-    ...(more === 0 ? [] : [`${more} not listed (moved, of all: ${one.counts?.moved ?? 0})`]),
-  ].join(", ");
+  const said = [...outcomes, ...(more === 0 ? [] : [MESSAGES.unlisted(more, one.counts?.moved ?? 0)])].join(", ");
   const total = `${virtualMachines.length + more}`;
   return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
 }

@@ -5,6 +5,7 @@ import { type Add, type Call, EXIT, type ExitCode, nameMatching, secondsOf } fro
 import { type Connection, openConnection } from "./connection.ts";
 import { UsageError, wordsOf } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { wrapping } from "./wrap.ts";
 
 /** The commit of the sources: infra/tools/build-command.ts puts it into the bundle. */
@@ -107,8 +108,7 @@ const MOST_CHARACTERS = 200;
 /** Describes a defect of Lifeboat in one line. */
 function defectOf(error: unknown): string {
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const line = said.replaceAll(/\s+/g, " ").slice(0, MOST_CHARACTERS).toWellFormed();
-  return `a defect of the command lifeboat, please report it: ${line}`;
+  return MESSAGES.defect(said.replaceAll(/\s+/g, " ").slice(0, MOST_CHARACTERS).toWellFormed());
 }
 
 type Program = ReturnType<typeof createProgram>;

@@ -1,6 +1,7 @@
 /** Writes files that contain a token or a key. */
 import { writeFile } from "node:fs/promises";
 import { Failed } from "./failed.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * Creates a file that only its owner can read. Writes nothing if a file or link exists: it may belong to somebody who
@@ -12,9 +13,7 @@ export async function createSecretFile(file: string, text: string): Promise<void
   } catch (cause) {
     const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
     const why = cause instanceof Error ? cause.message : String(cause);
-    const message = isThere
-      ? `${file} exists, and a secret is only written into a new file: move the file, or name another one`
-      : `${file} cannot be written: ${why}`;
+    const message = isThere ? MESSAGES.fileExists(file) : MESSAGES.fileUnwritten(file, why);
     throw new Failed(message, { cause });
   }
 }

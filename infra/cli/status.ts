@@ -5,6 +5,7 @@ import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube
 import { durationText, secondsSince } from "../../shared/settings/time.ts";
 import { type Add, EXIT, output } from "./command.ts";
 import type { Host } from "./host.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { printable, printAs, printTable } from "./print.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
@@ -92,7 +93,7 @@ function ageOf(time: string | undefined, host: Host): string {
 
 function print(rows: readonly Row[], isWide: boolean, host: Host): void {
   if (rows.length === 0) {
-    host.stdout.write("no maintenance is scheduled or in progress\n");
+    host.stdout.write(`${MESSAGES.noMaintenance}\n`);
     return;
   }
   const started = (time: string) => (isWide ? [time] : []);
@@ -102,9 +103,9 @@ function print(rows: readonly Row[], isWide: boolean, host: Host): void {
   printTable(["OBJECT", "PHASE", "DONE", "SINCE", ...started("STARTED"), "MESSAGE"], cells, host.stdout);
   for (const { object, blockers } of rows) {
     for (const one of blockers) {
-      const fix = one.whoCanFix === undefined ? "" : ` (${one.whoCanFix})`;
-      const since = one.since === undefined ? "" : `, for ${ageOf(one.since, host)}`;
-      host.stdout.write(`× ${printable(`${object}: ${keyOf(one)}${since}: ${one.message}${fix}`)}\n`);
+      const since = one.since === undefined ? undefined : ageOf(one.since, host);
+      const why = MESSAGES.withFix(one.message, one.whoCanFix);
+      host.stdout.write(`× ${printable(MESSAGES.blocker(object, keyOf(one), since, why))}\n`);
     }
   }
 }

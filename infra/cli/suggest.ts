@@ -4,6 +4,7 @@ import type { Listing } from "../../shared/kube/client.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Connection } from "./connection.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { printable } from "./print.ts";
 
 const MOST = 3;
@@ -45,9 +46,7 @@ export async function orVm({ namespace, name }: NamespacedName, { cluster }: Con
 
 /** Returns a sentence that follows another one, or nothing. */
 export function meant(names: readonly string[]): string {
-  const shown = names.map(printable);
-  if (shown.length === 0) return "";
-  return `. Did you mean ${shown.length === 1 ? "" : "one of "}${shown.join(", ")}?`;
+  return MESSAGES.orSimilar(names.map(printable));
 }
 
 /** Returns no names if the list is refused: a missing suggestion is no failure. */

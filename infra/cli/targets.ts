@@ -4,8 +4,10 @@ import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube
 import { nameMatching } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed, UsageError } from "./failed.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { nodesOf } from "./preflight.ts";
-import { meant, similar } from "./suggest.ts";
+import { printable } from "./print.ts";
+import { similar } from "./suggest.ts";
 
 const NODE = /^(?:nodes?|no)\//i;
 const EVACUATION = /^(?:nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
@@ -48,7 +50,7 @@ interface Asked {
 
 /** Finds the named maintenance. Throws if a word names nothing. */
 export async function targetsOf({ words, selector, isOver = false }: Asked, connection: Connection): Promise<Targets> {
-  if (words.length === 0 && selector === undefined) throw new UsageError(`expected ${WORDS}, or --selector`);
+  if (words.length === 0 && selector === undefined) throw new UsageError(MESSAGES.expectedTargets(WORDS));
   const named = selector === undefined ? words : await nodesOf(words, selector, connection);
   const all = await allTargets(connection);
   const open: Targets = {
@@ -78,9 +80,8 @@ function matching(word: string, { nodeEvacuations, rolling }: Targets): Targets 
 }
 
 function missingText(word: string, { nodeEvacuations, rolling }: Targets, isOver: boolean): string {
-  const when = isOver ? "is there" : "is scheduled or in progress";
-  if (ROLLING.test(word)) return `no RollingMaintenance "${word.replace(ROLLING, "")}" ${when}`;
-  if (EVACUATION.test(word)) return `no NodeEvacuation "${word.replace(EVACUATION, "")}" ${when}`;
+  if (ROLLING.test(word)) return MESSAGES.noTarget(`RollingMaintenance "${word.replace(ROLLING, "")}"`, isOver);
+  if (EVACUATION.test(word)) return MESSAGES.noTarget(`NodeEvacuation "${word.replace(EVACUATION, "")}"`, isOver);
   const name = word.replace(NODE, "");
   const known = nodeEvacuations.map(({ spec }) => `node/${spec.nodeName}`);
   const hints = [
@@ -89,5 +90,5 @@ function missingText(word: string, { nodeEvacuations, rolling }: Targets, isOver
     ...(rolling.some((one) => one.name === name) ? [`rollm/${name}`] : []),
     ...rolling.filter(({ status }) => status.nodes.some((row) => row.name === name)).map((one) => `rollm/${one.name}`),
   ];
-  return `no maintenance of node "${name}" ${when}${meant([...new Set(hints)])}`;
+  return MESSAGES.noTarget(`maintenance of node "${name}"`, isOver, [...new Set(hints)].map(printable));
 }

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { durationText } from "../../shared/settings/time.ts";
 import { secondsOf } from "./command.ts";
 import { UsageError } from "./failed.ts";
+import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const TIMES = "22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
 
@@ -15,7 +16,7 @@ export function timeOf(text: string): At {
   if (hours !== undefined) return (now, after = now) => nextOf(Number(hours), Number(minutes), after);
   const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : undefined;
   if (at !== undefined && !Number.isNaN(at)) return () => new Date(at);
-  if (!/^\d{1,6}[smh]$/.test(text)) throw new InvalidArgumentError(`Expected ${TIMES}.`);
+  if (!/^\d{1,6}[smh]$/.test(text)) throw new InvalidArgumentError(MESSAGES.expectedTime(TIMES));
   const seconds = secondsOf(text);
   return (now) => new Date(now.getTime() + seconds * 1000);
 }
@@ -41,14 +42,14 @@ export function timesOfOptions(
   const notAfter = until?.(now, notBefore);
   const begins = notBefore ?? now;
   if (notAfter === undefined || notAfter > begins) return { notBefore, notAfter };
-  throw new UsageError(`--until: expected a time after ${fullTime(begins, now)}, got ${fullTime(notAfter, now)}`);
+  throw new UsageError(MESSAGES.endsTooEarly(fullTime(begins, now), fullTime(notAfter, now)));
 }
 
 /** Renders the start and the end in full, for a person to read before they agree. */
 export function timeLines({ notBefore, notAfter }: Times, now: Date): readonly string[] {
   return [
-    ...(notBefore === undefined ? [] : [`starts ${fullTime(notBefore, now)}`]),
-    ...(notAfter === undefined ? [] : [`is given up ${fullTime(notAfter, now)}`]),
+    ...(notBefore === undefined ? [] : [MESSAGES.starts(fullTime(notBefore, now))]),
+    ...(notAfter === undefined ? [] : [MESSAGES.isGivenUp(fullTime(notAfter, now))]),
   ];
 }
 

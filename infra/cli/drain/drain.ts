@@ -15,7 +15,9 @@ import { jsonOf } from "../plan/data.ts";
 import { exitOf, rehearse } from "../plan/plan.ts";
 import { printPlan } from "../plan/table.ts";
 import { printAs } from "../print.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import { follow } from "./follow.ts";
+import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
 import { countOf, type Options, rollingSpec, specOf, START_IF } from "./options.ts";
 import { createSeveral, followSeveral, joinedOf } from "./several.ts";
 
@@ -60,8 +62,7 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node.`
     .addOption(output("of the report at the end; wide: every VM"))
     .action(
       ends(async (named, options) => {
-        if (named.length === 0 && options.selector === undefined)
-          throw new UsageError("expected names of nodes, or --selector");
+        if (named.length === 0 && options.selector === undefined) throw new UsageError(CLI_MESSAGES.expectedNodes);
         const times = timesOfOptions(options, host.now());
         const spec = specOf(options, times);
         const connection = connect();
@@ -137,10 +138,7 @@ function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   if (known === undefined) return true;
   const unlike = unlikeIn(known, factsOf(manifest), options);
   if (unlike.length === 0) return false;
-  const change = `cancel it first (lifeboat cancel node/${node}), or kubectl edit nodeevacuation ${known.name}`;
-  throw new Failed(
-    `NodeEvacuation ${known.name} of node ${node} has not ended, and has ${unlike.join(", ")}: ${change}`,
-  );
+  throw new Failed(MESSAGES.otherOptions(known.name, node, unlike));
 }
 
 /** Returns the differences, in the words of the options. */
@@ -157,7 +155,7 @@ function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacua
   ] as const;
   return rows.flatMap(([option, has, wants]) => {
     const name = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return given[option] === undefined || has === wants ? [] : [`--${name} ${has ?? "not set"}`];
+    return given[option] === undefined || has === wants ? [] : [`--${name} ${has ?? MESSAGES.notSet}`];
   });
 }
 
@@ -185,17 +183,15 @@ async function forecastOf(
 }
 
 function questionOf(nodes: readonly string[], found: readonly Preflight[]): string {
-  const isAsHoped = found.every(({ verdict }) => verdict === "WillSucceed");
-  return `Drain ${nodes.join(", ")}${isAsHoped ? "" : " anyway"}?`;
+  const isAnyway = found.some(({ verdict }) => verdict !== "WillSucceed");
+  return MESSAGES.question(nodes, isAnyway);
 }
 
 async function ask(plans: readonly Plan[], { connection, host }: With): Promise<readonly NodeEvacuationFacts[]> {
   const asked: NodeEvacuationFacts[] = [];
   for (const { known, manifest } of plans) {
     const one = known ?? (await created(manifest, connection));
-    host.stderr.write(
-      `nodeevacuation.lifeboat.dev/${one.name} ${known === undefined ? "created" : "is at work already"}\n`,
-    );
+    host.stderr.write(`${MESSAGES.nodeEvacuation(one.name, known === undefined)}\n`);
     asked.push(one);
   }
   return asked;

@@ -1,12 +1,7 @@
 /** Follows NodeEvacuations by their status until they end, block, or the person stops following. */
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { ClusterError, isForbidden, isSilence } from "../../../shared/kube/failures.ts";
-import {
-  hasEnded,
-  type NodeBlocker,
-  type NodeEvacuationFacts,
-  type NodeEvacuationStatus,
-} from "../../../shared/kube/node-evacuation.ts";
+import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationStatus } from "../../../shared/kube/node-evacuation.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { hasStarted, isTimeReached } from "../../../shared/maintenance/world.ts";
@@ -14,9 +9,11 @@ import { EXIT, type ExitCode, type Form } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { durationText } from "../../../shared/settings/time.ts";
-import { SILENT_SECONDS, WAITING } from "../maintenance.ts";
+import { SILENT_SECONDS } from "../maintenance.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import type { Host } from "../host.ts";
 import { printable } from "../print.ts";
+import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
 import { printReport } from "./report.ts";
 
 export interface Following {
@@ -52,7 +49,10 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   for (;;) {
     seen = (await readSteadily()) ?? seen;
     const seconds = (host.now().getTime() - began) / 1000;
-    say([...seen.flatMap(linesOf), ...(isSilent(seen, seconds) && !isForLater(seen, following) ? [WAITING] : [])]);
+    say([
+      ...seen.flatMap(linesOf),
+      ...(isSilent(seen, seconds) && !isForLater(seen, following) ? [CLI_MESSAGES.waiting] : []),
+    ]);
     const ended = codeOf(seen, seconds, following);
     if (ended !== undefined) return printReport(seen, ended, following);
     await host.wait(POLL_MS);
@@ -74,14 +74,13 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
   const code = endOf(seen, seconds, following);
   if (code !== undefined) return code;
   if (seconds >= following.timeout) {
-    following.host.stderr.write(`not followed any longer, after ${durationText(seconds)}: it continues\n`);
+    following.host.stderr.write(`${MESSAGES.notFollowed(durationText(seconds))}\n`);
     return EXIT.failed;
   }
-  if (isSilent(seen, seconds) && seconds > TAKEN_UP_SECONDS) throw new Failed(NOT_TAKEN_UP);
+  if (isSilent(seen, seconds) && seconds > TAKEN_UP_SECONDS)
+    throw new Failed(CLI_MESSAGES.notReactedYet(TAKEN_UP_SECONDS));
   return undefined;
 }
-
-export const NOT_TAKEN_UP = `Lifeboat has not reacted for ${TAKEN_UP_SECONDS} s. Check with \`lifeboat doctor\` whether it runs. The object stays, and Lifeboat acts on it once it runs.`;
 
 /** Returns how the command ends, if it does. It does not wait for NodeEvacuations that start later. */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
@@ -104,7 +103,7 @@ export async function read(
   return await Promise.all(
     asked.map(async ({ name, uid }) => {
       const ne = all.find((one) => one.uid === uid);
-      if (ne === undefined) throw new Failed(`NodeEvacuation ${name} has been removed`);
+      if (ne === undefined) throw new Failed(CLI_MESSAGES.removed("NodeEvacuation", name));
       const fields = { "spec.nodeEvacuation.name": name };
       const evacuations = hasStarted(ne) ? await cluster.list("evacuations", { fields }).catch(unlessForbidden) : [];
       return { ne, evacuations: evacuations.filter(({ spec }) => spec.nodeEvacuation?.uid === uid) };
@@ -123,13 +122,13 @@ export function steadily<T>(read: () => Promise<T>, { host }: Following): () => 
   return async () => {
     try {
       const found = await read();
-      if (isSilent) host.stderr.write("the API server answers again\n");
+      if (isSilent) host.stderr.write(`${MESSAGES.answersAgain}\n`);
       isSilent = false;
       return found;
     } catch (error) {
       if (host.interrupted.aborted) return undefined;
       if (!(error instanceof ClusterError) || !passes(error)) throw error;
-      if (!isSilent) host.stderr.write(`${error.message}: trying again\n`);
+      if (!isSilent) host.stderr.write(`${MESSAGES.noAnswer(error.message)}\n`);
       isSilent = true;
       return undefined;
     }
@@ -157,18 +156,14 @@ export function linesOf({ ne: { spec, status }, evacuations }: Followed): readon
   const ended = evacuations.filter((one) => one.status.completionTime !== undefined);
   return [
     ...ended.map(({ namespace, spec: of, status: is }) =>
-      printable(`VM ${namespace}/${of.vmiName}: ${is.message ?? ""}`),
+      printable(MESSAGES.vm(`${namespace}/${of.vmiName}`, is.message ?? "")),
     ),
-    ...status.blockers.map((one) => printable(`${keyOf(one)} cannot leave: ${one.message}${fixOf(one)}`)),
-    ...(status.phase === undefined ? [] : [printable(`node/${spec.nodeName}: ${progressOf(status)}`)]),
+    ...status.blockers.map((one) => printable(MESSAGES.cannotLeave(keyOf(one), one.message, one.whoCanFix))),
+    ...(status.phase === undefined ? [] : [printable(progressOf(`node/${spec.nodeName}`, status))]),
   ];
 }
 
-function fixOf({ whoCanFix }: NodeBlocker): string {
-  return whoCanFix === undefined ? "" : ` (${whoCanFix})`;
-}
-
-function progressOf({ phase, verdict, message = "" }: NodeEvacuationStatus): string {
-  const forecast = phase === "Scheduled" && verdict !== undefined ? ` (${verdict})` : "";
-  return `${phase}${forecast}: ${message}`;
+function progressOf(node: string, { phase, verdict, message = "" }: NodeEvacuationStatus): string {
+  const forecast = phase === "Scheduled" ? verdict : undefined;
+  return MESSAGES.progress(node, MESSAGES.withVerdict(phase ?? "", forecast), message);
 }

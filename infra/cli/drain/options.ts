@@ -3,6 +3,7 @@ import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import type { Form } from "../command.ts";
 import { wholeSeconds } from "../../../shared/settings/time.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import type { At, Times } from "../time.ts";
 
 export interface Options {
@@ -50,5 +51,5 @@ export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof
 
 export function countOf(text: string): number {
   if (/^[1-9]\d?$|^100$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Expected a number from 1 to 100.");
+  throw new InvalidArgumentError(CLI_MESSAGES.expectedCount(100));
 }

@@ -9,6 +9,7 @@ import { EXIT, type ExitCode } from "../command.ts";
 import type { Host } from "../host.ts";
 import { paintFor, printable, printAs, printTable } from "../print.ts";
 import type { Following, Followed } from "./follow.ts";
+import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 interface NodeReport {
   readonly node: string;
@@ -56,7 +57,7 @@ function printTables({ seen, reports, rolling, code, isWide }: Printing, host: H
     // A node whose turn may never come is no success.
     const isWaiting = phase === "Scheduled" && code !== EXIT.done;
     const [mark, style] = (isWaiting ? undefined : MARKS[phase]) ?? (["‼", "yellow"] as const);
-    host.stdout.write(`${paint(mark, style)} node/${node}: ${phase}: ${printable(message)}\n`);
+    host.stdout.write(`${paint(mark, style)} ${MESSAGES.progress(`node/${node}`, phase, printable(message))}\n`);
   }
   const shown = isWide ? reports.flatMap(({ node, vms }) => vms.map((vm) => rowOf(node, vm))) : [];
   if (shown.length > 0) {
@@ -79,7 +80,7 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 function reportOf({ ne, evacuations }: Followed, now: Date): NodeReport {
   const {
     phase = "Scheduled",
-    message = isTimeReached(ne, now) ? "Lifeboat has not read it yet" : MAINTENANCE_MESSAGES.startsAt(ne.spec),
+    message = isTimeReached(ne, now) ? MESSAGES.notReadYet : MAINTENANCE_MESSAGES.startsAt(ne.spec),
     startTime,
     completionTime,
     virtualMachines,
@@ -130,12 +131,12 @@ function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly 
   const [first] = open;
   if (first === undefined) {
     const evacuated = code === EXIT.done ? seen.map(({ ne }) => ne.spec.nodeName) : [];
-    return evacuated.map((node) => [`kubectl uncordon ${node}`, "takes the node back"]);
+    return evacuated.map((node) => [`kubectl uncordon ${node}`, MESSAGES.takesBack]);
   }
   return [
-    [`lifeboat drain ${open.join(" ")}`, "follows what continues"],
-    [`lifeboat pause ${first}`, "starts nothing new"],
-    ...open.map((node) => [`lifeboat cancel node/${node}`, "other VMs stay"] as const),
+    [`lifeboat drain ${open.join(" ")}`, MESSAGES.follows],
+    [`lifeboat pause ${first}`, MESSAGES.pauses],
+    ...open.map((node) => [`lifeboat cancel node/${node}`, MESSAGES.cancels] as const),
   ];
 }
 
@@ -144,12 +145,12 @@ function wholeOf(rm: RollingMaintenanceFacts | undefined) {
 }
 
 function stepsOfWhole(rm: RollingMaintenanceFacts): readonly (readonly [string, string])[] {
-  const report = [`lifeboat report rollm/${rm.name}`, "the outcome for each VM"] as const;
+  const report = [`lifeboat report rollm/${rm.name}`, MESSAGES.reports] as const;
   if (hasRollingEnded(rm)) return [report];
   return [
-    ["lifeboat status", "progress and blockers"],
-    [`lifeboat pause rollm/${rm.name}`, "nothing new starts"],
-    [`lifeboat cancel rollm/${rm.name}`, "other VMs stay"],
+    ["lifeboat status", MESSAGES.shows],
+    [`lifeboat pause rollm/${rm.name}`, MESSAGES.pauses],
+    [`lifeboat cancel rollm/${rm.name}`, MESSAGES.cancels],
     report,
   ];
 }

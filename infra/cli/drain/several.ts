@@ -9,19 +9,20 @@ import { durationText, secondsUntil } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
-import { SILENT_SECONDS, WAITING } from "../maintenance.ts";
+import { SILENT_SECONDS } from "../maintenance.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import { printable } from "../print.ts";
 import {
   createNews,
   type Following,
   linesOf,
-  NOT_TAKEN_UP,
   POLL_MS,
   read,
   type Followed,
   steadily,
   TAKEN_UP_SECONDS,
 } from "./follow.ts";
+import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
 import { printReport } from "./report.ts";
 
 /** Finds the active RollingMaintenance of exactly these nodes. */
@@ -29,7 +30,7 @@ export async function joinedOf(nodes: readonly string[], { connection, host }: P
   const all = await connection.cluster().list("rollingmaintenances");
   const wanted = nodes.toSorted().join();
   const found = all.find((one) => !hasRollingEnded(one) && one.spec.nodes.names?.toSorted().join() === wanted);
-  if (found !== undefined) host.stderr.write(`rollingmaintenance.lifeboat.dev/${found.name} is at work already\n`);
+  if (found !== undefined) host.stderr.write(`${MESSAGES.rollingMaintenance(found.name, false)}\n`);
   return found;
 }
 
@@ -40,7 +41,7 @@ export async function createSeveral(
 ): Promise<RollingMaintenanceFacts> {
   const { name, manifest } = newRollingMaintenance(nodes, host.now(), spec);
   const created = await create(manifest, connection);
-  host.stderr.write(`rollingmaintenance.lifeboat.dev/${name} created\n`);
+  host.stderr.write(`${MESSAGES.rollingMaintenance(name, true)}\n`);
   return created;
 }
 
@@ -74,7 +75,7 @@ export async function followSeveral(asked: RollingMaintenanceFacts, following: F
 async function readWhole({ name, uid }: RollingMaintenanceFacts, following: Following): Promise<Whole> {
   const cluster = following.connection.cluster();
   const rm = (await cluster.list("rollingmaintenances")).find((one) => one.uid === uid);
-  if (rm === undefined) throw new Failed(`RollingMaintenance ${name} has been removed`);
+  if (rm === undefined) throw new Failed(CLI_MESSAGES.removed("RollingMaintenance", name));
   const own = (await cluster.list("nodeevacuations")).filter(({ owner }) => owner?.uid === uid);
   const order = new Map(rm.status.nodes.map((row, at) => [row.name, at]));
   const at = (node: string) => order.get(node) ?? order.size;
@@ -84,8 +85,8 @@ async function readWhole({ name, uid }: RollingMaintenanceFacts, following: Foll
 
 function wholeLines({ rm: { name, status } }: Whole, seconds: number): readonly string[] {
   const { phase, message = "" } = status;
-  if (phase === undefined) return seconds > SILENT_SECONDS ? [WAITING] : [];
-  return [printable(`rollm/${name}: ${phase}: ${message}`)];
+  if (phase === undefined) return seconds > SILENT_SECONDS ? [CLI_MESSAGES.waiting] : [];
+  return [printable(MESSAGES.progress(`rollm/${name}`, phase, message))];
 }
 
 /** Returns the exit code, or undefined if there is more to follow. */
@@ -95,10 +96,11 @@ function codeOf({ rm }: Whole, seconds: number, following: Following): ExitCode 
   const code = endOf(rm, following);
   if (code !== undefined) return code;
   if (seconds >= timeout) {
-    host.stderr.write(`not followed any longer, after ${durationText(seconds)}: it continues\n`);
+    host.stderr.write(`${MESSAGES.notFollowed(durationText(seconds))}\n`);
     return EXIT.failed;
   }
-  if (rm.status.phase === undefined && seconds > TAKEN_UP_SECONDS) throw new Failed(NOT_TAKEN_UP);
+  if (rm.status.phase === undefined && seconds > TAKEN_UP_SECONDS)
+    throw new Failed(CLI_MESSAGES.notReactedYet(TAKEN_UP_SECONDS));
   return undefined;
 }
 

@@ -9,10 +9,12 @@ import { type Plan, planOf } from "../../../shared/plan/plan.ts";
 import { type Add, EXIT, type ExitCode, KIND, namesOf, output, type With } from "../command.ts";
 import { START_IF } from "../drain/options.ts";
 import { UsageError } from "../failed.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, SELECTOR } from "../preflight.ts";
 import { printData } from "../print.ts";
-import { type At, timeOf, TIMES } from "../time.ts";
+import { type At, fullTime, timeOf, TIMES } from "../time.ts";
 import { jsonOf, rollingMaintenanceOf } from "./data.ts";
+import { PLAN_TABLE_MESSAGES as MESSAGES } from "./messages.ts";
 import { printPlan } from "./table.ts";
 
 interface Options {
@@ -90,21 +92,21 @@ const MOST_AT_A_TIME = 100;
 function countOf(text: string): number {
   const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= MOST_AT_A_TIME) return count;
-  throw new InvalidArgumentError(`Expected a number from 1 to ${MOST_AT_A_TIME}.`);
+  throw new InvalidArgumentError(CLI_MESSAGES.expectedCount(MOST_AT_A_TIME));
 }
 
 /** Returns the bytes of memory that a migration copies in a second. */
 function bytesOf(text: string): number {
   const bytes = /^[\d.]+[kKMGi]*$/.test(text) ? quantity(text) : 0;
   if (bytes > 0 && Number.isFinite(bytes)) return bytes;
-  throw new InvalidArgumentError("Expected an amount for each second, such as 64Mi or 1Gi.");
+  throw new InvalidArgumentError(MESSAGES.expectedBandwidth);
 }
 
 /** Reads the cluster and plans. Prints on stderr what it reads. */
 export async function rehearse(options: PlanOptions, { connection, host }: With) {
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
-  const facts = await observePlan(observer, (what) => host.stderr.write(`reading ${what}\n`));
-  host.stderr.write(`rehearsing the maintenance of ${options.nodes.length} nodes\n`);
+  const facts = await observePlan(observer, (what) => host.stderr.write(`${MESSAGES.reading(what)}\n`));
+  host.stderr.write(`${MESSAGES.rehearsing(options.nodes.length)}\n`);
   // V8 would enlarge its space for new objects by 70 MB. Most objects of a rehearsal end at once: it is as fast without.
   setFlagsFromString("--semi-space-growth-factor=1");
   const made = planOf(facts, options);
@@ -116,7 +118,8 @@ export async function rehearse(options: PlanOptions, { connection, host }: With)
 function optionsOf(given: Options, now: Date): Omit<PlanOptions, "nodes"> {
   const at = given.at?.(now) ?? now;
   const until = given.until?.(now);
-  if (until !== undefined && until <= at) throw new UsageError(`--until: expected a time after ${at.toISOString()}`);
+  if (until !== undefined && until <= at)
+    throw new UsageError(CLI_MESSAGES.endsTooEarly(fullTime(at, now), fullTime(until, now)));
   const { order, parallel, bandwidth, whenBlocked, startIf } = given;
   return {
     order,

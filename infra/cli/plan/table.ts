@@ -5,20 +5,20 @@ import type { Plan } from "../../../shared/plan/plan.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 import type { Host, Stream } from "../host.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import { troubleOf } from "../preflight.ts";
 import { type Paint, paintFor, printable, printTable } from "../print.ts";
 import { aligned } from "../table.ts";
+import { PLAN_TABLE_MESSAGES as MESSAGES } from "./messages.ts";
 
 export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream = host.stdout): void {
   const paint = paintFor(stream, host);
   const lines = [
     headline(plan),
     `  ${plan.basis}`,
-    "  work on a drained node takes additional time",
+    `  ${MESSAGES.withoutWork}`,
     ...rowsOf(plan, wide),
-    ...(plan.nodes.some(({ unproven }) => unproven > 0)
-      ? ["  ?: the number of leaving VMs whose class no migration has proven"]
-      : []),
+    ...(plan.nodes.some(({ unproven }) => unproven > 0) ? [`  ${MESSAGES.unprovenMark}`] : []),
     ...troubles(plan, paint),
     ...evidenceLines(plan, paint),
     ...orderLines(plan, paint),
@@ -38,51 +38,32 @@ export function printPlan(plan: Plan, wide: boolean, host: Host, stream: Stream 
 function headline(plan: Plan): string {
   const { nodes } = plan;
   const sum = (of: (node: NodePlan) => number) => nodes.reduce((total, node) => total + of(node), 0);
-  const parts = [
-    counted(
-      sum(({ moves }) => moves),
-      "migration",
-    ),
-    counted(
-      sum(({ restarts }) => restarts),
-      "restart",
-    ),
-    counted(
-      sum(({ shutdowns }) => shutdowns),
-      "shutdown",
-    ),
-  ];
   const vms = new Set(
     nodes.flatMap(({ pods }) =>
       pods.flatMap(({ namespace, vmi }) => (vmi === undefined ? [] : [`${namespace}/${vmi}`])),
     ),
   );
-  return `${counted(nodes.length, "node")}, ${counted(vms.size, "VM")}: ${endOf(plan)}; ${parts.join(", ")}`;
+  const sums = {
+    nodes: nodes.length,
+    vms: vms.size,
+    moves: sum(({ moves }) => moves),
+    restarts: sum(({ restarts }) => restarts),
+    shutdowns: sum(({ shutdowns }) => shutdowns),
+  };
+  return MESSAGES.headline(sums, endOf(plan));
 }
 
 /** A plan with a node that is not drained has no end. */
 function endOf({ nodes, begins, takes }: Plan): string {
   const [first, ...others] = nodes.filter(isNotDrained);
-  if (first === undefined) return `ends ${between(begins, takes)}`;
-  const more = others.length === 0 ? "" : ` and ${counted(others.length, "more node")}`;
-  const verb = nodes.some((node) => isNotDrained(node) && node.refusal === undefined)
-    ? "does not end"
-    : "is not complete";
-  return `${verb}, because of ${printable(first.node)}${more}`;
+  if (first === undefined) return MESSAGES.ends(clockText(begins, takes.least), clockText(begins, takes.most));
+  const isRefused = nodes.every((node) => !isNotDrained(node) || node.refusal !== undefined);
+  return MESSAGES.doesNotEnd(first.node, others.length, isRefused);
 }
 
 /** Returns whether the node is not drained. */
 export function isNotDrained({ verdict, refusal }: Pick<NodePlan, "verdict" | "refusal">): boolean {
   return verdict === "WillBlock" || verdict === "NoRoom" || refusal !== undefined;
-}
-
-function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
-}
-
-function between(begins: string, { least, most }: Range): string {
-  const [from, to] = [clockText(begins, least), clockText(begins, most)];
-  return from === to ? `at ${from}` : `between ${from} and ${to}`;
 }
 
 /** Renders hours and minutes in this computer's zone. */
@@ -105,7 +86,7 @@ const HEADER = ["NODE", "STARTS", "VMS", "MOVES", "ENDS", "VERDICT"] as const;
 function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, unproven, ...one }) => {
     const end = isNotDrained({ ...one, verdict }) ? "" : rangeText(begins, ends);
-    const start = one.refusal === undefined ? rangeText(begins, starts) : "refused";
+    const start = one.refusal === undefined ? rangeText(begins, starts) : MESSAGES.refused;
     const late = one.isInTime === false ? "!" : "";
     const beside = unproven === 0 ? "" : ` ?${unproven}`;
     return [printable(node), start, `${vms}`, `${moves}`, `${end}${late}`, `${verdict}${beside}`];
@@ -125,25 +106,21 @@ function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
   const blocks = [
     ...nodes.flatMap((node) => troublesOf(node, paint)),
     ...refusals(nodes, paint),
-    ...[...unread, ...nodes.flatMap(({ unknown }) => unknown)].map((what) => [`${warn} not known: ${printable(what)}`]),
+    ...[...unread, ...nodes.flatMap(({ unknown }) => unknown)].map((what) => [
+      `${warn} ${CLI_MESSAGES.notKnown(printable(what))}`,
+    ]),
+    ...nodes.filter(({ isInTime }) => isInTime === false).map(({ node }) => [`${warn} ${MESSAGES.late(node)}`]),
     ...nodes
-      .filter(({ isInTime }) => isInTime === false)
-      .map(({ node }) => [`${warn} ${node} may not be empty in time`]),
-    ...nodes.filter(({ waiting }) => waiting > 0).map((one) => [`${warn} ${waitingText(one)}`]),
+      .filter(({ waiting }) => waiting > 0)
+      .map((one) => [`${warn} ${MESSAGES.guestsWait(one.node, one.waiting)}`]),
     ...nodes.filter(({ refusal }) => refusal === undefined).flatMap((one) => powerLines(one, warn)),
   ];
   return [...new Map(blocks.map((lines) => [lines[0], lines])).values()].flat();
 }
 
 function troublesOf({ node, pods, shortage, roomAfter }: NodePlan, paint: Paint): readonly (readonly string[])[] {
-  const hint = roomAfter === undefined ? "" : `; with --order planned ${node} goes after ${roomAfter}`;
-  const short = shortage === undefined ? [] : [[`${paint("×", "red")} ${node}: ${shortage}${hint}`]];
+  const short = shortage === undefined ? [] : [[`${paint("×", "red")} ${MESSAGES.noRoom(node, shortage, roomAfter)}`]];
   return [...short, ...pods.filter(isInTheWay).map((pod) => troubleOf(pod, paint).slice(1))];
-}
-
-function waitingText({ node, waiting }: NodePlan): string {
-  const guests = waiting === 1 ? "1 guest waits, and continues" : `${waiting} guests wait, and continue`;
-  return `${printable(node)}: ${guests} to run while something else blocks the node`;
 }
 
 /** Names nodes that are not drained. The first one stops a RollingMaintenance, unless it says otherwise. */
@@ -152,15 +129,13 @@ function refusals(nodes: readonly NodePlan[], paint: Paint): readonly (readonly 
   const first = nodes.findIndex(({ refusal }) => refusal !== undefined);
   return nodes.flatMap(({ node, refusal }, at) => {
     if (refusal === undefined) return [];
-    const stops =
-      at === first && at < last ? [`    no later node starts then, except with whenNodeFails: Continue`] : [];
-    return [[`${paint("×", "red")} ${node} does not start: ${printable(refusal)}`, ...stops]];
+    const stops = at === first && at < last ? [`    ${MESSAGES.laterNodes}`] : [];
+    return [[`${paint("×", "red")} ${MESSAGES.doesNotStart(node, refusal)}`, ...stops]];
   });
 }
 
 function powerLines({ node, powerOff: [first, ...more] }: NodePlan, warn: string): readonly (readonly string[])[] {
-  const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
-  return first === undefined ? [] : [[`${warn} ${node} cannot be powered off afterwards: ${printable(first)}${rest}`]];
+  return first === undefined ? [] : [[`${warn} ${MESSAGES.staysOn(node, first, more.length)}`]];
 }
 
 function classOfTable({ launcher, machine, cpu, storage, architecture }: VmClass): string {
@@ -172,7 +147,7 @@ function classOfTable({ launcher, machine, cpu, storage, architecture }: VmClass
 function evidenceLines({ evidence: { classes, launcher } }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   return classes.flatMap((one): readonly string[] => {
-    const vms = `${warn} ${counted(one.vms.length, "VM")} (${printable(classOfTable(one))})`;
+    const vms = `${warn} ${MESSAGES.vmsOf(one.vms.length, classOfTable(one))}`;
     switch (one.proof) {
       case "Proven":
         return [];
@@ -180,18 +155,17 @@ function evidenceLines({ evidence: { classes, launcher } }: Plan, paint: Paint):
         return [`${vms}: ${failedText(one)}`];
       case "Unproven":
         return [
-          `${vms}: never seen to migrate to ${printable(nameOf(launcher ?? "today's launcher"))}: unproven`,
+          `${vms}: ${MESSAGES.unproven(nameOf(launcher ?? MESSAGES.todaysLauncher))}`,
           ...(one.canary === undefined
             ? []
-            : [`    ${paint(printable(`one migration would prove that: ${canaryCommand(one.canary)}`), "dim")}`]),
+            : [`    ${paint(printable(MESSAGES.proveBy(canaryCommand(one.canary))), "dim")}`]),
         ];
     }
   });
 }
 
 function failedText({ failed: { times, vm, reason } = { times: 1, vm: "", reason: "" } }: VmClass): string {
-  const last = times === 1 ? "the last migration" : `the last ${times} migrations`;
-  return `${last} failed; ${printable(vm)}: ${printable(reason)}`;
+  return MESSAGES.failing(times, vm, reason);
 }
 
 function canaryCommand(canary: string): string {
@@ -206,13 +180,13 @@ function nameOf(image: string): string {
 
 function orderLines({ stuck = [] }: Plan, paint: Paint): readonly string[] {
   if (stuck.length === 0) return [];
-  return [`${paint("×", "red")} no tried order leaves room for the VMs and pods of ${stuck.map(printable).join(", ")}`];
+  return [`${paint("×", "red")} ${MESSAGES.noRoomInAnyOrder(stuck)}`];
 }
 
 function summaryOf({ evidence: { classes }, nodes, takes }: Plan): string {
   const count = (proof: VmClass["proof"]) =>
     classes.reduce((sum, one) => sum + (one.proof === proof ? one.vms.length : 0), 0);
-  const proofs = `proven ${count("Proven")} · unproven ${count("Unproven")} · failing ${count("Failing")}`;
+  const proofs = MESSAGES.proofs(count("Proven"), count("Unproven"), count("Failing"));
   if (nodes.some(isNotDrained)) return proofs;
-  return `${proofs} · takes ${durationText(takes.least)} to ${durationText(takes.most)}`;
+  return `${proofs} · ${MESSAGES.takes(durationText(takes.least), durationText(takes.most))}`;
 }

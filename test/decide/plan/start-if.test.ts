@@ -112,7 +112,7 @@ test("the output names the node, why it does not start, and what follows", () =>
   expect(lines[0]).toBe("2 nodes, 2 VMs: is not complete, because of node01; 1 migration, 0 restarts, 0 shutdowns");
   expect(lines.find((line) => /^ *node01 /.test(line))).toMatch(/^node01 +refused +1 +0 +WillSucceedWithShutdowns$/);
   const at = lines.findIndex((line) =>
-    line.startsWith("× node01 does not start: startIf is WillSucceed, and the verdict is"),
+    line.startsWith("× the drain of node01 does not start: startIf is WillSucceed, and the verdict is"),
   );
   expect(lines[at + 1]).toBe("    no later node starts then, except with whenNodeFails: Continue");
   expect(lines.join("\n")).not.toContain("powered off");

@@ -190,7 +190,7 @@ describe("evacuate, cancel, retry", () => {
   test("given no failed Evacuation, retry names the newest one and exits with 1; given no such VM, it says that", async () => {
     const { code, err } = await call("retry -y web");
     const said =
-      /^error: no evacuation of VM "web" in namespace "vms" backs off or was abandoned; the newest, web-\S+, is Moved$/;
+      /^error: no evacuation of VM "web" in namespace "vms" backs off or was abandoned; its newest Evacuation, web-\S+, is Moved$/;
     expect({ code, err }).toEqual({ code: 1, err: [expect.stringMatching(said)] });
     expect((await call("evacuate nobody")).err).toEqual(['error: VM "nobody" does not run in namespace "vms"']);
   });
@@ -203,7 +203,7 @@ describe("evacuate, cancel, retry", () => {
     const { code, err } = await call("cancel -y vm/pinned");
     expect({ code, err }).toEqual({
       code: 1,
-      err: [expect.stringContaining("kubectl taint node node02 kubevirt.io/drain- first")],
+      err: [expect.stringContaining("Remove the taint first: kubectl taint node node02 kubevirt.io/drain-")],
     });
     await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints: null } } });
     expect((await call("cancel -y vm/pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);

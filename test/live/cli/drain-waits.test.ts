@@ -20,7 +20,10 @@ test("after Ctrl-C a drain continues; pause and resume change it, and the same c
   const other = await on.lifeboat(`drain ${node} --when-blocked Restart --order LargestFirst`);
   expect(other.err.join()).toContain("has not ended, and has --order ByPriority, --when-blocked Wait: cancel it first");
   const { code, err } = await on.lifeboat(`drain ${node}`);
-  expect({ code, first: err.some((line) => line.endsWith("is at work already")) }).toEqual({ code: 0, first: true });
+  expect({ code, first: err.some((line) => line.endsWith("exists already, and this command follows it")) }).toEqual({
+    code: 0,
+    first: true,
+  });
   expect(await on.nodeOf(name)).not.toBe(node);
 });
 

@@ -58,7 +58,10 @@ test("a node that blocks makes drain and status exit with 3; cancel uncordons it
   expect((await on.lifeboat(`resume -y rollm/${whole} ${a}`)).code).toBe(0);
   expect((await on.lifeboat(`pause -y ${b}`)).err).toEqual([expect.stringContaining(`rollm/${whole}`)]);
   const joined = await on.lifeboat(`drain ${b} ${a} -y`);
-  expect([joined.code, joined.err[0]]).toEqual([3, `rollingmaintenance.lifeboat.dev/${whole} is at work already`]);
+  expect([joined.code, joined.err[0]]).toEqual([
+    3,
+    `rollingmaintenance.lifeboat.dev/${whole} exists already, and this command follows it`,
+  ]);
   const cancelled = await on.lifeboat(`cancel -y rollm/${whole}`);
   expect([cancelled.code, cancelled.out]).toEqual([0, [`rollingmaintenance.lifeboat.dev/${whole} cancelled`]]);
   expect([await on.isCordoned(a), await on.isCordoned(b), await on.nodeOf(pinned)]).toEqual([false, false, a]);

@@ -1,0 +1,60 @@
+/** All messages of `lifeboat plan`, in its table and beside it. The reasons in a plan are those of shared/plan. */
+import { printable } from "../print.ts";
+
+const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+const fromTo = (from: string, to: string) => (from === to ? `at ${from}` : `between ${from} and ${to}`);
+
+interface Sums {
+  readonly nodes: number;
+  readonly vms: number;
+  readonly moves: number;
+  readonly restarts: number;
+  readonly shutdowns: number;
+}
+
+export const PLAN_TABLE_MESSAGES = {
+  // The command line, and progress
+  expectedBandwidth: "Expected an amount for each second, such as 64Mi or 1Gi.",
+  reading: (list: string) => `reading ${list}`,
+  rehearsing: (nodes: number) => `rehearsing the maintenance of ${counted(nodes, "node")}`,
+
+  // The headline
+  headline: ({ nodes, vms, moves, restarts, shutdowns }: Sums, end: string) => {
+    const parts = [counted(moves, "migration"), counted(restarts, "restart"), counted(shutdowns, "shutdown")];
+    return `${counted(nodes, "node")}, ${counted(vms, "VM")}: ${end}; ${parts.join(", ")}`;
+  },
+  ends: (from: string, to: string) => `ends ${fromTo(from, to)}`,
+  doesNotEnd: (first: string, others: number, isRefused: boolean) => {
+    const more = others === 0 ? "" : ` and ${counted(others, "more node")}`;
+    return `${isRefused ? "is not complete" : "does not end"}, because of ${printable(first)}${more}`;
+  },
+  withoutWork: "work on a drained node takes additional time",
+  refused: "refused",
+  unprovenMark: "?: the number of leaving VMs whose class no migration has proven",
+
+  // Problems of a node
+  noRoom: (node: string, shortage: string, after: string | undefined) =>
+    `${node}: ${shortage}${after === undefined ? "" : `; with --order planned ${node} goes after ${after}`}`,
+  noRoomInAnyOrder: (nodes: readonly string[]) =>
+    `no tried order leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
+  doesNotStart: (node: string, refusal: string) => `the drain of ${node} does not start: ${printable(refusal)}`,
+  laterNodes: "no later node starts then, except with whenNodeFails: Continue",
+  late: (node: string) => `${node} may not be empty in time`,
+  guestsWait: (node: string, guests: number) => {
+    const said = guests === 1 ? "1 guest waits, and continues" : `${guests} guests wait, and continue`;
+    return `${printable(node)}: ${said} to run while something else blocks the node`;
+  },
+  staysOn: (node: string, obstacle: string, others: number) =>
+    `${node} cannot be powered off afterwards: ${printable(obstacle)}${others === 0 ? "" : ` (and ${others} more)`}`,
+
+  // Classes of VMs
+  vmsOf: (vms: number, kind: string) => `${counted(vms, "VM")} (${printable(kind)})`,
+  unproven: (launcher: string) => `unproven: none has migrated to ${printable(launcher)}`,
+  todaysLauncher: "today's launcher",
+  proveBy: (command: string) => `one migration would prove that: ${command}`,
+  failing: (times: number, vm: string, reason: string) =>
+    `the last ${times === 1 ? "migration" : `${times} migrations`} failed; ${printable(vm)}: ${printable(reason)}`,
+  proofs: (proven: number, unproven: number, failing: number) =>
+    `proven ${proven} · unproven ${unproven} · failing ${failing}`,
+  takes: (least: string, most: string) => `takes ${least} to ${most}`,
+} as const;
