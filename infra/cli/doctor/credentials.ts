@@ -50,8 +50,9 @@ function deleting(name: string): string {
 async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";
   const answered = isAnswered(await readable(trial));
-  if (answered === true) return ok(`${said}: the Worker's ends by itself`);
-  const reason = "the Worker's token ends by itself, or was revoked: then Lifeboat can neither read nor move anything";
+  if (answered === true) return ok(`${said}: the Worker's token expires by itself`);
+  const reason =
+    "the Worker's token either expires by itself or was revoked: without a valid token, Lifeboat can neither read nor move anything";
   return answered === false ? failed(said, reason, ROTATE) : warning(said, reason, ROTATE);
 }
 

@@ -3,6 +3,7 @@ import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { type Add, EXIT, type ExitCode, output } from "../command.ts";
 import type { Host } from "../host.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import { type Paint, paintFor, printable, printAs } from "../print.ts";
 import { type Finding, type Status } from "../../../shared/settings/finding.ts";
 import { Unread } from "./check.ts";
@@ -96,7 +97,7 @@ export async function examine(reads: DoctorReads): Promise<readonly Said[]> {
 function unread(error: unknown): Finding {
   if (!(error instanceof Unread)) throw error;
   const fix = "ask an administrator of the cluster for the permission, or to run lifeboat doctor";
-  const isForbidden = error.message.startsWith("you are not allowed");
+  const isForbidden = error.message.startsWith(CLI_MESSAGES.forbidden(""));
   const message = `${error.about} could not be read`;
   return { status: "unread", message, reasons: [error.message], ...(isForbidden && { fix }) };
 }

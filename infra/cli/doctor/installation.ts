@@ -37,7 +37,7 @@ const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided"] as const
 export async function reportedConditions(reads: DoctorReads): Promise<readonly Finding[]> {
   const found = await reads.configuration();
   if (found === undefined) {
-    const reason = "so no conditions say how Lifeboat is: kubectl explain lifeboatconfiguration";
+    const reason = "without it no conditions report on Lifeboat: kubectl explain lifeboatconfiguration";
     return [ok("there is no LifeboatConfiguration: the defaults are in force", [reason])];
   }
   const wanted = [...TYPES, "CredentialsValid", ...((await isInCluster(reads)) ? ["CertificateValid"] : [])];

@@ -8,6 +8,7 @@ import { type ApiAnswer, type Send } from "../../../shared/kube/transport.ts";
 import { Failed } from "../failed.ts";
 import { type Host } from "../host.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { turned, withGatesOf, withoutOldGate } from "./plan.ts";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
@@ -31,9 +32,9 @@ export async function applyAll(manifests: readonly Manifest[], applying: Applyin
   const { host, send } = applying;
   for (const manifest of manifests) {
     const change = await apply(manifest, applying);
-    host.stdout.write(`${nameOf(manifest)} ${change}\n`);
+    host.stdout.write(MESSAGES.changed(nameOf(manifest), change));
     if (manifest.kind === "CustomResourceDefinition") {
-      await until(`${nameOf(manifest)} is not served`, { host }, async () => {
+      await until(MESSAGES.notServed(nameOf(manifest)), { host }, async () => {
         return isEstablished(await readObject(manifest, send())) || undefined;
       });
     }
@@ -106,9 +107,8 @@ const Conflicts = z.object({
 /** Describes a conflict by managers and fields, without values: a value may be a URL with a token. */
 function conflictOf(manifest: Manifest, body: unknown): string {
   const causes = Conflicts.safeParse(body).data?.details.causes ?? [];
-  const fields = causes.map(({ message, field }) => `    ${message.replace("conflict with ", "")}: ${field}\n`);
-  return `${nameOf(manifest)} has not been applied: to some of its fields, other field managers have given other values:
-${fields.join("")}--force-conflicts overwrites them. To keep them, apply what \`lifeboat install --export\` prints with a kustomization of yours`;
+  const fields = causes.map(({ message, field }) => `${message.replace("conflict with ", "")}: ${field}`);
+  return MESSAGES.conflict(nameOf(manifest), fields);
 }
 
 const Stored = z.looseObject({ metadata: z.looseObject({}) });
@@ -139,5 +139,5 @@ export async function until<T>(
     if (found !== undefined) return found;
     await host.wait(POLL_MS);
   }
-  throw new Failed(`${typeof what === "string" ? what : what()}, after ${seconds} s`);
+  throw new Failed(MESSAGES.tooLate(typeof what === "string" ? what : what(), seconds));
 }

@@ -5,6 +5,7 @@ import type { Host } from "../host.ts";
 import { printable } from "../print.ts";
 import { readObject, until } from "./apply.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 const Text = z._default(z.string(), "");
 const Condition = z.object({ type: z.string(), status: z.string(), reason: Text, message: Text });
@@ -61,8 +62,7 @@ export async function untilAvailable(deployments: readonly Manifest[], checking:
 async function untilReady(manifest: Manifest, { send, host, seconds }: Checking): Promise<void> {
   const said = new Set<string>();
   let last: readonly Trouble[] = [];
-  const unavailable = () =>
-    `${nameOf(manifest)} is not available: ${last.map(textOf).join("\n") || "it has no pod yet"}`;
+  const unavailable = () => MESSAGES.notAvailable(nameOf(manifest), last.map(textOf));
   await until(unavailable, { host, seconds }, async () => {
     const found = Deployment.safeParse(await readObject(manifest, send()));
     if (found.success && isAvailable(found.data)) return true;

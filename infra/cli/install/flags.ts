@@ -1,6 +1,7 @@
 /** Checks which flags of `lifeboat install` go together, and reads their values. */
 import { UsageError } from "../failed.ts";
 import type { Connection } from "../connection.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import type { Home } from "./plan.ts";
 import { clusterNameOf } from "./worker-entry.ts";
 
@@ -21,7 +22,7 @@ interface Flags {
 export function requireWorker(options: Flags): void {
   if (options.worker !== undefined) return;
   const alone = (["cluster", "server", "entry"] as const).find((name) => options[name] !== undefined);
-  if (alone !== undefined) throw new UsageError(`--${alone}: expected --worker URL besides`);
+  if (alone !== undefined) throw new UsageError(MESSAGES.needsWorker(alone));
 }
 
 /**
@@ -30,12 +31,10 @@ export function requireWorker(options: Flags): void {
  */
 export function requireForm(options: Flags, home: Home): void {
   const isKept = home.in === "Worker" && options.worker === undefined;
-  if (isKept && options.caBundle !== undefined) throw new UsageError("--ca-bundle: expected --worker URL besides");
-  if (isKept && options.certManager) throw new UsageError("--cert-manager: expected --in-cluster besides");
+  if (isKept && options.caBundle !== undefined) throw new UsageError(MESSAGES.needsWorker("ca-bundle"));
+  if (isKept && options.certManager) throw new UsageError(MESSAGES.needsInCluster("cert-manager"));
   if (!options.export || home.in === "Worker" || home.certManager || options.caBundle !== undefined) return;
-  throw new UsageError(
-    "--export prints no key: say --cert-manager, or --ca-bundle FILE with the authority of a certificate that you make",
-  );
+  throw new UsageError(MESSAGES.exportHasNoKey);
 }
 
 /** Returns the file of the Worker's entry for this cluster, and the values in the entry. */

@@ -11,6 +11,7 @@ import { removeObject } from "./apply.ts";
 import { type GuardSite, isGuardPolicy, readGuardSite } from "./guard.ts";
 import { handlerAdvice } from "./handler-advice.ts";
 import { type Manifest, nameOf, type Part } from "./manifests.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { plan, type Site } from "./plan.ts";
 import type { ClusterFacts } from "./present.ts";
 import { adviseOnSchedulers } from "./schedulers.ts";
@@ -29,15 +30,11 @@ export async function guardOf(
   if (!parts.some(({ name }) => name === guard.name)) return undefined;
   const gates = [...facts.featureGates, ...parts.flatMap((part) => part.gates)];
   const site = await readGuardSite({ connection, host, kubevirtNamespace: facts.kubevirtNamespace, gates });
-  if (site.clock === undefined) host.stderr.write(NO_CLOCK);
+  if (site.clock === undefined) host.stderr.write(MESSAGES.noClock);
   host.stderr.write(await adviseOnSchedulers(connection.send(), site.requesters));
   if (!facts.toleratesNoExecute) host.stderr.write(handlerAdvice(facts.kubevirtNamespace));
   return site;
 }
-
-const NO_CLOCK = `‼ No Lease in kube-system can serve as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs
-    (infra/kubernetes/README.md, "The guard's policies")
-`;
 
 interface Removing extends Site {
   readonly send: () => Send;
@@ -50,7 +47,7 @@ export async function removeUnwanted({ parts, home, guard, send, host }: Removin
   const wanted = new Set(plan({ parts, home, guard }).map(nameOf));
   const policies = plan({ parts, home }).filter((one) => isGuardPolicy(one) && !wanted.has(nameOf(one)));
   for (const manifest of [...policies.toReversed(), VALIDATING_GUARD]) {
-    if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+    if (await removeObject(manifest, send())) host.stdout.write(MESSAGES.changed(nameOf(manifest), "deleted"));
   }
 }
 

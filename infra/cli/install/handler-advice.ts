@@ -8,12 +8,10 @@ import { isGateOn } from "../../../shared/settings/guarded.ts";
 import { HANDLER_TOLERATION } from "../../../shared/settings/holds.ts";
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 export function handlerAdvice(kubevirtNamespace: string): string {
-  return `‼ virt-handler does not tolerate NoExecute taints: one ends it, and no VM can leave the node then. Change it:
-    ${handlerChange(kubevirtNamespace)}
-    On OpenShift change spec.workloads.nodePlacement of the HyperConverged instead
-`;
+  return MESSAGES.handlerEnds(handlerChange(kubevirtNamespace));
 }
 
 /** Returns the command. A merge patch replaces the whole list: it has to repeat existing entries. */

@@ -17,6 +17,7 @@ import type { Host } from "../host.ts";
 import { ifThere, readObject, until } from "./apply.ts";
 import { makeCertificate, validityFrom } from "./make-certificate.ts";
 import type { Manifest } from "./manifests.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Inside, SERVICE } from "./plan.ts";
 import { bundlesAround, decideTrust, encoded, type Present, README, WHERE } from "./trusted.ts";
 
@@ -58,7 +59,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
   const given = { home: withBundle(home, webhookToken, before), settled: withBundle(home, webhookToken, after) };
   if (pair !== undefined && present.caBundles.length > 0 && webhooks.length > 0) {
     await giving.apply(given.home);
-    await pauseFor(LEARNED_MS, "The certificate is renewed. For the API server to trust the new one", host);
+    await pauseFor(LEARNED_MS, MESSAGES.apiServerLearns, host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
   // Another installation was faster: its identity counts.
@@ -67,7 +68,6 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
 
 /** The API server takes nothing else between the slashes of a webhook's path. Its own refusal would show the token. */
 const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const NO_PATH = `Secret ${SECRET.name}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server takes no other in the path of a webhook. Change it: openssl rand -hex 32`;
 
 /**
  * Returns the changes of the Secret. A token that the API server already presents stays, even if the Secret has lost
@@ -76,7 +76,7 @@ const NO_PATH = `Secret ${SECRET.name}: expected a webhookToken of lowercase let
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
   const webhookToken = tokens.webhookToken?.[0] ?? tokensIn(token)?.[0] ?? newToken();
-  if (!PATH_SEGMENT.test(webhookToken)) throw new Failed(NO_PATH);
+  if (!PATH_SEGMENT.test(webhookToken)) throw new Failed(MESSAGES.oddWebhookToken(SECRET.name));
   const change = {
     ...(pair && { "tls.crt": pair.certPem, "tls.key": pair.keyPem, ...OF_0_3 }),
     ...(tokens.webhookToken === undefined && { webhookToken }),
@@ -94,14 +94,14 @@ function withBundle(home: Inside, webhookToken: string, caBundle: string | undef
 /** Removes trust in a certificate that no replica serves any more. */
 export async function settle({ home, settled }: GivenIdentity, { host, apply }: Giving): Promise<void> {
   if (home.caBundle === settled.caBundle) return;
-  await pauseFor(SERVED_MS, "For every replica to serve the certificate", host);
+  await pauseFor(SERVED_MS, MESSAGES.replicasLearn, host);
   await apply(settled);
 }
 
-async function pauseFor(ms: number, why: string, host: Host): Promise<void> {
-  host.stderr.write(`${why}, this waits ${ms / 1000} s …\n`);
+async function pauseFor(ms: number, why: (seconds: number) => string, host: Host): Promise<void> {
+  host.stderr.write(why(ms / 1000));
   await host.wait(ms);
-  if (host.interrupted.aborted) throw new Failed("interrupted: run lifeboat install again, and it continues here");
+  if (host.interrupted.aborted) throw new Failed(MESSAGES.interrupted);
 }
 
 function newToken(): string {
@@ -141,10 +141,10 @@ async function readSecret(home: Inside, giving: Giving): Promise<ServerSecret> {
     return answer && parseAnswer(ServerSecret, answer.body, `GET ${PATH}`);
   };
   const found = await read();
-  if (found === undefined) throw new Failed(`there is no ${WHERE}: its manifest has not been applied`);
+  if (found === undefined) throw new Failed(MESSAGES.noSecret(WHERE));
   const isComing = ca === undefined && isCertManagers(home, found);
   if (!isComing || partsOf(found).pair !== undefined) return found;
-  return await until(`cert-manager has written no certificate into ${WHERE} (${README})`, giving, async () => {
+  return await until(MESSAGES.noCertificate(WHERE, README), giving, async () => {
     const later = await read();
     return later && partsOf(later).pair !== undefined ? later : undefined;
   });

@@ -11,6 +11,7 @@ import { entryOf, homeIn, PLACEHOLDER, requireForm, requireWorker } from "./flag
 import type { GuardSite } from "./guard.ts";
 import { guardOf, removeUnwanted } from "./guard-steps.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Home, isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
 import { giveIdentity, type GivenIdentity, type Giving, settle } from "./identity.ts";
@@ -18,7 +19,7 @@ import { isAccepted } from "./token.ts";
 import { encoded } from "./trusted.ts";
 import { relayAdvice } from "./relay-advice.ts";
 import { askForScan, untilReady, type Worker } from "./worker.ts";
-import { giveEntry, newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
+import { newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
@@ -119,7 +120,7 @@ which the API server calls it. Run it again to continue an interrupted installat
         const all: Installing = { send, host, forceConflicts, facts, guard, parts, home, seconds, entry, ca };
         if (options.export) {
           host.stdout.write(exported(all));
-          host.stderr.write(TWICE);
+          host.stderr.write(MESSAGES.applyTwice);
           return EXIT.done;
         }
         await agree(questionOf(all), options, { connection, host });
@@ -130,18 +131,21 @@ which the API server calls it. Run it again to continue an interrupted installat
 };
 
 function questionOf({ home, parts }: Installing): string {
-  const where = home.in === "Cluster" ? `as pods of ${home.image}` : `with the Worker ${home.url}`;
-  const named = parts.map(({ name }) => name).join(", ");
-  return `Install Lifeboat ${VERSION} in this cluster, ${where}, ${named === "" ? "without further parts" : `with ${named}`}?`;
+  const where = home.in === "Cluster" ? MESSAGES.asPods(home.image) : MESSAGES.withWorker(home.url);
+  return MESSAGES.question(
+    VERSION,
+    where,
+    parts.map(({ name }) => name),
+  );
 }
 
 async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
   const { host } = installing;
   for (const { title, do: step } of STEPS.filter(({ form = asked }) => form === asked)) {
     await step(installing);
-    host.stderr.write(`√ ${title}\n`);
+    host.stderr.write(MESSAGES.stepDone(title));
   }
-  host.stderr.write("Lifeboat is installed. Check it with `lifeboat doctor`.\n");
+  host.stderr.write(MESSAGES.installed);
 }
 
 const isNoWebhook = (one: Manifest) => !isWebhook(one);
@@ -149,8 +153,6 @@ const isNoWebhook = (one: Manifest) => !isWebhook(one);
 function planned({ parts, home, guard }: Installing, isWanted: (manifest: Manifest) => boolean): readonly Manifest[] {
   return plan({ parts, home, guard }).filter(isWanted);
 }
-
-const TWICE = `kubectl apply works the second time: at the first it does not know the kind LifeboatConfiguration yet.\n`;
 
 function isOwnKind({ apiVersion }: Manifest): boolean {
   return apiVersion.startsWith("lifeboat.dev/");
@@ -169,8 +171,8 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
   for (const { name, needs } of parts) {
     const minor = needs && minors[needs.of];
     if (needs === undefined || !isBefore(needs, minor)) continue;
-    const [needed, found] = [needs.since, minor].map((one) => versionText(needs.of, one));
-    throw new Failed(`--with ${name} needs ${needed}, and this cluster has ${found}. Nothing has been applied.`);
+    const textOf = (one: number) => versionText(needs.of, one);
+    throw new Failed(MESSAGES.partNeeds(name, textOf(needs.since), textOf(minor)));
   }
 }
 
@@ -178,13 +180,12 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
   if (enablingPlugins === undefined || needing === undefined) return;
-  throw new Failed(`--with ${needing.name} needs KubeVirt's feature gate ${needing.kubevirtGate}, which is off. Nothing has been applied. Switch it on:
-    ${enablingPlugins}`);
+  throw new Failed(MESSAGES.gateIsOff(needing.name, needing.kubevirtGate, enablingPlugins));
 }
 
 async function removeOld({ send, host }: Installing): Promise<void> {
   for (const manifest of LEFT_BY_0_3) {
-    if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+    if (await removeObject(manifest, send())) host.stdout.write(MESSAGES.changed(nameOf(manifest), "deleted"));
   }
 }
 
@@ -193,7 +194,7 @@ async function removeServer({ parts, home, send, host }: Installing): Promise<vo
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));
   for (const manifest of inCluster.toReversed()) {
-    if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+    if (await removeObject(manifest, send())) host.stdout.write(MESSAGES.changed(nameOf(manifest), "deleted"));
   }
 }
 
@@ -222,12 +223,11 @@ async function giveToken(installing: Installing): Promise<void> {
   const { file, cluster, server, said } = entry;
   const found = await readEntry(file, cluster);
   if (said && found !== undefined && found.server !== server) {
-    throw new Failed(`--server: ${file} names another server, ${found.server}: change it there, or remove the file`);
+    throw new Failed(MESSAGES.otherServer(file, found.server));
   }
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
     // A revoked token stays invalid.
-    const what = `this cluster does not accept the token in ${file}: it was revoked, or has ended`;
-    throw new Failed(`${what}. Remove the file and run this command again: it makes new tokens`);
+    throw new Failed(MESSAGES.tokenRefused(file));
   }
   if (home.in !== "Worker") return;
   const known = found ?? (await newEntry(file, { server, send, host }));
@@ -237,8 +237,8 @@ async function giveToken(installing: Installing): Promise<void> {
 
 async function untilWorking({ worker, entry: { file, cluster }, host, seconds }: Installing): Promise<void> {
   if (worker === undefined) return;
-  const unknown = `The Worker does not know this cluster yet, or not with these tokens. ${giveEntry(file, cluster)}`;
-  await untilReady(worker, { host, seconds, onUnknown: () => host.stderr.write(unknown) });
+  const onUnknown = () => void host.stderr.write(MESSAGES.giveEntry(file, cluster));
+  await untilReady(worker, { host, seconds, onUnknown });
 }
 
 async function scan({ worker, host, seconds }: Installing): Promise<void> {

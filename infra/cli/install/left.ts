@@ -1,17 +1,9 @@
 /** Lists the objects and fields that `lifeboat uninstall` leaves in a cluster. */
 import type { Client } from "../../../shared/kube/client.ts";
 import * as names from "../../../shared/kube/names.ts";
-import { printable } from "../print.ts";
 import { ifServed } from "./apply.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import * as z from "zod/mini";
-
-export const LEFT = [
-  "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
-  "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
-  "VMs that were stopped for a NodeEvacuation that had ended; what KubeVirt's own settings say;",
-  "a Worker, if there was one, with its entry for this cluster.",
-  "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
-] as const;
 
 const Keys = z._default(z.record(z.string(), z.string()), {});
 const Item = z.object({
@@ -45,8 +37,8 @@ export async function ownersKeys(connect: () => Client): Promise<readonly string
       const { namespace, name, labels, annotations } = metadata;
       const keys = Object.keys({ ...labels, ...annotations }).filter((key) => key.startsWith(PREFIX) && !OWN.has(key));
       const place = namespace === "" ? "" : ` -n ${namespace}`;
-      if (keys.length > 0) lines.push(printable(`${kind}/${name}${place}: ${keys.toSorted().join(", ")}`));
+      if (keys.length > 0) lines.push(MESSAGES.keysOf(`${kind}/${name}${place}`, keys.toSorted()));
     }
   }
-  return lines.length > MOST ? [...lines.slice(0, MOST), `and ${lines.length - MOST} more`] : lines;
+  return lines.length > MOST ? [...lines.slice(0, MOST), MESSAGES.more(lines.length - MOST)] : lines;
 }

@@ -5,6 +5,7 @@ import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { loadAll } from "js-yaml";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const Manifest = z.looseObject({
   apiVersion: z.string(),
@@ -33,7 +34,7 @@ export function documentsIn(path: string): readonly unknown[] {
 function shippedText(path: string): string {
   if (typeof BUNDLED_MANIFESTS === "undefined") return readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const text = BUNDLED_MANIFESTS[path];
-  if (text === undefined) throw new Error(`${path} is not in the bundle`);
+  if (text === undefined) throw new Error(MESSAGES.notBundled(path));
   return text;
 }
 
@@ -64,7 +65,7 @@ export function partsNamed(list: string, before: readonly Part[] = []): readonly
     .map((name) => {
       const part = PARTS.find((one) => one.name === name);
       if (part !== undefined) return part;
-      throw new InvalidArgumentError(`There are ${PARTS.map((one) => one.name).join(", ")}.`);
+      throw new InvalidArgumentError(MESSAGES.expectedParts(PARTS.map((one) => one.name)));
     });
   return [...new Set([...before, ...named])];
 }

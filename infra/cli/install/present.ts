@@ -11,6 +11,7 @@ import { type Connection } from "../connection.ts";
 import { Failed, UsageError } from "../failed.ts";
 import { readObject } from "./apply.ts";
 import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Home, INJECT, isDeployment, isWebhook } from "./plan.ts";
 
 /** The image of this release. The workflow that publishes both passes it to infra/tools/build-command.ts. */
@@ -24,9 +25,9 @@ const Named = z.object({ metadata: z.object({ name: z.string() }) });
 export async function readClusterFacts(connection: Connection) {
   const cluster = connection.cluster();
   const minor = Number.parseInt((await cluster.get("version", named("version")))?.minor ?? "", 10);
-  if (Number.isNaN(minor)) throw new Failed("the API server does not say which version of Kubernetes it is");
+  if (Number.isNaN(minor)) throw new Failed(MESSAGES.noVersion);
   const [kubevirt] = await cluster.list("kubevirts", { as: z.unknown() });
-  if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
+  if (kubevirt === undefined) throw new Failed(MESSAGES.noKubeVirt);
   const {
     namespace,
     featureGates,
@@ -53,7 +54,7 @@ export async function readClusterFacts(connection: Connection) {
 
 function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
   if (!isOld(of, minor)) return;
-  throw new Failed(`${versionText(of, minor)} is older than 1.${OLDEST[of]}, the oldest supported`);
+  throw new Failed(MESSAGES.tooOld(versionText(of, minor), OLDEST[of]));
 }
 
 /** Lists the parts of which any object exists: an interrupted installation has no webhook yet. The administrator decides which gates are on. */
@@ -122,7 +123,7 @@ export function homeOf({ inCluster, image, certManager, caBundle }: Said, presen
     return { ...kept, ...brought, in: "Cluster", image: image || imageBeside(there?.image) };
   }
   if (present !== undefined) return present;
-  throw new UsageError("expected either --in-cluster or --worker URL: Lifeboat is not installed in this cluster");
+  throw new UsageError(MESSAGES.needsForm);
 }
 
 /** Returns the image to install. An image of another registry is kept. */
@@ -130,9 +131,7 @@ export function imageBeside(present: string | undefined, ofRelease = RELEASE): s
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;
   if (image !== undefined) return image;
-  throw new UsageError(
-    "--image: expected the image of the server, which infra/Dockerfile builds: this build of the command has no default",
-  );
+  throw new UsageError(MESSAGES.needsImage);
 }
 
 function repositoryOf(image: string): string {

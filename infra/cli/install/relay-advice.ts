@@ -3,6 +3,7 @@ import { LIFEBOAT_NAMESPACE } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { RELAY_INSTALL } from "../doctor/permissions.ts";
 import type { Part } from "./manifests.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import type { Home } from "./plan.ts";
 
 const RELAY = `/apis/apps/v1/namespaces/${LIFEBOAT_NAMESPACE}/deployments/lifeboat-relay`;
@@ -17,5 +18,5 @@ export async function relayAdvice({ parts, home }: Installed, send: Send): Promi
   const reasons = parts.flatMap(({ withoutRelay }) => withoutRelay ?? []);
   if (home.in === "Cluster" || reasons.length === 0) return "";
   const { code } = await send({ method: "GET", path: RELAY, expect: [403, 404] });
-  return code === 404 ? `‼ There is no relay, and ${reasons.join("; ")}. Install it:\n    ${RELAY_INSTALL}\n` : "";
+  return code === 404 ? MESSAGES.noRelay(reasons, RELAY_INSTALL) : "";
 }

@@ -1,6 +1,7 @@
 /** Finds the accounts that schedule pods. The guard does not refuse preemptions by an account that it does not know. */
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 const SCHEDULER_ROLE = "system:kube-scheduler";
 const Named = z.object({ name: z.string() });
@@ -59,17 +60,10 @@ export function schedulerFix(schedulers: readonly string[], requesters: readonly
   };
 }
 
-const UNREAD = `‼ The accounts that schedule pods could not be read: the guard refuses preemptions by guard.requesters only.
-    Let an administrator run lifeboat doctor, which needs list clusterroles and clusterrolebindings
-`;
-
 /** Returns a warning for schedulers that are not among the guard's requesters. */
 export async function adviseOnSchedulers(send: Send, requesters: readonly string[]): Promise<string> {
   const schedulers = await findSchedulers(send);
-  if (schedulers === undefined) return UNREAD;
+  if (schedulers === undefined) return MESSAGES.schedulersUnread;
   const found = schedulerFix(schedulers, requesters);
-  if (found === undefined) return "";
-  return `‼ the guard does not refuse preemptions by ${found.unknown}, which may bind and delete pods. If it schedules pods:
-    ${found.fix}
-`;
+  return found === undefined ? "" : MESSAGES.schedulersUnknown(found.unknown, found.fix);
 }

@@ -6,6 +6,7 @@ import { LIFEBOAT_NAMESPACE } from "../../../shared/kube/names.ts";
 import type { Host } from "../host.ts";
 import { documentsIn } from "./manifests.ts";
 import { until } from "./apply.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 const ACCOUNT = "lifeboat";
 const OF_ACCOUNT = "kubernetes.io/service-account.name";
@@ -41,8 +42,8 @@ export async function createToken(send: () => Send, host: Host): Promise<TokenSe
   const [body] = documentsIn("kubernetes/worker/token.yaml");
   const created = await send()({ method: "POST", path: SECRETS, body });
   const { name } = parseAnswer(Secret, created.body, `POST ${SECRETS}`).metadata;
-  host.stdout.write(`${shown(name)} created\n`);
-  return await until(`the account's token has not been written into ${shown(name)}`, { host }, async () => {
+  host.stdout.write(MESSAGES.changed(shown(name), "created"));
+  return await until(MESSAGES.noToken(shown(name)), { host }, async () => {
     const found = await readToken(send(), name);
     return found?.token === undefined ? undefined : { ...found, token: found.token };
   });
@@ -56,7 +57,7 @@ export async function readToken(send: Send, name: string): Promise<TokenSecret |
 
 export async function deleteToken(send: Send, name: string, host: Host): Promise<void> {
   await send({ method: "DELETE", path: `${SECRETS}/${name}`, expect: [404] });
-  host.stdout.write(`${shown(name)} deleted\n`);
+  host.stdout.write(MESSAGES.changed(shown(name), "deleted"));
 }
 
 function shown(name: string): string {

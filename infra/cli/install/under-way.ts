@@ -9,6 +9,7 @@ import type { With } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
 import { ifServed } from "./apply.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 interface UnderWay {
   readonly uid: string;
@@ -26,20 +27,20 @@ type List = (cluster: Client) => Promise<readonly UnderWay[]>;
 const rollingMaintenances: List = async (cluster) =>
   ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
     .filter((one) => !hasRollingEnded(one))
-    .map(({ name, uid, status: { phase = "new", nodeCounts } }) => ({
+    .map(({ name, uid, status: { phase = MESSAGES.isNew, nodeCounts } }) => ({
       uid,
       name: `rollingmaintenance.lifeboat.dev/${name}`,
-      about: nodeCounts === undefined ? phase : `${phase}, ${nodeCounts.evacuated} of ${nodeCounts.total} nodes done`,
+      about: nodeCounts === undefined ? phase : MESSAGES.nodesDone(phase, nodeCounts.evacuated, nodeCounts.total),
       withdraw: (client) => withdrawObject("rollingmaintenances", { name, uid }, client),
     }));
 
 const nodeEvacuations: List = async (cluster) =>
   ((await ifServed(cluster.list("nodeevacuations"))) ?? [])
     .filter((one) => !hasEnded(one))
-    .map(({ name, uid, spec, status: { phase = "new" } }) => ({
+    .map(({ name, uid, spec, status: { phase = MESSAGES.isNew } }) => ({
       uid,
       name: `nodeevacuation.lifeboat.dev/${name}`,
-      about: `${phase}, node ${spec.nodeName}`,
+      about: MESSAGES.ofNode(phase, spec.nodeName),
       withdraw: (client) => withdrawObject("nodeevacuations", { name, uid }, client),
     }));
 
@@ -47,7 +48,7 @@ const evacuations: List = async (cluster) =>
   ((await ifServed(unfinishedEvacuations(cluster))) ?? []).map((evacuation) => ({
     uid: evacuation.uid,
     name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
-    about: `${evacuation.status.phase ?? "new"}, VM ${evacuation.spec.vmiName}`,
+    about: MESSAGES.ofVm(evacuation.status.phase ?? MESSAGES.isNew, evacuation.spec.vmiName),
     withdraw: isActive(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));
 
@@ -86,7 +87,7 @@ export async function linesUnderWay({ cluster }: Connection): Promise<readonly s
     STAGES.flatMap(({ lists }) => lists),
     cluster(),
   );
-  return all.map(({ name, about }) => `${name} (${about})`);
+  return all.map(({ name, about }) => MESSAGES.inProgress(name, about));
 }
 
 const POLL_MS = 1000;
@@ -108,11 +109,11 @@ async function withdrawStage({ lists, otherwise }: Stage, until: number, { conne
       if (one.withdraw === undefined || asked.has(one.uid)) continue;
       asked.add(one.uid);
       await one.withdraw(cluster());
-      host.stdout.write(`${one.name} withdrawn\n`);
+      host.stdout.write(MESSAGES.changed(one.name, "withdrawn"));
     }
     if (host.now().getTime() > until) {
-      const lines = left.map(({ name, about }) => `    ${name} (${about})\n`);
-      host.stderr.write(`‼ After ${WITHDRAWN_SECONDS} s ${otherwise}:\n${lines.join("")}`);
+      const lines = left.map(({ name, about }) => MESSAGES.inProgress(name, about));
+      host.stderr.write(MESSAGES.notWithdrawn(WITHDRAWN_SECONDS, otherwise, lines));
       return;
     }
     await host.wait(POLL_MS);

@@ -11,7 +11,8 @@ import type { Host } from "../host.ts";
 import { ifServed, readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
-import { cordonedNodes, LEFT, ownersKeys } from "./left.ts";
+import { cordonedNodes, ownersKeys } from "./left.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
@@ -71,10 +72,10 @@ async function presentIn(connection: Connection): Promise<readonly Manifest[]> {
 }
 
 function printDryRun({ present, underWay, cordoned, owners }: Found, { stdout }: Host): void {
-  for (const line of underWay) stdout.write(`${line} withdrawn (dry run)\n`);
-  for (const manifest of present) stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
-  for (const node of cordoned) stdout.write(`node/${node} left cordoned, unless its maintenance is in progress\n`);
-  for (const line of owners) stdout.write(`${line} left: their owner's\n`);
+  for (const line of underWay) stdout.write(MESSAGES.wouldWithdraw(line));
+  for (const manifest of present) stdout.write(MESSAGES.wouldDelete(nameOf(manifest)));
+  for (const node of cordoned) stdout.write(MESSAGES.wouldStayCordoned(node));
+  for (const line of owners) stdout.write(MESSAGES.wouldStay(line));
 }
 
 async function removeFound(
@@ -82,23 +83,24 @@ async function removeFound(
   options: { readonly yes: true | undefined },
   { connection, host }: With,
 ): Promise<void> {
-  if (underWay.length > 0) host.stderr.write(`Under way, and withdrawn:\n  ${underWay.join("\n  ")}\n`);
+  if (underWay.length > 0) host.stderr.write(MESSAGES.underWay(underWay));
   const isInstalled = present.length > 0;
-  if (!isInstalled) host.stderr.write("Nothing of Lifeboat's is installed.\n");
-  await agree(isInstalled ? QUESTION : QUESTION_OF_REST, options, { connection, host });
+  if (!isInstalled) host.stderr.write(MESSAGES.notInstalled);
+  await agree(isInstalled ? MESSAGES.questionOfRemoval : MESSAGES.questionOfRest, options, { connection, host });
   await removeAll(present, connection, host);
-  if (isInstalled) for (const line of LEFT) host.stderr.write(`${line}\n`);
+  if (isInstalled) for (const line of MESSAGES.left) host.stderr.write(`${line}\n`);
   for (const node of await cordonedNodes(connection.cluster, cordoned)) {
-    host.stderr.write(`Node ${node} is left cordoned: kubectl uncordon ${node}\n`);
+    host.stderr.write(MESSAGES.leftCordoned(node));
   }
-  if (owners.length > 0) host.stderr.write(`Labels and annotations of owners are left:\n  ${owners.join("\n  ")}\n`);
+  if (owners.length > 0) host.stderr.write(MESSAGES.leftOfOwners(owners));
 }
 
 /** Removes the webhooks first, so that nothing new starts. Withdraws work in progress while Lifeboat still runs. */
 async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
   const remove = async (manifests: readonly Manifest[]) => {
     for (const manifest of manifests) {
-      if (await removeObject(manifest, connection.send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+      if (await removeObject(manifest, connection.send()))
+        host.stdout.write(MESSAGES.changed(nameOf(manifest), "deleted"));
     }
   };
   await remove(present.filter(isWebhook));
@@ -107,14 +109,9 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
   // This comes last: a Worker or a terminating pod would write it again while it has its permissions.
   for (const [what, count] of Object.entries(await cleanObjects(connection.cluster))) {
-    if (count > 0) host.stdout.write(`cleaned ${what}: ${count}\n`);
+    if (count > 0) host.stdout.write(MESSAGES.cleaned(what, count));
   }
 }
-
-const QUESTION = `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including people's accounts for the page.`;
-
-const QUESTION_OF_REST =
-  "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?";
 
 /** Lists all objects in the order of their deletion: the namespace and the kinds last. */
 function everything(): readonly Manifest[] {
@@ -180,7 +177,7 @@ async function untaint(connect: () => Client): Promise<number> {
   const actions = chains.flat().flatMap((action) => (action.verb === "Steer" ? [action] : []));
   for (const action of actions) {
     if (await isDone(() => actOnNode(action, connect()))) continue;
-    throw new Failed(`node "${action.node}" keeps the taint ${names.PENDING_TAINT.key}: run lifeboat uninstall again`);
+    throw new Failed(MESSAGES.taintStays(action.node, names.PENDING_TAINT.key));
   }
   return actions.length;
 }

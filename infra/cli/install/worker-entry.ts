@@ -11,6 +11,7 @@ import type { Send } from "../../../shared/kube/transport.ts";
 import { Failed, UsageError } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { createSecretFile } from "../secret-file.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { createToken, deleteToken } from "./token.ts";
 
 const Token = z.union([z.string(), z.array(z.string()).min(1)]);
@@ -61,10 +62,9 @@ export async function readEntry(file: string, cluster: string): Promise<WorkerEn
   if (text === undefined) return undefined;
   const parsed = parseRegistryEntry(text, cluster);
   const [problem] = parsed.ok ? [] : parsed.problems;
-  if (problem !== undefined)
-    throw new Failed(`${file} is no entry for a cluster: ${problem.field}: ${problem.message}`);
+  if (problem !== undefined) throw new Failed(MESSAGES.noEntry(file, `${problem.field}: ${problem.message}`));
   const entry = Entry.safeParse(JSON.parse(text));
-  if (!entry.success) throw new Failed(`${file} is no entry for a cluster: expected webhookToken and operatorToken`);
+  if (!entry.success) throw new Failed(MESSAGES.noEntry(file, MESSAGES.expectedTokens));
   const { server, token, webhookToken, operatorToken } = entry.data;
   return {
     file,
@@ -75,20 +75,11 @@ export async function readEntry(file: string, cluster: string): Promise<WorkerEn
   };
 }
 
-export function giveEntry(file: string, cluster: string): string {
-  return `Give it ${file} (keep that secret), one of:
-    npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
-    jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
-Waiting …
-`;
-}
-
 /** Returns the URL without a trailing slash. */
 export function workerUrlOf(text: string): string {
   const url = URL.parse(text);
-  if (url?.protocol !== "https:") throw new InvalidArgumentError("Expected an https:// address.");
-  if (url.pathname.startsWith("/clusters/"))
-    throw new InvalidArgumentError("Expected the Worker's own address, without /clusters/NAME.");
+  if (url?.protocol !== "https:") throw new InvalidArgumentError(MESSAGES.expectedHttps);
+  if (url.pathname.startsWith("/clusters/")) throw new InvalidArgumentError(MESSAGES.expectedOwnAddress);
   return url.href.replace(/\/+$/, "");
 }
 
@@ -100,14 +91,12 @@ export function pemIn(file: string): string {
     // An unreadable file is reported below, like an empty one.
   }
   if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
-  throw new InvalidArgumentError("Expected a file with certificates in PEM.");
+  throw new InvalidArgumentError(MESSAGES.expectedPem);
 }
 
 /** Returns a cluster name that the registry accepts. */
 export function clusterNameOf(said: string | undefined, context: string): string {
   const name = said ?? context;
   if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;
-  const expected = 'letters, digits, ".", "_" and "-"';
-  if (said !== undefined) throw new UsageError(`--cluster: expected ${expected}, got "${said}"`);
-  throw new UsageError(`--cluster NAME is needed: the context's name "${context}" has more in it than ${expected}`);
+  throw new UsageError(said === undefined ? MESSAGES.needsClusterName(context) : MESSAGES.oddClusterName(said));
 }

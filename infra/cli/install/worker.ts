@@ -7,6 +7,7 @@ import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { printable } from "../print.ts";
 import { until } from "./apply.ts";
+import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 export interface Worker extends WorkerEntry {
@@ -36,43 +37,41 @@ export async function untilReady(
 ): Promise<void> {
   let why: string | undefined;
   await until(
-    () => `the Worker is not ready: ${why}`,
+    () => MESSAGES.workerUnready(why),
     { host, seconds },
     async () => {
       const said = why;
       why = await whyNotReady(worker, host);
       if (why === undefined) return true;
-      if (why !== said && why === UNKNOWN) onUnknown();
-      else if (why !== said) host.stderr.write(`The Worker is not ready yet: ${why}\n`);
+      if (why !== said && why === MESSAGES.workerUnknowing) onUnknown();
+      else if (why !== said) host.stderr.write(MESSAGES.workerNotYetReady(why));
       return undefined;
     },
   );
 }
 
-const UNKNOWN = "it does not know this cluster, or this entry of it";
-
 async function whyNotReady(worker: Worker, host: Host): Promise<string | undefined> {
   const asking = { worker, host, ms: READYZ_MS };
   const { code, body, said } = await ask("GET /readyz", { ...asking, token: worker.operatorToken });
-  if (code === 401 || code === 404) return UNKNOWN;
-  if (code !== 200) return `${worker.url}/readyz answers ${code}: ${Readyz.safeParse(body).data?.message ?? said}`;
+  if (code === 401 || code === 404) return MESSAGES.workerUnknowing;
+  if (code !== 200)
+    return MESSAGES.workerAnswers(`${worker.url}/readyz`, code, Readyz.safeParse(body).data?.message ?? said);
   // This is no review: it only shows whether the endpoint of the webhook accepts the token.
   const review = await ask("POST /admission/evictions", { ...asking, token: worker.webhookToken });
-  return review.code === 401 ? UNKNOWN : undefined;
+  return review.code === 401 ? MESSAGES.workerUnknowing : undefined;
 }
 
 /** Requests the first full scan, in as many requests as necessary. Each may take all of the remaining time. */
 export async function askForScan(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const last = host.now().getTime() + seconds * 1000;
-  await until("the first full scan has not ended", { host, seconds }, async () => {
+  await until(MESSAGES.scanNotEnded, { host, seconds }, async () => {
     const ms = Math.max(1, last - host.now().getTime());
     const { code, body } = await ask("POST /reconcile", { worker, host, ms, token: worker.webhookToken });
     const scanned = Scanned.safeParse(body);
-    if (!scanned.success || (code !== 200 && code !== 202))
-      throw new Failed(`the first full scan: the Worker answers ${code}`);
+    if (!scanned.success || (code !== 200 && code !== 202)) throw new Failed(MESSAGES.scanRefused(code));
     const { failures, left = 0 } = scanned.data;
-    if (code === 202) return void host.stderr.write(`  ${left} left to check\n`);
-    if (failures > 0) throw new Failed(`the first full scan failed ${failures} times; the Worker's log says why`);
+    if (code === 202) return void host.stderr.write(MESSAGES.scanLeft(left));
+    if (failures > 0) throw new Failed(MESSAGES.scanFailed(failures));
     return true;
   });
 }
@@ -111,9 +110,9 @@ async function ask(what: string, { worker: { url, ca }, host, token, ms }: Askin
       },
     );
   } catch (cause) {
-    if (late.aborted) throw new Failed(`the Worker has not answered ${what} within ${ms / 1000} s`, { cause });
+    if (late.aborted) throw new Failed(MESSAGES.workerSilent(what, ms / 1000), { cause });
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Failed(`the Worker cannot be reached at ${url}: ${why}`, { cause });
+    throw new Failed(MESSAGES.workerUnreachable(url, why), { cause });
   }
 }
 

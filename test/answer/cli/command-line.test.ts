@@ -45,11 +45,11 @@ test.each([
   ["explain node node/node/1",                "argument value 'node/node/1' is invalid for argument 'node'. Expected the name of a node"],
   ["explain pod Web -n Shop",                 "argument 'Shop' is invalid. Expected the name of a namespace"],
   ["install --in-cluster --worker https://a", "option '--in-cluster' cannot be used with option '--worker <url>'"],
-  ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
+  ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has characters other than letters, digits'],
   ["install --worker https://a --ca-bundle /nowhere", "option '--ca-bundle <file>' argument '/nowhere' is invalid. Expected a file with certificates in PEM."],
   ["install --worker https://a --image b",    "option '--image <image>' cannot be used with option '--worker <url>'"],
-  ["install --in-cluster --entry a.json",     "--entry: expected --worker URL besides"],
-  ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, shield, pressure"],
+  ["install --in-cluster --entry a.json",     "--entry: expected --worker URL, too"],
+  ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. Expected one or more of guard, shield, pressure"],
 ])("lifeboat %s exits with 2 and prints no output, but %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);
   const said = err.join(" ").replaceAll("\n", " ");

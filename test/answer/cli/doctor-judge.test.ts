@@ -14,7 +14,7 @@ type Together = facts.Together;
 type Tweak = facts.Tweak;
 
 const NO_TOKEN =
-  "no Secret holds a token of Lifeboat's account: the Worker's token ends by itself, or was revoked: then Lifeboat can neither read nor move anything";
+  "no Secret holds a token of Lifeboat's account: the Worker's token either expires by itself or was revoked: without a valid token, Lifeboat can neither read nor move anything";
 
 type Row = readonly [what: string, tweak: Tweak, said: readonly string[]];
 

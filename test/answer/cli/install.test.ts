@@ -80,8 +80,8 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
   const dry = (await run("uninstall --dry-run")).out;
   expect(dry.slice(-3)).toEqual([
     "node/node01 left cordoned, unless its maintenance is in progress",
-    `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: their owner's`,
-    "node/node01: lifeboat.dev/rack left: their owner's",
+    `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: they are their owner's`,
+    "node/node01: lifeboat.dev/rack left: they are their owner's",
   ]);
   expect(dry[0]).toBe("nodeevacuation.lifeboat.dev/kernel (new, node node01) withdrawn (dry run)");
   const refused = await lifeboat("uninstall", { kubeconfig: cluster.kubeconfig, terminal: true, answer: "n" });
@@ -90,8 +90,8 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
     where: expect.stringMatching(/^context ".+", https:/),
     out: [],
     err: [
-      "Under way, and withdrawn:",
-      "  nodeevacuation.lifeboat.dev/kernel (new, node node01)",
+      "These are in progress, and uninstall withdraws them:",
+      "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
       "error: nothing has been changed",
     ],
   });
@@ -104,7 +104,7 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
       "Node node01 is left cordoned: kubectl uncordon node01",
       "Labels and annotations of owners are left:",
-      `  virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary`,
+      `    virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary`,
     ]),
   });
   const { items } = await cluster.client.list(podDisruptionBudgets);

@@ -98,8 +98,8 @@ test("install leads to a drained node, changes nothing when repeated, restores m
   expect(await call("uninstall")).toMatchObject({
     code: 2,
     err: [
-      "Under way, and withdrawn:",
-      "  nodeevacuation.lifeboat.dev/kernel (Blocked, node node03)",
+      "These are in progress, and uninstall withdraws them:",
+      "    nodeevacuation.lifeboat.dev/kernel (Blocked, node node03)",
       "error: nothing has been changed: there is no terminal to ask on. In a script, say --yes",
     ],
   });

@@ -1,0 +1,142 @@
+/** All messages of `install` and `uninstall`. Lists of rules, checks and steps have theirs in their rows. */
+import * as names from "../../../shared/kube/names.ts";
+import { printable } from "../print.ts";
+
+const listed = (lines: readonly string[]) => lines.map((line) => `    ${line}\n`).join("");
+
+export const INSTALL_MESSAGES = {
+  // The command line
+  needsWorker: (flag: string) => `--${flag}: expected --worker URL, too`,
+  needsInCluster: (flag: string) => `--${flag}: expected --in-cluster, too`,
+  exportHasNoKey:
+    "--export prints no key: say --cert-manager, or --ca-bundle FILE with the authority of a certificate that you make",
+  needsForm: "expected either --in-cluster or --worker URL: Lifeboat is not installed in this cluster",
+  needsImage:
+    "--image: expected the image of the server, which infra/Dockerfile builds: this build of the command has no default",
+  oddClusterName: (name: string) => `--cluster: expected letters, digits, ".", "_" and "-", got "${name}"`,
+  needsClusterName: (context: string) =>
+    `--cluster NAME is needed: the context's name "${context}" has characters other than letters, digits, ".", "_" and "-"`,
+  otherServer: (file: string, server: string) =>
+    `--server: ${file} names another server, ${server}: change it there, or remove the file`,
+  expectedParts: (parts: readonly string[]) => `Expected one or more of ${parts.join(", ")}.`,
+  expectedHttps: "Expected an https:// address.",
+  expectedOwnAddress: "Expected the Worker's own address, without /clusters/NAME.",
+  expectedPem: "Expected a file with certificates in PEM.",
+
+  // Requirements of the cluster
+  noVersion: "the API server does not say which version of Kubernetes it is",
+  noKubeVirt: "there is no KubeVirt object in this cluster: install KubeVirt first",
+  tooOld: (version: string, oldest: number) => `${version} is older than 1.${oldest}, the oldest supported`,
+  partNeeds: (part: string, needed: string, found: string) =>
+    `--with ${part} needs ${needed}, and this cluster has ${found}. Nothing has been applied.`,
+  gateIsOff: (part: string, gate: string | undefined, fix: string) =>
+    `--with ${part} needs KubeVirt's feature gate ${gate}, which is off. Nothing has been applied. Switch it on:\n    ${fix}`,
+
+  // Objects
+  question: (version: string, where: string, parts: readonly string[]) =>
+    `Install Lifeboat ${version} in this cluster, ${where}, ${parts.length === 0 ? "without further parts" : `with ${parts.join(", ")}`}?`,
+  asPods: (image: string) => `as pods of ${image}`,
+  withWorker: (url: string) => `with the Worker ${url}`,
+  changed: (object: string, how: "created" | "configured" | "unchanged" | "deleted" | "withdrawn") =>
+    `${object} ${how}\n`,
+  conflict: (object: string, fields: readonly string[]) =>
+    `${object} has not been applied: other field managers have given other values to some of its fields:
+${listed(fields)}--force-conflicts overwrites them. To keep them, apply what \`lifeboat install --export\` prints with a kustomization of yours`,
+  notServed: (object: string) => `${object} is not served`,
+  notAvailable: (object: string, troubles: readonly string[]) =>
+    `${object} is not available: ${troubles.join("\n") || "it has no pod yet"}`,
+  tooLate: (what: string, seconds: number) => `${what}, after ${seconds} s`,
+  stepDone: (title: string) => `√ ${title}\n`,
+  installed: "Lifeboat is installed. Check it with `lifeboat doctor`.\n",
+  applyTwice: "Run kubectl apply twice: the first time, it does not know the kind LifeboatConfiguration yet.\n",
+  notBundled: (path: string) => `${path} is not in the bundle`,
+
+  // Certificate and tokens
+  apiServerLearns: (seconds: number) =>
+    `The certificate is renewed. This waits ${seconds} s until the API server trusts the new one …\n`,
+  replicasLearn: (seconds: number) => `This waits ${seconds} s until every replica serves the certificate …\n`,
+  interrupted: "interrupted: run lifeboat install again, and it continues here",
+  oddWebhookToken: (secret: string) =>
+    `Secret ${secret}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server accepts no other in the path of a webhook. Make another one: openssl rand -hex 32`,
+  noSecret: (secret: string) => `there is no ${secret}: run lifeboat install again, which applies it`,
+  noCertificate: (secret: string, help: string) => `cert-manager has written no certificate into ${secret} (${help})`,
+  noToken: (secret: string) => `the token controller has not written the account's token into ${secret}`,
+  noEntry: (file: string, why: string) => `${file} is not an entry for a cluster: ${why}`,
+  expectedTokens: "expected webhookToken and operatorToken",
+  tokenRefused: (file: string) =>
+    `this cluster does not accept the token in ${file}: it was revoked, or has ended. Remove the file and run this command again: it makes new tokens`,
+
+  // The Worker
+  giveEntry: (file: string, cluster: string) =>
+    `The Worker does not know this cluster yet, or not with these tokens. Give it ${file} (keep that file secret), by one of:
+    npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
+    jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
+Waiting …
+`,
+  workerUnready: (why: string | undefined) => `the Worker is not ready: ${why}`,
+  workerNotYetReady: (why: string) => `The Worker is not ready yet: ${why}\n`,
+  workerUnknowing: "it does not know this cluster, or this entry of it",
+  workerAnswers: (url: string, code: number, said: string) => `${url} answers ${code}: ${said}`,
+  workerSilent: (request: string, seconds: number) => `the Worker has not answered ${request} within ${seconds} s`,
+  workerUnreachable: (url: string, why: string) => `the Worker cannot be reached at ${url}: ${why}`,
+  scanNotEnded: "the first full scan has not ended",
+  scanLeft: (left: number) => `  ${left} left to check\n`,
+  scanRefused: (code: number) => `the first full scan: the Worker answers ${code}`,
+  scanFailed: (failures: number) =>
+    `the first full scan failed ${failures} times; the Worker's log says why: npx wrangler tail`,
+
+  // Advice
+  noClock: `‼ No Lease in kube-system can serve as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs
+    (infra/kubernetes/README.md, "The guard's policies")
+`,
+  noRelay: (reasons: readonly string[], fix: string) =>
+    `‼ There is no relay, and ${reasons.join("; ")}. Install it:\n    ${fix}\n`,
+  handlerEnds: (
+    fix: string,
+  ) => `‼ virt-handler does not tolerate NoExecute taints: such a taint ends it, and then no VM can leave the node. Change it:
+    ${fix}
+    On OpenShift change spec.workloads.nodePlacement of the HyperConverged instead
+`,
+  schedulersUnread: `‼ The accounts that schedule pods could not be read: the guard refuses preemptions by guard.requesters only.
+    Let an administrator run lifeboat doctor, which needs list clusterroles and clusterrolebindings
+`,
+  schedulersUnknown: (
+    accounts: string,
+    fix: string,
+  ) => `‼ The guard does not refuse preemptions by ${accounts}, which may bind and delete pods. If it schedules pods:
+    ${fix}
+`,
+
+  // Removal
+  questionOfRemoval: `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including people's accounts for the page.`,
+  questionOfRest:
+    "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?",
+  notInstalled: "Nothing of Lifeboat's is installed.\n",
+  underWay: (lines: readonly string[]) => `These are in progress, and uninstall withdraws them:\n${listed(lines)}`,
+  notWithdrawn: (seconds: number, why: string, lines: readonly string[]) =>
+    `‼ After ${seconds} s ${why}:\n${listed(lines)}`,
+  isNew: "new",
+  inProgress: (name: string, about: string) => `${name} (${about})`,
+  nodesDone: (phase: string, done: number, total: number) => `${phase}, ${done} of ${total} nodes done`,
+  ofNode: (phase: string, node: string) => `${phase}, node ${node}`,
+  ofVm: (phase: string, vm: string) => `${phase}, VM ${vm}`,
+  cleaned: (what: string, count: number) => `cleaned ${what}: ${count}\n`,
+  taintStays: (node: string, taint: string) => `node "${node}" keeps the taint ${taint}: run lifeboat uninstall again`,
+  leftCordoned: (node: string) => `Node ${node} is left cordoned: kubectl uncordon ${node}\n`,
+  leftOfOwners: (lines: readonly string[]) => `Labels and annotations of owners are left:\n${listed(lines)}`,
+  keysOf: (object: string, keys: readonly string[]) => printable(`${object}: ${keys.join(", ")}`),
+  more: (count: number) => `and ${count} more`,
+  left: [
+    "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
+    "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
+    "VMs that were stopped for a NodeEvacuation that had ended; what KubeVirt's own settings say;",
+    "a Worker, if there was one, with its entry for this cluster.",
+    "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
+  ],
+
+  // A dry run of the removal
+  wouldWithdraw: (object: string) => `${object} withdrawn (dry run)\n`,
+  wouldDelete: (object: string) => `${object} deleted (dry run)\n`,
+  wouldStayCordoned: (node: string) => `node/${node} left cordoned, unless its maintenance is in progress\n`,
+  wouldStay: (line: string) => `${line} left: they are their owner's\n`,
+} as const;
