@@ -4,9 +4,11 @@ import { isFault } from "./fault-names.ts";
 import { FORMS } from "./forms/form.ts";
 import { createRunner } from "./runner.ts";
 
-const Order = z.object({
+// Strict: an option that is missing here would be ignored silently.
+const Order = z.strictObject({
   seed: z.string(),
   run: z.number(),
+  vms: z.exactOptional(z.number()),
   form: z.exactOptional(z.enum(FORMS)),
   real: z.exactOptional(z.boolean()),
   only: z.exactOptional(z.array(z.string())),
