@@ -76,7 +76,7 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
 /** Seconds after which the requester tries again and finds the pod terminating. */
 const GONE_SECONDS = 1;
 
-/** In a dry run Lifeboat deletes nothing. */
+/** Returns the message of the refusal. It is the same in a dry run, in which Lifeboat deletes nothing. */
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
   return MESSAGES.deletedByLifeboat(name, reason);
 }
@@ -107,7 +107,7 @@ async function rule(
     if (ruled === undefined) throw new RejectionError("Undecided", { message: MESSAGES.vmiChanges });
     return ruled;
   } catch (error) {
-    // The API server then acts as if Lifeboat were unavailable: its policies hold the pod or allow the deletion.
+    // The API server then acts as if Lifeboat were unavailable: its policies refuse or allow the deletion.
     target.logFailure(MESSAGES.reviewingDeletion, error);
     state.reviews.count("deletions", "undecided");
     throw error;

@@ -24,7 +24,7 @@ export interface Outbox {
 interface Waiting {
   readonly event: LifeboatEvent;
   readonly since: Date;
-  /** When this event arrived. An earlier event of the same object may have arrived before. */
+  /** When this event arrived. `since` may be earlier: the time of an older event of the same object. */
   readonly newest: Date;
   readonly postponed?: { readonly until: Date; readonly most: number } | undefined;
 }

@@ -49,7 +49,7 @@ export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
   return requestedBy.slice(0, EVACUATION_BOUNDS["spec.requestedBy"]);
 }
 
-/** Makes a budget. The VMI owns it, but is not its controller: KubeVirt would delete it (VERSIONS.noBudgets). */
+/** Makes a budget. The VMI owns it, but is not its controller: KubeVirt deletes budgets that a VMI controls (VERSIONS.noBudgets). */
 export function budget(vmi: VmiFacts) {
   return {
     apiVersion: "policy/v1",
@@ -117,7 +117,7 @@ export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/** Creates a missing map under a test of the resourceVersion, so that it deletes no other writer's map. */
+/** Adds entries to a map. If the map is missing, the patch tests the resourceVersion, and so overwrites no other writer's map. */
 export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },

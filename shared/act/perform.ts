@@ -171,7 +171,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "WriteConditions":
       return await patched("lifeboatconfigurations", named(CONFIGURATION), manifests.conditions(action), "status");
     case "Event":
-      // An existing Event was sent before.
+      // If the Event exists, an earlier attempt has sent it.
       return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
   }
 }

@@ -84,7 +84,7 @@ export function uncountedFailures(
   return last !== undefined && at < 0 ? failed.slice(-1) : failed.slice(at + 1);
 }
 
-/** Ranks migrations of one second: those counted with the last one, the last one, and those that started later. */
+/** Orders failed migrations of one second: 2 for the current one, 1 for the last counted one, 0 for others. */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
   return uid === migration?.uid ? 2 : 0;

@@ -174,7 +174,7 @@ function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   return { reason: "TargetRefused", message: MESSAGES.targetRefused(m, words) };
 }
 
-/** The VM has a second launcher pod, and KubeVirt waits until there is one. */
+/** The VM has a second launcher pod, and KubeVirt waits until only one is left. */
 function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const other = launchersOf(m, f).find((pod) => {
     const isElsewhere = pod.nodeName !== undefined && pod.nodeName !== f.vmi.nodeName;

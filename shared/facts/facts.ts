@@ -35,7 +35,7 @@ export interface Facts {
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
   /** Asks for the whole list. An object that cannot be parsed makes the read fail. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
-  /** Asks for a list that may lack objects, for a rule that takes no missing object for absent. */
+  /** Asks for a list without the objects that cannot be parsed. Its rule must not conclude that a missing object does not exist. */
   readable<K extends Kind>(kind: K, selection?: Selection): Readable<Fact<K>>;
 }
 

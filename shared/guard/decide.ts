@@ -166,9 +166,9 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
 
 /** The delay while the migration runs, nothing is known, or there is no room. A drain repeats as often. */
 export const RETRY_SECONDS = 5;
-/** The delay after the first refusal: KubeVirt needs seconds to start, and a guest needs longer. */
+/** The delay after the first refusal: KubeVirt needs seconds to start the migration, and the guest needs longer to move. */
 const FIRST_RETRY_SECONDS = 10;
-/** The delay for a VM in KubeVirt's queue. Eleven requests cover a preemption's deadline in one scheduler's round. */
+/** The delay for a VM in KubeVirt's queue. client-go sends eleven requests: one round of the scheduler then lasts until a preemption's deadline. */
 const QUEUED_RETRY_SECONDS = 15;
 
 export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionRefusal {

@@ -145,10 +145,10 @@ function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }
 
-/** The taints of nodes that Karpenter ends. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` is its older name. */
+/** The taints of nodes that Karpenter terminates. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` is its older name. */
 const ENDING_TAINTS = new Set(["karpenter.sh/disrupted", "karpenter.sh/disruption"]);
 
-/** Whether the node shows that somebody ends it. */
+/** Returns whether the node shows that it is being terminated. */
 function isEnding({ unschedulable, endsAt, taints }: NodeFacts): boolean {
   return unschedulable || endsAt !== undefined || taints.some(({ key }) => ENDING_TAINTS.has(key));
 }
@@ -158,15 +158,15 @@ interface Deletion extends Moment, DeletionTerms {
   readonly node?: NodeFacts;
 }
 
-/** From this grace period on, the policy holds the pods of a node that is about to end. */
+/** From this grace period on, the policy refuses deletions of the pods of a node that is about to be terminated. */
 const HELD_SECONDS = 60;
 
-/** Returns whether a policy of the API server may hold the deletion, even while Lifeboat answers. */
+/** Returns whether a policy of the API server may refuse the deletion, even while Lifeboat answers. */
 export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Deletion): boolean {
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);
   if (cause !== "NodeTermination") return cause === "Preemption";
-  // Nothing of the pod shows who deletes it: the node has to show that it ends.
+  // Nothing of the pod shows who deletes it: the node has to show that it is being terminated.
   const isShown = node === undefined || isEnding(node);
   return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }

@@ -128,8 +128,8 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
 }
 
 /**
- * Returns whether the policy holds the pod without a use: the gate is off, or the node is lost and the VM has to start
- * elsewhere.
+ * Returns whether it helps nobody that the policy refuses the pod's deletion: the gate is off, or the node is lost and
+ * the VM has to start elsewhere.
  */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   const { isHoldingTaints } = m.settings;

@@ -150,7 +150,7 @@ export interface EvacuationSpec {
   readonly retryAt?: string | undefined;
   /** RFC 3339. Deletions of the pod are refused until then. */
   readonly deadline?: string | undefined;
-  /** Absent if a person created the Evacuation: it then means the pod in which the VM runs. */
+  /** Absent if a person created the Evacuation, which is then about the pod in which the VM runs. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
   /** The NodeEvacuation that this is part of. */

@@ -79,7 +79,7 @@ export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
 export const CONFIG_SOURCE_API = "api";
 export const REASON_ANNOTATION = "reason";
 
-/** On a node: when Karpenter ends it (RFC 3339). */
+/** On a node: when Karpenter terminates it (RFC 3339). */
 export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
 
 /**

@@ -109,7 +109,7 @@ async function examine(
   }
 }
 
-/** Returns the questions of each pass: the node and the Evacuations. All NodeEvacuations were read before. */
+/** Returns the questions of each pass: the node and the Evacuations. The caller has already read all NodeEvacuations. */
 function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]): Beforehand {
   const node: Question = { kind: "nodes", key: named(ne.spec.nodeName) };
   const own: Question = { kind: "evacuations", selection: selectEvacuationsFor(ne.name) };

@@ -28,7 +28,7 @@ export interface VmView {
   readonly blocker?: NodeBlocker | undefined;
   /** A budget refuses its restart or stop for now. */
   readonly isKept?: true;
-  /** Its guest would end while something else blocks the node. */
+  /** Lifeboat does not end its guest yet, because something else blocks the node. */
   readonly isHeldBack?: true;
   /** How it is shut down. */
   readonly way?: "Restart" | "ShutDown";

@@ -153,8 +153,8 @@ function selectVictims(
 }
 
 /**
- * Selects External VMs, which are only marked: their controllers decide where they move and how many at a time. As many
- * as may leave at once get some minutes; then others are marked, because an idle controller must not block them.
+ * Selects External VMs, which are only marked: their controllers decide where they move and how many at a time. The
+ * VMs that may leave at once get some minutes. Then others are marked, so that an idle controller does not block them.
  */
 function externalVictims(
   inTurn: readonly VmOnNode[],

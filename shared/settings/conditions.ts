@@ -76,7 +76,8 @@ function credentialsValid({ credential: { ok, reason, message } }: Configuration
 }
 
 /**
- * Reports on the certificate. Nothing if it is the platform's. WebhookCalled covers whether each caBundle trusts it.
+ * Reports on the certificate, unless the platform serves it. The condition WebhookCalled says whether each caBundle
+ * trusts it.
  */
 function certificateValid({ webhooks }: ConfigurationFindings, now: Date): readonly Verdict[] {
   const chain = webhooks.flatMap((webhook) => webhook.chain ?? []);

@@ -71,7 +71,7 @@ async function read(cluster: Client): Promise<LoadedSettings> {
   return { settings: { ...merged, evictionsCovered, isShieldOn } };
 }
 
-/** Reads whether evictions are covered, if that decides whether Lifeboat creates budgets. */
+/** Reads whether webhooks make budgets unnecessary, if the settings ask for that. */
 async function readCover(settings: Settings, cluster: Client): Promise<boolean> {
   if (settings.disruptionBudgets !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([

@@ -80,7 +80,7 @@ function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
 }
 
-/** Asks the API server. */
+/** The questions of the invariants to the API server. */
 export interface Asked {
   vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
   budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;

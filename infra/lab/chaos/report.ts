@@ -59,7 +59,7 @@ function failures(count: number): string {
   return count === 0 ? "" : `fails ${Number.isFinite(count) ? `${count}×` : "always"}`;
 }
 
-/** One line of JSON. */
+/** Renders the plan as one line of JSON. */
 function renderPlan({ vms, ...plan }: Plan): string {
   const words = vms.map((vm) => [vm.name, vm.place, vm.strategy, vm.migratable ? "" : "pinned", failures(vm.failures)]);
   return JSON.stringify({ ...plan, vms: words.map((vm) => vm.filter((word) => word !== "").join(" ")) });

@@ -51,7 +51,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
     client.on("close", () => open.delete(client));
   };
 
-  /** By name of the Service's port. */
+  /** Returns the ports of this machine behind the Service's port of this name. */
   const backendsOf = ({ endpoints, ports }: EndpointSlice, name: string): readonly number[] => {
     const target = (ports ?? []).find((one) => (one.name ?? "") === name)?.port;
     const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);

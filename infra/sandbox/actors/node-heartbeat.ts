@@ -53,7 +53,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
   const register = async (kubelet: KubeClient, node: Node) => {
     const now = timestamp(clock);
     let conditions = node.status?.conditions ?? [];
-    // A kubelet that comes back has no memory; its eviction manager reports the present state.
+    // A restarted kubelet does not remember earlier pressure. Its eviction manager reports the present state.
     for (const condition of [...pressureConditions(() => false), READY])
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };

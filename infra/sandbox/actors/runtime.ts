@@ -1,4 +1,4 @@
-/** The container runtime of the nodes. The kubelets use it, and actors that play processes in containers. */
+/** The container runtime of the nodes. The kubelets and the actors that simulate processes in containers use it. */
 import type { Clock } from "./clock.ts";
 import { keyOf, type Pod } from "./resources.ts";
 

@@ -88,7 +88,7 @@ function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   return stringAt(budget, "spec.unhealthyPodEvictionPolicy") === "AlwaysAllow" || (healthy >= desired && desired > 0);
 }
 
-/** disruptedPods names the pods that will be missing soon, for the controller. */
+/** Takes one disruption from the budget, and adds the pod to disruptedPods: the disruption controller then counts it as gone. */
 function spend(ctx: ResourceContext, budget: StoredObject, dryRun: boolean): void {
   const { name: podName } = ctx.info;
   const object = parse(budget);

@@ -100,7 +100,7 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-/** The revision before the first request. */
+/** Creates the state before the first request. */
 function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
   const {
     tokens,

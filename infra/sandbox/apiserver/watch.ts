@@ -62,7 +62,8 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
 }
 
 /**
- * Sends pending events, and yields each promise that it waits for. Returns only if changes were forgotten too early.
+ * Sends pending events, and yields each promise that it waits for. Returns only if the log has dropped changes that the
+ * watch has not seen: the watch has expired.
  */
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;

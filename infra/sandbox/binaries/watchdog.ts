@@ -8,7 +8,7 @@ export interface Watchdog {
   stop(): Promise<void>;
 }
 
-/** Reads process IDs until its input ends: "+ ID" has started, "- ID" has ended. */
+/** Reads lines until its input ends: "+ ID" if a process has started, "- ID" if it has ended. Then it kills the remaining processes. */
 const SCRIPT = `
 all=" "
 while read -r sign id; do

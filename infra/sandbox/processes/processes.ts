@@ -27,7 +27,7 @@ export interface Processes extends Actor, ProcessKnobs {}
 export interface ProcessKnobs {
   /** Returns the port of this machine for a port of the pod's container. Undefined: the pod has no process. */
   portOf(podUid: string, containerPort: number): number | undefined;
-  /** Kills a pod's process, as the kernel does without memory. The kubelet starts it again. */
+  /** Kills a pod's process, as the kernel does when memory runs out. The kubelet starts it again. */
   kill(podUid: string): void;
   /** Renews the tokens of all pods now. Otherwise they are renewed some time before they expire. */
   renewTokens(): Promise<void>;

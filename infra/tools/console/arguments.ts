@@ -33,7 +33,7 @@ export function notEmpty(flag: string, text: string, expected: string): string {
   return text;
 }
 
-/** Returns one of the known names. `what` describes the mistake in any other. */
+/** Returns one of the known names. `what` starts the error message for any other name. */
 export function nameOf<T extends string>(known: readonly T[], name: string, what: string): T {
   const found = known.find((one) => one === name);
   if (found === undefined) throw new UsageError(`${what} ${name}; there are ${known.join(", ")}`);

@@ -30,7 +30,7 @@ export function nodeEvents(
   const occasion = `${uid}/${status.lastUpdateTime ?? ""}`;
   return [
     record({ kind: "NodeEvacuation", namespace: "", name, uid }, reason, text, occasion),
-    // The kubelet's form.
+    // As in the kubelet's Events, the node's name stands for its UID.
     record({ kind: "Node", namespace: "", name: spec.nodeName, uid: spec.nodeName }, reason, text, occasion),
   ];
 }

@@ -12,7 +12,7 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** The requests of its start are done by then. */
+/** After this time, the requests of the start are done. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {

@@ -126,7 +126,7 @@ const expire = changing((draw) => ({
   schedule: { notAfter: new Date(Date.now() + draw.int(0, 1000)).toISOString() },
 }));
 
-/** Creates the next one at once: for a moment the node has two. */
+/** Withdraws the NodeEvacuation and creates the next one at once: for a moment the node has two. */
 const withdraw: Act = async (run, draw) => {
   await changing(() => ({ intent: "Withdrawn" }))(run, draw);
   await create(run, draw);

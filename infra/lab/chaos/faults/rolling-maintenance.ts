@@ -22,12 +22,13 @@ const ENDING = "rolled-ending";
 const ENDS: readonly unknown[] = ["Completed", "Stopped", "Withdrawn"];
 const POLL_MS = 200;
 
-/** The observations of the person in a run. */
+/** The simulated administrator has seen these in a run. */
 interface Knowledge {
   readonly history: Map<string, Seen>;
   readonly times: Map<string, Times>;
-  /** UIDs of NodeEvacuations whose empty nodes were observed, and of those whose nodes are schedulable again. */
+  /** UIDs of NodeEvacuations whose nodes were seen empty. */
   readonly examined: Set<string>;
+  /** UIDs of NodeEvacuations whose nodes are schedulable again. */
   readonly back: Set<string>;
   /** UIDs of RollingMaintenances that had too many nodes out of service. */
   readonly reported: Set<string>;

@@ -17,7 +17,7 @@ function validateWebhooks(configuration: KubeObject): readonly FieldError[] {
 
 type Validate = (item: Tree, field: string) => readonly FieldError[];
 
-/** For items whose names must be unique. */
+/** Validates items, and that their names are unique. */
 function named(field: string, items: readonly Tree[], validate: Validate): readonly FieldError[] {
   const names = items.map(({ name }) => name);
   return items.flatMap((item, index) => {

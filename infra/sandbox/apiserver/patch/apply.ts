@@ -64,7 +64,7 @@ function readConfiguration(ctx: ResourceContext, check: FieldCheck): KubeObject 
   return config;
 }
 
-/** A null applies nothing. */
+/** Removes nulls, because server-side apply ignores them. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;

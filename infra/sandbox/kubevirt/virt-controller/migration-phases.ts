@@ -88,7 +88,7 @@ export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   return facts.overQuota === true ? withCondition(others, reported(OVER_QUOTA)) : others;
 }
 
-/** The name of the backup. */
+/** Returns the name of the backup in progress. */
 function runningBackup({ status }: kubevirt.VirtualMachineInstance): string | undefined {
   const { backupName, completed } = status?.changedBlockTracking?.backupStatus ?? {};
   return completed === true ? undefined : backupName;

@@ -110,7 +110,7 @@ function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   return Date.parse(failedAt) + backoffMs * 2 ** (failures.length - 1);
 }
 
-/** Such a migration counts if it fails. */
+/** Returns whether the migration ignores the back-off. If it fails, it still counts as a failure. */
 function skipsBackoff({ metadata: { annotations = {} } }: Migration): boolean {
   return kubevirt.ANNOTATION.ignoreMigrationBackoff in annotations;
 }

@@ -73,7 +73,7 @@ function notReady(reason: string, message: string, now: string): Condition {
   return conditionOf({ type: "Ready", status: "False", reason, message }, now);
 }
 
-/** Present while the VMI is marked. */
+/** Sets the condition EvictionRequested while the VMI is marked, and removes it otherwise. */
 function withEvictionRequested(conditions: readonly Condition[], { status }: Vmi, now: string): Condition[] {
   const type = "EvictionRequested";
   if (status?.evacuationNodeName === undefined) return withoutCondition(conditions, type);

@@ -1,6 +1,6 @@
 /**
  * Runs virt-handlers as pods of a DaemonSet: one on each node whose taints it tolerates. A NoExecute taint that it does
- * not tolerate ends it. It starts again when the taint is removed. Upstream: kubernetes 1.36
+ * not tolerate evicts it. It starts again when the taint is removed. Upstream: kubernetes 1.36
  * `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
  * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt
  * object.
@@ -63,7 +63,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     indexes: { node: (pod: Pod) => [wantedNode(pod)] },
   });
 
-  /** Their owner. kubectl drain checks it. */
+  /** Returns the DaemonSet that owns virt-handler's pods. kubectl drain looks for it. */
   const daemonSet = async (): Promise<DaemonSet> =>
     (await client.get(daemonSets, OWN)) ??
     (await client.create(daemonSets, { metadata: OWN, spec: { template: {}, selector: {} } }));
