@@ -116,7 +116,7 @@ const WRONG: Readonly<Record<Known["type"], string>> = {
   ReviewsDecided: "Lifeboat answered an eviction although it could not read what it needed",
   CredentialsValid: "Lifeboat's token does not work any more",
   CertificateValid: "The certificate of Lifeboat's webhooks has expired",
-  GuardHolds: "The guard does not hold while Lifeboat is unavailable",
+  GuardHolds: "The guard does not protect VMs while Lifeboat is unavailable",
 };
 
 export async function clusterProblems(cluster: Client): Promise<readonly Problem[]> {

@@ -61,7 +61,7 @@ interface Allowal {
   /** Done before the answer, because the deletion sends SIGTERM. All are optional. */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
-  /** A policy of the API server may hold this deletion. Lifeboat deletes the pod, and the requester finds it gone. */
+  /** A policy of the API server may refuse this deletion. Lifeboat deletes the pod, and the requester finds it gone. */
   readonly isByLifeboat?: true;
 }
 

@@ -79,7 +79,7 @@ export const FAMILIES = {
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],
-    help: "Why the guard does not hold while Lifeboat is unavailable (condition GuardHolds is False). Absent if it holds or is off.",
+    help: "Why the guard does not protect VMs while Lifeboat is unavailable (condition GuardHolds is False). Absent if it does or is off.",
   },
   podEvacuations: {
     name: "lifeboat_descheduling_pod_evacuations", type: "counter", unit: "", labels: [],

@@ -28,7 +28,7 @@ export interface VmClass extends ClassKey {
 }
 
 export interface Evidence {
-  /** The launcher that the next pods get. Undefined: no pod has it yet, and no migration has proven anything. */
+  /** The launcher that the next pods get. Undefined: no pod has it yet, and no class is proven. */
   readonly launcher?: string;
   readonly classes: readonly VmClass[];
 }

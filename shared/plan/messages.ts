@@ -10,7 +10,7 @@ type StartIf = PlanOptions["template"]["startIf"];
 
 /** Lists that a person may not be allowed to read, with the question that stays open without each. */
 export const OPEN_WITHOUT = {
-  poddisruptionbudgets: "whether disruption budgets hold pods",
+  poddisruptionbudgets: "whether disruption budgets refuse evictions",
   resourcequotas: "whether quotas refuse target pods",
   persistentvolumes: "which nodes reach the volumes, and which volumes stay attached",
   volumeattachments: "which volumes stay attached",

@@ -189,7 +189,7 @@ function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
   };
 }
 
-/** A hotplug takes effect with the migration. */
+/** Returns the VM's size after its migration, with which a hotplug takes effect. */
 function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
   return {
     ...(currentVcpus !== undefined && asks.vcpus !== undefined && { currentVcpus: asks.vcpus }),

@@ -70,7 +70,7 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
   return new Map(classes.flatMap((one) => one.vms.map((vm) => [vm, one] as const)));
 }
 
-/** VMs that leave a node, with their classes at that time. No class: no migration has proven it. */
+/** VMs that leave a node, with their classes at that time. Undefined: the VM's class counts as unproven. */
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
 /** A VM that has left an earlier node has the present launcher, and is of another class than before. */
@@ -109,7 +109,7 @@ function nodePlanOf(step: Step, at: number, doubt: Doubt, seen: NodeSeen): NodeP
   return doubt.isRefused ? refusedPlanOf(step, at, seen) : drainedPlanOf(step, at, doubt, seen);
 }
 
-/** The node keeps its VMs. */
+/** Returns the plan of a node whose drain is refused: it keeps its VMs. */
 function refusedPlanOf(step: Step, at: number, seen: Seen): NodePlan {
   const { node, found } = step;
   const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };

@@ -26,7 +26,7 @@ export interface Doubt {
   readonly isRefused: boolean;
 }
 
-/** The part of a step that other rehearsals are compared by. */
+/** The part of a step by which rehearsals are compared. */
 interface Outcome extends Pick<Step, "node" | "isRefused"> {
   readonly verdict: NodeVerdict;
   /** VMs and pods without room. */
@@ -114,7 +114,7 @@ function fateOf(pod: PodVerdict, mayEnd: boolean): Fate {
   return mayEnd ? "Ends" : "Stays";
 }
 
-/** In each way other lots are drawn. */
+/** Returns the variants of the rehearsal: other orders, another scoring, drains at the same time. Each has other random choices. */
 function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (readonly [Given, number])[] {
   const ordered = (order: typeof template.virtualMachines.order): Given => ({
     ...given,

@@ -1,4 +1,4 @@
-/** Nodes with a NoExecute taint: their VMs, and whether the API server holds their pods. */
+/** Nodes with a NoExecute taint: their VMs, and whether the API server refuses to delete their pods. */
 import { decideSafely } from "../facts/decide.ts";
 import { each, type Facts, together } from "../facts/facts.ts";
 import { factsOfNodes } from "../facts/lists.ts";
@@ -20,7 +20,7 @@ import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * Adds to the settings whether the hold policy exists. It reads the policy only if its gate is off: Lifeboat then
- * deletes the held pods.
+ * deletes the pods.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;

@@ -29,7 +29,7 @@ test("a plan reads one list of each kind, writes nothing, and counts objects tha
 
 // prettier-ignore
 test.each([
-  ["poddisruptionbudgets",            "whether disruption budgets hold pods"],
+  ["poddisruptionbudgets",            "whether disruption budgets refuse evictions"],
   ["resourcequotas",                  "whether quotas refuse target pods"],
   ["persistentvolumes",               "which nodes reach the volumes, and which volumes stay attached"],
   ["virtualmachines",                 "the annotations of owners, and whether VMs start again"],
