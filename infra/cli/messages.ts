@@ -40,9 +40,9 @@ export const CLI_MESSAGES = {
   forbidden: (said: string) => `you are not allowed to do this: ${said}`,
   noReason: "the API server does not say why",
   noKubeVirt: (request: string) =>
-    `this cluster does not serve KubeVirt's kinds (${request}): install KubeVirt, or choose another --context`,
+    `this cluster does not have KubeVirt's custom resource definitions (${request}): install KubeVirt, or choose another --context`,
   noLifeboat: (request: string) =>
-    `this cluster does not serve Lifeboat's kinds (${request}): run lifeboat install, or choose another --context`,
+    `this cluster does not have Lifeboat's custom resource definitions (${request}): run lifeboat install, or choose another --context`,
   notServed: (request: string) => `the API server does not serve ${request}`,
   answered: (request: string, code: number, said: string | undefined) =>
     `the API server answered ${request} with ${code}${said === undefined ? "" : `: ${said}`}`,
@@ -58,7 +58,7 @@ export const CLI_MESSAGES = {
   noTarget: (what: string, isAny: boolean, similar: readonly string[] = []) =>
     `${isAny ? `there is no ${what}` : `no ${what} is scheduled or in progress`}${orSimilar(similar)}`,
   noMaintenance: "no maintenance is scheduled or in progress",
-  removed: (kind: string, name: string) => `${kind} ${name} has been deleted`,
+  removed: (kind: string, name: string) => `${kind} ${name} was deleted while the command followed it`,
   orSimilar,
 
   // Questions before a change
@@ -68,7 +68,8 @@ export const CLI_MESSAGES = {
   evacuate: (vm: NamespacedName, node: string) => `Evacuate ${vmText(vm)} from node "${node}"?`,
   retry: (vm: NamespacedName) => `Retry the evacuation of ${vmText(vm)} now?`,
   nothingChanged: "nothing has been changed",
-  nobodyToAsk: "nothing has been changed: there is no terminal to ask on. In a script, say --yes",
+  nobodyToAsk:
+    "nothing has been changed: the command cannot ask, because there is no terminal. In a script, pass --yes",
 
   // Changes and their progress
   changed: (name: string, how: "paused" | "resumed" | "cancelled" | "withdrawn") => `${name} ${how}`,
@@ -81,12 +82,12 @@ export const CLI_MESSAGES = {
   hasJustEnded: "another evacuation of this VM has just ended: try again",
   nothingEvacuates: (vm: NamespacedName, newest: string) => `nothing evacuates ${vmText(vm)}${newest}`,
   nothingToRetry: (vm: NamespacedName, newest: string) =>
-    `no evacuation of ${vmText(vm)} backs off or was abandoned${newest}`,
+    `no evacuation of ${vmText(vm)} is BackingOff or Abandoned${newest}`,
   newest: (name: string, phase: string) => `; its newest Evacuation, ${name}, is ${phase}`,
   drainTaint: (node: string, taint: string) =>
     `node "${node}" has the drain taint ${taint}, which would start the evacuation again. Remove the taint first: kubectl taint node ${node} ${taint}-`,
   starts: (time: string) => `the drain starts ${time}`,
-  isGivenUp: (time: string) => `the drain is given up ${time}`,
+  isGivenUp: (time: string) => `the drain expires ${time}`,
 
   // Predictions
   notKnown: (what: string) => `not known: ${what}`,

@@ -147,7 +147,7 @@ const hasNoImage: Rule = (pod) => {
   const found = waitingIn(pod, ({ reason }) => IMAGE_REASONS.includes(reason));
   if (found === undefined) return undefined;
   const fix =
-    'say --image with a name that the nodes can pull; a private registry: kubectl -n lifeboat-system patch serviceaccount lifeboat -p \'{"imagePullSecrets":[{"name":"SECRET"}]}\'';
+    'pass --image with a name that the nodes can pull; for a private registry: kubectl -n lifeboat-system patch serviceaccount lifeboat -p \'{"imagePullSecrets":[{"name":"SECRET"}]}\'';
   return {
     what: `pod ${pod.metadata.name}: image ${found.image} cannot be pulled: ${found.reason}: ${found.message}`,
     fix,

@@ -72,8 +72,8 @@ const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns a clock whose hold ends even if three renewals are missing. Returns undefined if that hold would be too short
- * to help.
+ * Returns a clock whose hold still ends in time if three renewals are missed. Returns undefined if that hold would be
+ * too short to help.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

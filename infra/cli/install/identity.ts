@@ -85,7 +85,7 @@ function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   return { webhookToken, change };
 }
 
-/** Without a caBundle, which cert-manager writes. */
+/** Adds the caBundle. If it is absent, cert-manager writes it. */
 function withBundle(home: Inside, webhookToken: string, caBundle: string | undefined): Inside {
   const trust = caBundle === undefined ? { certManager: true } : { caBundle: encoded(caBundle) };
   return { ...home, webhookToken, ...trust };

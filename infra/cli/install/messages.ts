@@ -9,7 +9,7 @@ export const INSTALL_MESSAGES = {
   needsWorker: (flag: string) => `--${flag}: expected --worker URL, too`,
   needsInCluster: (flag: string) => `--${flag}: expected --in-cluster, too`,
   exportHasNoKey:
-    "--export prints no key: say --cert-manager, or --ca-bundle FILE with the authority of a certificate that you make",
+    "--export prints no key: pass --cert-manager, or --ca-bundle FILE with the CA of your own certificate",
   needsForm: "expected either --in-cluster or --worker URL: Lifeboat is not installed in this cluster",
   needsImage:
     "--image: expected the image of the server, which infra/Dockerfile builds: this build of the command has no default",
@@ -55,7 +55,7 @@ ${listed(fields)}--force-conflicts overwrites them. To keep them, apply what \`l
   apiServerLearns: (seconds: number) =>
     `The certificate is renewed. This waits ${seconds} s until the API server trusts the new one …\n`,
   replicasLearn: (seconds: number) => `This waits ${seconds} s until every replica serves the certificate …\n`,
-  interrupted: "interrupted: run lifeboat install again, and it continues here",
+  interrupted: "interrupted: run lifeboat install again, which resumes at this step",
   oddWebhookToken: (secret: string) =>
     `Secret ${secret}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server accepts no other in the path of a webhook. Make another one: openssl rand -hex 32`,
   noSecret: (secret: string) => `there is no ${secret}: run lifeboat install again, which applies it`,
@@ -64,7 +64,7 @@ ${listed(fields)}--force-conflicts overwrites them. To keep them, apply what \`l
   noEntry: (file: string, why: string) => `${file} is not an entry for a cluster: ${why}`,
   expectedTokens: "expected webhookToken and operatorToken",
   tokenRefused: (file: string) =>
-    `this cluster does not accept the token in ${file}: it was revoked, or has ended. Remove the file and run this command again: it makes new tokens`,
+    `this cluster does not accept the token in ${file}: it was revoked, or has expired. Remove the file and run this command again: it makes new tokens`,
 
   // The Worker
   giveEntry: (file: string, cluster: string) =>
@@ -93,7 +93,7 @@ Waiting …
     `‼ There is no relay, and ${reasons.join("; ")}. Install it:\n    ${fix}\n`,
   handlerEnds: (
     fix: string,
-  ) => `‼ virt-handler does not tolerate NoExecute taints: such a taint ends it, and then no VM can leave the node. Change it:
+  ) => `‼ virt-handler does not tolerate NoExecute taints: such a taint evicts it, and then no VM can leave the node. Change it:
     ${fix}
     On OpenShift change spec.workloads.nodePlacement of the HyperConverged instead
 `,
@@ -128,8 +128,8 @@ Waiting …
   more: (count: number) => `and ${count} more`,
   left: [
     "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
-    "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
-    "VMs that were stopped for a NodeEvacuation that had ended; what KubeVirt's own settings say;",
+    "status.evacuationNodeName of VMs whose evacuation had not ended: KubeVirt still moves these VMs;",
+    "VMs that an ended NodeEvacuation has stopped: they stay off; the settings of the KubeVirt object;",
     "a Worker, if there was one, with its entry for this cluster.",
     "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
   ],

@@ -75,7 +75,7 @@ const someoneElses: Rule = ({ caBundles }, pair) => {
   const found = caBundles.find((one) => trustIn(one, pair?.certPem ?? "").trusted);
   if (found !== undefined) return { action: "Keep", trusted: [pemOf(found), pemOf(found)] };
   const why = `no webhook's caBundle trusts the certificate in ${WHERE}, which Lifeboat has not made`;
-  return { action: "Refuse", why: `${why}: say --ca-bundle FILE, with its authority` };
+  return { action: "Refuse", why: `${why}: pass --ca-bundle FILE with the certificate's CA` };
 };
 
 /** A person has written a token that is too short. */

@@ -74,7 +74,10 @@ const STAGES: readonly Stage[] = [
     lists: [rollingMaintenances, nodeEvacuations],
     otherwise: "Lifeboat has not reacted, so nodes stay cordoned, and VMs that were stopped stay off",
   },
-  { lists: [evacuations], otherwise: "Lifeboat has not reacted, so these have not ended" },
+  {
+    lists: [evacuations],
+    otherwise: "Lifeboat has not reacted, so these have not ended (check with lifeboat doctor whether it runs)",
+  },
 ];
 
 async function listAll(lists: readonly List[], cluster: Client): Promise<readonly UnderWay[]> {

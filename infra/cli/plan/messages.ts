@@ -23,14 +23,14 @@ export const PLAN_TABLE_MESSAGES = {
     const parts = [counted(moves, "migration"), counted(restarts, "restart"), counted(shutdowns, "shutdown")];
     return `${counted(nodes, "node")}, ${counted(vms, "VM")}: ${end}; ${parts.join(", ")}`;
   },
-  ends: (from: string, to: string) => `ends ${fromTo(from, to)}`,
+  ends: (from: string, to: string) => `the plan ends ${fromTo(from, to)}`,
   doesNotEnd: (first: string, others: number, isRefused: boolean) => {
     const more = others === 0 ? "" : ` and ${counted(others, "more node")}`;
-    return `${isRefused ? "is not complete" : "does not end"}, because of ${printable(first)}${more}`;
+    return `${isRefused ? "the plan is not complete" : "the plan does not end"}, because of ${printable(first)}${more}`;
   },
   withoutWork: "work on a drained node takes additional time",
   refused: "refused",
-  unprovenMark: "?: the number of leaving VMs whose class no migration has proven",
+  unprovenMark: "?N: N leaving VMs are of a class that has not been seen to migrate",
 
   // Problems of a node
   noRoom: (node: string, shortage: string, after: string | undefined) =>
@@ -39,7 +39,7 @@ export const PLAN_TABLE_MESSAGES = {
     `no tried order leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
   doesNotStart: (node: string, refusal: string) => `the drain of ${node} does not start: ${printable(refusal)}`,
   laterNodes: "no later node starts then, except with whenNodeFails: Continue",
-  late: (node: string) => `${node} may not be empty in time`,
+  late: (node: string) => `${node} might not be empty in time`,
   guestsWait: (node: string, guests: number) => {
     const said = guests === 1 ? "1 guest waits, and continues" : `${guests} guests wait, and continue`;
     return `${printable(node)}: ${said} to run while something else blocks the node`;
@@ -49,7 +49,7 @@ export const PLAN_TABLE_MESSAGES = {
 
   // Classes of VMs
   vmsOf: (vms: number, kind: string) => `${counted(vms, "VM")} (${printable(kind)})`,
-  unproven: (launcher: string) => `unproven: none has migrated to ${printable(launcher)}`,
+  unproven: (launcher: string) => `none has migrated to ${printable(launcher)} yet (unproven)`,
   todaysLauncher: "today's launcher",
   proveBy: (command: string) => `one migration would prove that: ${command}`,
   failing: (times: number, vm: string, reason: string) =>

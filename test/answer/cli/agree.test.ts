@@ -62,7 +62,7 @@ test.each(CHANGING)("lifeboat %s asks before it changes the cluster", async (lin
   expect([inScript.code, inScript.where, inScript.err.at(-1)]).toEqual([
     2,
     refused.where,
-    "error: nothing has been changed: there is no terminal to ask on. In a script, say --yes",
+    "error: nothing has been changed: the command cannot ask, because there is no terminal. In a script, pass --yes",
   ]);
   expect(await world()).toEqual(before);
 });

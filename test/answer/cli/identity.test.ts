@@ -192,7 +192,7 @@ test("an installation keeps a person's certificate and its authority without nam
   const { certPem, keyPem } = await authority.issue([HOST]);
   await write({ "tls.crt": base64(certPem), "tls.key": base64(keyPem) });
   const start = await readState();
-  await expect(install()).rejects.toThrow("say --ca-bundle FILE, with its authority");
+  await expect(install()).rejects.toThrow("pass --ca-bundle FILE with the certificate's CA");
   await expect(install({ ca: other.caPem })).rejects.toThrow("the file does not trust the certificate in Secret");
   expect(await readState()).toEqual(start);
   const misnamed = await authority.issue(["lifeboat.example.com"]);

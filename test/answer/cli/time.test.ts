@@ -37,7 +37,7 @@ test("an end is the next such hour after the start, and both are written in full
   const times = timesOfOptions({ at: timeOf("22:00"), until: timeOf("20:00") }, NOW);
   expect(timeLines(times, NOW)).toEqual([
     "the drain starts Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h30m",
-    "the drain is given up Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h",
+    "the drain expires Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h",
   ]);
   expect(() => timesOfOptions({ at: timeOf("2h"), until: timeOf("1h") }, NOW)).toThrow(
     "--until: expected a time after",

@@ -23,7 +23,9 @@ const ending = vm("ending", 2, { vmi: { evictionStrategy: "None" } });
 test("a plan with a blocked node names no end, and its guests do not end", () => {
   const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
-  expect(lines[0]).toBe("1 node, 2 VMs: does not end, because of node01; 0 migrations, 0 restarts, 0 shutdowns");
+  expect(lines[0]).toBe(
+    "1 node, 2 VMs: the plan does not end, because of node01; 0 migrations, 0 restarts, 0 shutdowns",
+  );
   expect(lines).toContain("‼ node01: 1 guest waits, and continues to run while something else blocks the node");
   expect(lines.at(-2)).toBe("proven 0 · unproven 0 · failing 0");
   expect(planOf(f, options(f)).nodes[0]).toMatchObject({ shutdowns: 0, waiting: 1 });
@@ -32,7 +34,7 @@ test("a plan with a blocked node names no end, and its guests do not end", () =>
 test("the same guest ends on a node that nothing else blocks", () => {
   const f = cluster({ node01: [ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
-  expect(lines[0]).toMatch(/^1 node, 1 VM: ends between .*; 0 migrations, 0 restarts, 1 shutdown$/);
+  expect(lines[0]).toMatch(/^1 node, 1 VM: the plan ends between .*; 0 migrations, 0 restarts, 1 shutdown$/);
 });
 
 test("after a guest has ended, the plan does not promise for later nodes that no guest ends", () => {

@@ -109,7 +109,9 @@ function printed(f: PlanFacts, startIf: StartIf, tweak: Partial<PlanOptions> = {
 test("the output names the node, why it does not start, and what follows", () => {
   const f = cluster({ node01: [ending], node02: [vm("a")] });
   const lines = printed(f, "WillSucceed");
-  expect(lines[0]).toBe("2 nodes, 2 VMs: is not complete, because of node01; 1 migration, 0 restarts, 0 shutdowns");
+  expect(lines[0]).toBe(
+    "2 nodes, 2 VMs: the plan is not complete, because of node01; 1 migration, 0 restarts, 0 shutdowns",
+  );
   expect(lines.find((line) => /^ *node01 /.test(line))).toMatch(/^node01 +refused +1 +0 +WillSucceedWithShutdowns$/);
   const at = lines.findIndex((line) =>
     line.startsWith("× the drain of node01 does not start: startIf is WillSucceed, and the verdict is"),

@@ -190,7 +190,7 @@ describe("evacuate, cancel, retry", () => {
   test("given no failed Evacuation, retry names the newest one and exits with 1; given no such VM, it says that", async () => {
     const { code, err } = await call("retry -y web");
     const said =
-      /^error: no evacuation of VM "web" in namespace "vms" backs off or was abandoned; its newest Evacuation, web-\S+, is Moved$/;
+      /^error: no evacuation of VM "web" in namespace "vms" is BackingOff or Abandoned; its newest Evacuation, web-\S+, is Moved$/;
     expect({ code, err }).toEqual({ code: 1, err: [expect.stringMatching(said)] });
     expect((await call("evacuate nobody")).err).toEqual(['error: VM "nobody" does not run in namespace "vms"']);
   });

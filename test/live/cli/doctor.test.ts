@@ -148,12 +148,16 @@ describe("another cluster", () => {
       3,
       expect.stringMatching(/× Lifeboat is not installed in this cluster\n.*\n.*lifeboat install --in-cluster, or/),
     ]);
-    expect((await ask("status")).err[0]).toMatch(/does not serve Lifeboat's kinds .*: run lifeboat install/);
+    expect((await ask("status")).err[0]).toMatch(
+      /does not have Lifeboat's custom resource definitions .*: run lifeboat install/,
+    );
     const { items } = await bare.client.list(DEFINITIONS);
     for (const { metadata } of items) await bare.client.delete(DEFINITIONS, { name: metadata.name });
     expect((await ask("doctor")).out.join("\n")).toMatch(
       /× kubevirt\.io\/v1 is not served\n.*KubeVirt is not installed, or this is the wrong cluster: context "jane@sandbox", https.*\n.*lifeboat doctor --context NAME; to install KubeVirt: https/,
     );
-    expect((await ask("explain node node01")).err[0]).toMatch(/does not serve KubeVirt's kinds .*: install KubeVirt/);
+    expect((await ask("explain node node01")).err[0]).toMatch(
+      /does not have KubeVirt's custom resource definitions .*: install KubeVirt/,
+    );
   });
 });

@@ -68,7 +68,7 @@ const pointedIn = (manifests: readonly Manifest[]) =>
 
 // prettier-ignore
 test.each([
-  [EXPORT,                                                    "--export prints no key: say --cert-manager, or --ca-bundle FILE"],
+  [EXPORT,                                                    "--export prints no key: pass --cert-manager, or --ca-bundle FILE"],
   [`${EXPORT} --cert-manager --ca-bundle /etc/hostname`,      "--ca-bundle"],
   ["install --cert-manager --worker https://a.example",       "--cert-manager"],
 ])("%s is refused, and prints nothing", async (line, message) => {

@@ -100,7 +100,7 @@ test("install leads to a drained node, changes nothing when repeated, restores m
     err: [
       "These are in progress, and uninstall withdraws them:",
       "    nodeevacuation.lifeboat.dev/kernel (Blocked, node node03)",
-      "error: nothing has been changed: there is no terminal to ask on. In a script, say --yes",
+      "error: nothing has been changed: the command cannot ask, because there is no terminal. In a script, pass --yes",
     ],
   });
   const removed = await call("uninstall --yes");

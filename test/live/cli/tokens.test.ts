@@ -30,7 +30,7 @@ test("a revoked token stays revoked", async () => {
   const installed = await stage.install();
   expect(installed).toMatchObject({ code: 1 });
   expect(installed.err.at(-1)).toBe(
-    `error: this cluster does not accept the token in ${stage.entryFile}: it was revoked, or has ended. ` +
+    `error: this cluster does not accept the token in ${stage.entryFile}: it was revoked, or has expired. ` +
       "Remove the file and run this command again: it makes new tokens",
   );
   expect(await stage.call("install --yes")).toMatchObject({ code: 0 });
