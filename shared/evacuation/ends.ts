@@ -102,7 +102,7 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
   return found && giveUp(f, found.reason, found.message);
 }
 
-/** Returns why the VM cannot migrate, if so. */
+/** Returns why the VM cannot migrate. Undefined: it can. */
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
   const { migratable, reason = "", message = MESSAGES.noReason } = liveMigratable;
   if (migratable) return undefined;

@@ -40,7 +40,8 @@ export const SETTINGS_MESSAGES = {
 
   // The webhook objects
   webhookMissing: (object: string) => `${object} does not exist: run lifeboat install`,
-  webhookWrong: (object: string, problems: readonly string[]) => `${object}: ${problems.join("; ")}: lifeboat install`,
+  webhookWrong: (object: string, problems: readonly string[]) =>
+    `${object}: ${problems.join("; ")}: run lifeboat install`,
   webhookAbsent: (endpoint: string) => `there is no webhook ${endpoint}.lifeboat.dev in it`,
   webhookUntrusted: "its caBundle does not trust the certificate that Lifeboat serves",
   webhookPath: (cluster: string, endpoint: string) =>

@@ -27,7 +27,7 @@ export async function identity(reads: DoctorReads): Promise<readonly Finding[]> 
   const states = WEBHOOK_ENDPOINTS.flatMap(
     (endpoint) => webhookState(webhooks[endpoint], { endpoint, cluster, tokens, settings, trust }) ?? [],
   );
-  const problems = states.flatMap(({ problem }) => problem?.message.replace(/: lifeboat install$/, "") ?? []);
+  const problems = states.flatMap(({ problem }) => problem?.message.replace(/: run lifeboat install$/, "") ?? []);
   const mismatch = `${SECRET} and Lifeboat's webhooks do not belong together`;
   const fitting = `${SECRET}, the paths of Lifeboat's webhooks and their caBundles belong together`;
   const together = problems.length === 0 ? ok(fitting) : failed(mismatch, problems, fix);
