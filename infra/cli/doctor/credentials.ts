@@ -33,7 +33,11 @@ function ofSecret({ name, createdAt, isUsed }: TokenSecret, isAnyUsed: boolean, 
   const seconds = (now.getTime() - Date.parse(createdAt)) / 1000;
   const said = `Lifeboat's token in Secret ${name} ${isUsed ? `is ${durationText(seconds)} old` : "has never been used"}`;
   if (!isUsed && isAnyUsed)
-    return warning(said, "a rotation is not finished, or nothing needs the token", deleting(name));
+    return warning(
+      said,
+      "if a rotation is in progress, finish it; otherwise delete the Secret, because nothing needs its token",
+      deleting(name),
+    );
   if (!isUsed) return warning(said, "the Worker uses another token, or none", ROTATE);
   if (seconds <= OLD_SECONDS) return ok(said);
   return warning(said, "it never expires: replace it once a year, or use a token that expires", ROTATE);

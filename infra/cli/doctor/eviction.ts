@@ -68,8 +68,11 @@ async function explanationOf(message: string, reads: DoctorReads) {
   const [, by] = DENIED.exec(message) ?? [];
   const who = by === undefined ? "no webhook has refused it" : `only webhook ${by} has refused it`;
   const causes = [
-    `${who}: the API server does not reach Lifeboat (firewall, DNS, caBundle), Lifeboat does not accept the URL's`,
-    `cluster or webhookToken, ${inside ? "" : `${TOKEN}, `}or the webhook leaves the pod out; failurePolicy Ignore hides that`,
+    `${who}. failurePolicy Ignore hides the error, and the cause is one of these:`,
+    "the API server does not reach Lifeboat (firewall, DNS, caBundle)",
+    "Lifeboat does not accept the URL's cluster or webhookToken",
+    ...(inside ? [] : [TOKEN]),
+    "the webhook leaves the pod out",
   ];
   return { causes, fix };
 }

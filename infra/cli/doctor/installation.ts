@@ -98,7 +98,8 @@ type Deployment = NonNullable<Awaited<ReturnType<DoctorReads["relay"]>>>;
 function replicas(what: string, name: string, { wanted, available, message }: Deployment): Finding {
   const said = `${what}: ${available} of ${wanted} replicas are available`;
   if (available >= wanted && available > 0) return ok(said);
-  const reason = message || "they are not ready: the pods say why; each of their watches needs a first list";
+  const reason =
+    message || "the replicas are not ready: each needs a first list for every watch. Their logs say what is missing";
   const fix = `kubectl -n lifeboat-system get pods; kubectl -n lifeboat-system logs deployment/${name}`;
   return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
 }
@@ -109,5 +110,11 @@ export async function relaySite(reads: DoctorReads): Promise<readonly Finding[]>
   const isShipped = Object.values(data ?? {}).some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text));
   if (!isShipped) return [];
   const fix = "kubectl -n lifeboat-system edit configmap lifeboat-relay";
-  return [failed("the relay does not know Lifeboat's address", "its ConfigMap is still the one of site.yaml", fix)];
+  return [
+    failed(
+      "the relay does not know Lifeboat's address",
+      "its ConfigMap still has the example values of site.yaml",
+      fix,
+    ),
+  ];
 }

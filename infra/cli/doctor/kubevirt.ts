@@ -17,7 +17,11 @@ export async function apiServerAnswers({ version, context, server }: DoctorReads
     if (!(error instanceof Unread)) throw error;
     const reasons = [error.message, `context "${context}", ${server}`];
     return [
-      failed("the API server cannot be asked", reasons, "kubectl config get-contexts; lifeboat doctor --context NAME"),
+      failed(
+        "the command cannot read from the API server",
+        reasons,
+        "kubectl config get-contexts; lifeboat doctor --context NAME",
+      ),
     ];
   }
 }
@@ -88,7 +92,7 @@ export async function kubevirtWebhook({ reviewers }: DoctorReads): Promise<Findi
   const webhooks = await reviewers();
   if (webhooks?.some(failsClosed) === true) return ok(`${KUBEVIRT_WEBHOOK} fails closed`);
   const what = `${KUBEVIRT_WEBHOOK} ${webhooks === undefined ? "is missing" : "does not fail closed"}`;
-  const reason = "while KubeVirt cannot be asked, only Lifeboat's webhook and budgets protect VMs";
+  const reason = "while KubeVirt's webhook does not answer, only Lifeboat's webhook and budgets protect VMs";
   const isThere = `kubectl get validatingwebhookconfiguration ${KUBEVIRT_WEBHOOKS} -o yaml`;
   return warning(what, reason, webhooks === undefined ? "kubectl get pods -A -l kubevirt.io=virt-operator" : isThere);
 }

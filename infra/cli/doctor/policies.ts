@@ -1,6 +1,6 @@
 /**
- * The checks of the guard's policies: whether they fit the cluster, and which pods they would hold that KubeVirt does
- * not know.
+ * The checks of the guard's policies: whether they fit the cluster, and for which pods not made by KubeVirt they would
+ * refuse deletions.
  */
 import * as z from "zod";
 import { guard } from "../../../shared/guard/feature.ts";
@@ -57,7 +57,7 @@ function isBinding(kind: string): boolean {
 const LETS_THROUGH = "while Lifeboat is unavailable, the API server allows preemptions of VMs";
 const NO_ELECTION = "kube-controller-manager has no Lease with --leader-elect=false";
 
-/** Checks the Lease of the policy for preemptions: without the Lease the policy holds nothing. */
+/** Checks the Lease of the policy for preemptions: without the Lease the policy refuses nothing. */
 export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<readonly Finding[]> {
   const lease = await holdLease();
   if (lease === undefined) return [];
@@ -91,9 +91,9 @@ export async function schedulers({
 }
 
 const WITHOUT_CLOCK =
-  "no Lease in kube-system can serve as a clock: preemptions are not held while Lifeboat is unavailable";
+  "no Lease in kube-system can serve as a clock: no policy refuses preemptions while Lifeboat is unavailable";
 /** k3s on SQLite has no leader election, for example: install then leaves the policy out. */
-const NO_CLOCK = warning("preemptions are held by the webhook alone", WITHOUT_CLOCK);
+const NO_CLOCK = warning("only the webhook refuses preemptions", WITHOUT_CLOCK);
 
 function isTimeless({ clock, featureGates }: GuardSite): boolean {
   return clock === undefined && featureGates.includes("PreemptionEvictionLiveMigration");
@@ -150,11 +150,12 @@ export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Pr
   if (!HOLDING.some((policy) => there.has(policy))) return [];
   const { pods, vmis } = await launcherPods();
   const forged = forgedAmong(pods, vmis);
-  if (forged.length === 0) return [ok("the guard's policies hold only pods that belong to VMs")];
-  const said = forged.length === 1 ? "1 pod passes for a launcher" : `${forged.length} pods pass for launchers`;
+  if (forged.length === 0) return [ok("the guard's policies refuse deletions only of VMs' pods")];
+  const have = forged.length === 1 ? "1 pod has" : `${forged.length} pods have`;
+  const said = `${have} a launcher's labels, but KubeVirt did not create ${forged.length === 1 ? "it" : "them"}`;
   const names = forged.slice(0, MOST).map(({ namespace, name }) => `${namespace}/${name}`);
   const reasons = [
-    "no VMI lists them in status.activePods, and the guard's policies would hold them:",
+    "no VMI lists these pods in status.activePods, but the guard's policies would refuse their deletion:",
     ...names,
     ...(forged.length > MOST ? [`and ${forged.length - MOST} more`] : []),
   ];

@@ -77,7 +77,7 @@ export function readsOf(connection: Connection, now: Date) {
       return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
     }),
     policyObjects,
-    /** The Lease of the policy that holds preemptions. Undefined: no such policy is bound. */
+    /** The Lease of the policy that refuses preemptions. Undefined: no such policy is bound. */
     holdLease: once("the Lease of policy lifeboat-hold-preemption", async () => {
       const key = clockIn(await policyObjects());
       return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
@@ -173,7 +173,7 @@ const Seen = z.object({
   status: part({ observedKubeVirtVersion: Text }),
 });
 
-/** KubeVirt allows one. */
+/** Reads the KubeVirt object. KubeVirt allows only one. */
 async function readKubeVirt(cluster: Client) {
   const [first] = await cluster.list("kubevirts", { as: z.unknown() });
   if (first === undefined) return undefined;

@@ -11,7 +11,7 @@ test("the command that adds a toleration to virt-handler names this cluster's Ku
       kubevirt: kubevirt({ name: "cnv", facts: { namespace: "openshift-cnv", featureGates: [], minor: 8 } }),
     }),
   );
-  expect(found.find(({ message }) => message.startsWith("virt-handler ends"))?.fix).toMatch(
+  expect(found.find(({ message }) => message.endsWith("evicts virt-handler"))?.fix).toMatch(
     /^kubectl -n openshift-cnv patch kubevirt cnv --type merge/,
   );
 });
