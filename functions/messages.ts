@@ -40,7 +40,7 @@ export const ENDPOINT_MESSAGES = {
   deletedByLifeboat: (pod: string, reason: string) =>
     `pod "${pod}" may go (${reason}): Lifeboat itself deletes it, by its UID`,
   vmiChanges: "its VMI keeps changing",
-  actionNotDone: (outcome: string) => `the outcome of a write is ${outcome}`,
+  actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
 
   // Steps, as log lines name them after a failure

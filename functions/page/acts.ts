@@ -58,7 +58,7 @@ function retry({ status }: EvacuationFacts, key: NamespacedName): Act {
 }
 
 function cancel(vmi: VmiFacts): Act {
-  const effect = html`The evacuation is withdrawn, KubeVirt's mark is removed, and the VM stays on node
+  const effect = html`The evacuation is withdrawn, the VMI's evacuationNodeName is removed, and the VM stays on node
   ${isolated(vmi.nodeName)}. A drain that continues asks again within seconds: stop the drain first.`;
   return { name: "Cancel the evacuation", effect, command: ofVm("cancel", { ...vmi, name: `vm/${vmi.name}` }) };
 }

@@ -17,7 +17,7 @@ export async function installed({
 }: DoctorReads): Promise<readonly Finding[]> {
   const [kinds, webhook] = [await lifeboatKinds(), await evictionWebhook()];
   if (kinds.length > 0 || webhook !== undefined) return [];
-  const where = `there are neither its kinds nor its webhook: context "${context}", ${server}`;
+  const where = `its custom resource definitions and its webhook do not exist: context "${context}", ${server}`;
   const fix = "lifeboat install --in-cluster, or lifeboat install --worker URL";
   return [failed("Lifeboat is not installed in this cluster", where, fix)];
 }

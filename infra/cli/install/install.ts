@@ -50,7 +50,10 @@ interface Step {
 const STEPS: readonly Step[] = [
   { title: "Kubernetes and KubeVirt are new enough for the parts", do: requireVersions },
   { title: "KubeVirt meets the requirements of the parts", do: requireGate },
-  { title: "kinds, permissions and parts exist", do: (all) => applyAll(planned(all, isNoWebhook), all) },
+  {
+    title: "custom resource definitions, permissions and parts exist",
+    do: (all) => applyAll(planned(all, isNoWebhook), all),
+  },
   { title: "parts of an older version that are not needed any more are gone", do: removeOld },
   { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
   {

@@ -32,8 +32,8 @@ export const uninstall: Add = (program, { host, connect, ends }) => {
     .command("uninstall")
     .description(
       `Deletes the webhooks, withdraws work in progress and waits for its end, and then deletes everything else: deployments,
-permissions, kinds with all Evacuations, the namespace and disruption budgets. It also removes Lifeboat's labels and annotations from
-VMs, pods and migrations.`,
+permissions, custom resource definitions with all Evacuations, the namespace and disruption budgets. It also removes Lifeboat's
+labels and annotations from VMs, pods and migrations.`,
     )
     .option(...YES)
     .option("--dry-run", "print what would be withdrawn and deleted")

@@ -112,7 +112,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["vm",      "that the VM is gone",                           { evacuations: [ABANDONED] }, "The VM does not run. This page shows its history."],
   ["vm",      "the effect of evacuating",                      IDLE, "Evacuate. KubeVirt migrates the VM to another node that has room, or its external controller does. The guest continues to run."],
   ["vm",      "the effect of retrying",                        { vms: [VM], evacuations: [of("web", { phase: "BackingOff", message: "no room" })] }, "The last one failed: no room"],
-  ["vm",      "the effect of cancelling",                      { vms: [marked({ uid: "vmi-web" })], evacuations: [of("web")] }, "KubeVirt's mark is removed, and the VM stays on node node01 ."],
+  ["vm",      "the effect of cancelling",                      { vms: [marked({ uid: "vmi-web" })], evacuations: [of("web")] }, "the VMI's evacuationNodeName is removed, and the VM stays on node node01 ."],
   ["vm",      "the same commands for a terminal",              IDLE, "lifeboat evacuate web -n apps"],
 ];
 
