@@ -47,7 +47,7 @@ export const ENDPOINT_MESSAGES = {
   reviewingEviction: "reviewing an eviction",
   reviewingDeletion: "reviewing a deletion",
   reconcilingAfterAnswer: "reconciling after an answer",
-  reconcilingDescheduled: "reconciling the VMs that descheduling named",
+  reconcilingDescheduled: "reconciling the VMs that the descheduling cycle chose",
   reportingConfiguration: "reporting on the LifeboatConfiguration",
   reportingUndecided: "reporting a review that was left undecided",
   scheduledTick: "the scheduled tick",

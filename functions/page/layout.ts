@@ -111,7 +111,7 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Lifeboat deletes those of its command some time after their end."],
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. Lifeboat's log says why, and so does lifeboat doctor."],
-  ClusterUnavailable:   ["The cluster cannot be read", "Until it can, the webhook's failurePolicy answers evictions. Try again in a moment, or run lifeboat doctor."],
+  ClusterUnavailable:   ["The cluster cannot be read", "Until Lifeboat can read it, the API server treats evictions as the webhook's failurePolicy says. Try again in a moment, or run lifeboat doctor."],
   InternalError:        ["Something went wrong", "Lifeboat cannot show this page because of an unexpected error. Its log describes the error. Your VMs are not affected."],
 };
 

@@ -168,7 +168,7 @@ export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   }),
 });
 
-/** The phases after KubeVirt's queue: only time and the end matter then. */
+/** The phases after KubeVirt's queue. The relay reports them all as Running: Lifeboat does not need the difference. */
 const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
 
 export const MIGRATIONS = watchedKind({

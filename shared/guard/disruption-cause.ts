@@ -117,8 +117,8 @@ export function deleteByOf(graceSeconds: number | undefined, asked: Date): numbe
 }
 
 /**
- * Returns when the node ends. The time on the node counts. Karpenter writes it on the NodeClaim, rarely on the node,
- * and requests the remaining time.
+ * Returns when the node is terminated: the time in its annotation, else the deletion's grace period, which Karpenter
+ * sets to the remaining time.
  */
 export function terminationOf(
   { node, deleteBy }: DeletionTerms & { readonly node?: NodeFacts },

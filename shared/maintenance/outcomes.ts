@@ -33,7 +33,10 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
   return [...known, ...added];
 }
 
-/** Returns the VMs that its Evacuations name and the status does not: 0.3 kept no list, and a list has only so many. */
+/**
+ * Returns the VMs that its Evacuations name and the status does not. Lifeboat 0.3 wrote no list, and the list has a
+ * maximum length.
+ */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
   const found = ownEvacuations(w).flatMap(({ namespace, spec, status }) => {

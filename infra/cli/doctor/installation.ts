@@ -44,8 +44,8 @@ export async function reportedConditions(reads: DoctorReads): Promise<readonly F
   const missing = wanted.filter((type) => !found.conditions.some((one) => one.type === type));
   const findings = (await Promise.all(TYPES.map((type) => conditionOf(type, reads)))).flat();
   if (missing.length === 0) return findings;
-  const [where, fix] = (await isInCluster(reads)) ? ["", LOGS] : [" where the Worker's schedule does", RECONCILE];
-  const reason = `no full scan has reported yet: they run every ten minutes${where}`;
+  const [starter, fix] = (await isInCluster(reads)) ? ["Lifeboat", LOGS] : ["the Worker's schedule", RECONCILE];
+  const reason = `no full scan has reported yet: ${starter} starts one every ten minutes`;
   return [...findings, warning(`not reported yet: ${missing.join(", ")}`, reason, fix)];
 }
 

@@ -75,7 +75,7 @@ export interface Times {
   readonly ended?: number;
 }
 
-/** Adds when something was seen for the first time. */
+/** Records when each of the three was first seen. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;

@@ -6,7 +6,7 @@ import { keyOf, secrets, serviceAccounts, type Secret, type ServiceAccount } fro
 
 export interface TokenKeys {
   readonly caPem: string;
-  /** As the API server verifies them. */
+  /** Issues a token that the API server accepts. */
   readonly issueToken: (of: {
     readonly namespace: string;
     readonly secret: string;

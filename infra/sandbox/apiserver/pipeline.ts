@@ -25,7 +25,7 @@ export async function handleRequest(
 ): Promise<void> {
   const aborted = new AbortController();
   response.on("close", () => aborted.abort()).on("error", () => response.destroy());
-  // The real server does not send the header about the time that connections stay open.
+  // The real server sends no Keep-Alive header. Node sends none if `connection` is removed.
   response.removeHeader("connection");
   const warnings: string[] = [];
   try {

@@ -119,8 +119,8 @@ function newMemory() {
 }
 
 /**
- * The characters of labels of all pods in one list. After this many, a pod with many labels is rejected. 50,000 pods
- * have about 15 MB.
+ * Limits the characters of all pods' labels in one list. Above it, a pod with more than FEW_LABELS characters is
+ * rejected. 50,000 pods have about 15 MB.
  */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;
 const FEW_LABELS = 1024;

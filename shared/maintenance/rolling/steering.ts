@@ -16,7 +16,10 @@ export function planSteering(
   return { chains: changed.map(({ name }) => [{ verb: "Steer", node: name, isPending: avoided.has(name) }]) };
 }
 
-/** Returns the nodes that will start. Returns none if it is paused or no further node starts. */
+/**
+ * Returns the nodes whose drain is pending. Returns none if the RollingMaintenance is paused or will start no further
+ * drain.
+ */
 function avoidedBy(rm: RollingMaintenanceFacts, now: Date): readonly string[] {
   const { spec, status } = rm;
   const isOff = spec.steering === "None" || spec.progress === "Paused" || spec.intent === "Withdrawn";

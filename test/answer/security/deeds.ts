@@ -154,3 +154,17 @@ export const event = post(pathOf("events"), {
   action: "any",
   eventTime: "2026-01-01T00:00:00.000000Z",
 });
+
+const changesNode = (change: object) => () => merge("/api/v1/nodes/node-1", change);
+const [key, effect] = ["lifeboat.dev/maintenance-pending", "PreferNoSchedule"];
+/** Lists changes of a node that are Lifeboat's own. */
+export const ownNodeChanges: readonly Deed[] = [
+  changesNode({ spec: { unschedulable: true } }),
+  changesNode({ metadata: { annotations: { "lifeboat.dev/cordoned-by": "x" } } }),
+  changesNode({ spec: { taints: [{ key, effect }] } }),
+];
+export const otherNodeChanges: readonly Deed[] = [
+  changesNode({ metadata: { labels: { a: "b" } } }),
+  changesNode({ metadata: { annotations: { a: "b" } } }),
+  changesNode({ spec: { taints: [{ key, effect: "NoExecute" }] } }),
+];

@@ -22,6 +22,8 @@ import {
   metadata,
   migration,
   onVm,
+  otherNodeChanges,
+  ownNodeChanges,
   pathOf,
   post,
   runsImage,
@@ -65,7 +67,7 @@ export const HOLDERS: readonly Holder[] = [
           changesVmi({ metadata: { finalizers: ["example.com/x"] } }),
         ],
       ],
-      ["take back any mark", [cancelsEvacuation]],
+      ["clear any VM's `evacuationNodeName`", [cancelsEvacuation]],
       ["create Events", [event]],
       [
         "learn whether a token is valid, and what any user may do",
@@ -118,9 +120,9 @@ export const HOLDERS: readonly Holder[] = [
         [runsImage, deletesOtherPod],
       ],
       [
-        "change only the cordon of a node",
-        [() => merge("/api/v1/nodes/node-1", { spec: { unschedulable: true } })],
-        [() => merge("/api/v1/nodes/node-1", { metadata: { labels: { a: "b" } } })],
+        "change only a node's cordon, its annotation `lifeboat.dev/cordoned-by` and its taint `lifeboat.dev/maintenance-pending`",
+        ownNodeChanges,
+        otherNodeChanges,
       ],
     ],
   },
@@ -179,7 +181,7 @@ export const HOLDERS: readonly Holder[] = [
     files: ["../server/kubernetes/component/rbac.yaml"],
     sentences: [
       [
-        "read its own Secret, so both tokens below and the key of its certificate, but not write it",
+        "read, but not write, its own Secret, which holds both tokens below and the certificate's key",
         [get(pathOf("secrets", "lifeboat-server", OWN))],
         [() => merge(pathOf("secrets", "lifeboat-server", OWN), { data: {} })],
       ],
@@ -227,7 +229,7 @@ export const HOLDERS: readonly Holder[] = [
     files: [grant("lifeboat-operator")],
     sentences: [
       [
-        "have any VM there moved, in the own name, and cancel evacuations",
+        "move any VM there, with only their own user name as requester, and cancel evacuations",
         [evacuation(), evacuation({ requestedBy: JANE }), evacuation({ intent: "Withdrawn" })],
         [evacuation({ requestedBy: "john" }), evacuation({}, OTHERS)],
       ],
