@@ -92,7 +92,7 @@ describe("given a VM that cannot move", () => {
     const { code, out, err } = await on.lifeboat(`drain ${node} --yes`);
     expect({ code, first: out[0] }).toEqual({
       code: 3,
-      first: expect.stringMatching(`^× node/${node}: Blocked: 1 cannot`),
+      first: expect.stringMatching(`^× node/${node}: Blocked: VMs or pods that cannot leave: 1;`),
     });
     expect(
       err.filter((line) => line.startsWith(`${NAMESPACE}/${pinned} cannot leave: it cannot migrate`)),
