@@ -93,8 +93,8 @@ export interface WatchedPod {
 }
 
 /**
- * Returns whether a disruption is new: its condition is True, or the deletion follows it. Any other deletion is no
- * disruption.
+ * Returns whether a disruption is new: its condition has just become True or changed, or the deletion of its pod has just
+ * begun. The deletion of any other pod is no disruption.
  */
 function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));

@@ -15,9 +15,9 @@ export const RELAY_MESSAGES = {
 
   // Deliveries
   accepted: "Lifeboat takes deliveries again",
-  refusedBatch: "Lifeboat refused a batch, sending half of it",
-  refusedEvent: "Lifeboat refused an event, dropping it",
-  notDelivered: "Lifeboat did not take a delivery, sending all of it again",
+  refusedBatch: "Lifeboat refused a batch: the relay sends half of it again",
+  refusedEvent: "Lifeboat refused an event: the relay drops it",
+  notDelivered: "Lifeboat did not take a delivery: the relay sends all of it again",
   noAnswer: (ms: number) => `no answer within ${ms} ms`,
 
   // Lists and watches

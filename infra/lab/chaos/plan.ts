@@ -173,7 +173,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
   };
 }
 
-/** Returns the places of the run with their nodes' capacity. */
+/** Returns each place of the run, and the capacity that a fault gives its nodes, if any. */
 export function placesOf({ vms, faults }: Pick<Plan, "vms" | "faults">): ReadonlyMap<string, Fault["capacity"]> {
   const own = faults.flatMap((name) => {
     const { capacity } = FAULTS[name];

@@ -26,7 +26,7 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/** Long migrations: the drain waits for them, and not for the process that runs the whole sandbox. */
+/** Migrations are long, so that they decide how long a drain takes, and not the speed of the sandbox. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;

@@ -8,7 +8,7 @@ export interface AdmissionResponse {
   readonly allowed: boolean;
   readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string; details?: unknown };
   readonly warnings?: readonly string[];
-  /** The type of the patch. Only mutating webhooks may return one. */
+  /** The operations of the patch. Only mutating webhooks may return a patch. */
   readonly operations: readonly Operation[];
 }
 
