@@ -13,6 +13,9 @@ export interface Ordered {
   readonly moves: number;
 }
 
+/** Moves for each VM with which the search ends: another order saves little, and takes as long again. */
+const FEW_MOVES = 1.05;
+
 /**
  * Returns the best of a few orders: as given, the emptiest nodes first, or the fullest first. In each order, a node
  * without room waits for its turn.
@@ -26,7 +29,7 @@ export function plannedOrder(nodes: readonly string[], start: Placement, paralle
   for (const wanted of [nodes, byMemory(1), byMemory(-1)]) {
     const found = withDeferrals(wanted, start, parallel, given);
     if (best === undefined || isBetter(found, best)) best = found;
-    if (best.stuck.length === 0 && best.moves <= vms) break;
+    if (best.stuck.length === 0 && best.moves <= vms * FEW_MOVES) break;
   }
   return best ?? { nodes, stuck: [], moves: 0 };
 }
