@@ -94,7 +94,7 @@ export interface WatchedPod {
 
 /**
  * Returns whether a disruption is new: its condition has just become True or changed, or the deletion of its pod has just
- * begun. The deletion of any other pod is no disruption.
+ * started. The deletion of any other pod is no disruption.
  */
 function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
