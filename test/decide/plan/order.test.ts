@@ -29,3 +29,18 @@ test("without such an order, the plan names the nodes in the way and the missing
     Array(3).fill("1 VM needs 12 GiB; the roomiest other node has 4 GiB free"),
   );
 });
+
+test("the planned order moves each VM once, where the given order moves VMs twice", () => {
+  const f = cluster({ node01: [vm("a"), vm("b"), vm("c"), vm("d")], node02: [vm("e")], node03: [] });
+  const nodes = ["node01", "node02"];
+  const moves = (order: "given" | "planned") =>
+    planOf(f, options(f, { nodes, order })).nodes.map((each) => [each.node, each.moves]);
+  expect(moves("given")).toEqual([
+    ["node01", 4],
+    ["node02", 3],
+  ]);
+  expect(moves("planned")).toEqual([
+    ["node02", 1],
+    ["node01", 4],
+  ]);
+});
