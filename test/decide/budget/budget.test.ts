@@ -15,6 +15,7 @@ import {
   evacuation,
   migration,
   MOBILITY,
+  owner,
   PINNED,
   settings,
   vmi,
@@ -81,6 +82,7 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["a VM with its budget keeps it",                     own,                                                                []],
   ["a pinned VM that migrates to another cluster gets a budget",      { vmis: [pinned], migrations: [migration({ phase: "" })] },         ["create"]],
   ["a pinned VM gets none if a VM of the same name elsewhere migrates",        { vmis: [pinned], migrations: [migration({ namespace: "other" })] }, []],
+  ["a pinned VM gets none after its migration has ended",      { vmis: [pinned], migrations: [migration({ phase: "Succeeded" })] }, []],
   ["a pinned VM under evacuation keeps its budget",            { ...own, vmis: [pinned], evacuations: [evacuation()] },            []],
   ["a pinned VM loses its budget if only a VM of the same name elsewhere is evacuated",        { ...own, vmis: [pinned], evacuations: [evacuation({ namespace: "other" })] }, done],
   ["a pinned VM whose evacuation is blocked loses its budget",                  { ...own, vmis: [pinned], evacuations: [blocked] },                 done],
@@ -88,6 +90,7 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   // The budget exists all the time.
   ["a budget of an earlier version is repaired",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
   ["a budget without its owner is repaired",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
+  ["a budget of another VMI's UID is repaired",                { ...own, budgets: [budget({ owners: [owner({ uid: "other" })] })] }, repaired],
   ["a budget that is being deleted is created again",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
   // The budget is deleted.
   ["a budget without its owner whose VMI is gone is deleted", { budgets: [budget({ owners: [] })] },                         done],
@@ -100,6 +103,7 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["a VM with another owner's budget gets one",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
   ["other owners' budgets stay if budgets are switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
   ["the budget of Lifeboat's own Deployment stays",        { ...own, budgets: [budget(), deployment] },                         []],
+  ["a budget that belongs to an object of another kind stays", { budgets: [budget({ ...deployment, owners: [owner({ kind: "Deployment" })] })], settings: off }, []],
 ];
 
 describe("a plan for disruption budgets", () => {

@@ -92,6 +92,10 @@ describe("a VM whose guest the kubelet is ending", () => {
     expect(planPressure(pressureWorld([], { ...none, signals: [{ ...signal, ...tweak }] })).chains).toEqual([]);
   });
 
+  test("is marked before KubeVirt has recorded the VM's active pods", () => {
+    expect(leaving([], { ...none, signals: [{ ...signal, vmi: vmi({ activePods: {} }) }] })).toEqual([vmi().name]);
+  });
+
   test("is not marked if it has an Evacuation", () => {
     expect(leaving([], { ...none, signals: [signal], evacuations: [newborn()] })).toEqual([]);
   });
