@@ -5,14 +5,17 @@ import { hasEnded, type NodeEvacuationFacts, VM_ORDERS, WHEN_BLOCKED } from "../
 import { newNodeEvacuation } from "../../../shared/maintenance/api.ts";
 import type { Preflight } from "../../../shared/preflight/facts.ts";
 import { SCHEMAS } from "../../../shared/kube/resources.ts";
+import { mayStart } from "../../../shared/maintenance/forecast.ts";
+import { MAINTENANCE_MESSAGES } from "../../../shared/maintenance/messages.ts";
 import { readForecast } from "../../../shared/maintenance/read.ts";
 import { Failed, UsageError } from "../failed.ts";
-import { type Add, agree, type ExitCode, KIND, namesOf, output, secondsOf, type With, YES } from "../command.ts";
+import { type Add, agree, EXIT, type ExitCode, KIND, namesOf, output, secondsOf, type With, YES } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import { timeLines, timeOf, type Times, TIMES, timesOfOptions } from "../time.ts";
 import { jsonOf } from "../plan/data.ts";
 import { exitOf, rehearse } from "../plan/plan.ts";
+import { PLAN_TABLE_MESSAGES } from "../plan/messages.ts";
 import { printPlan } from "../plan/table.ts";
 import { printAs } from "../print.ts";
 import { CLI_MESSAGES } from "../messages.ts";
@@ -32,7 +35,7 @@ Ctrl-C only stops following: the drain continues, and the same command follows i
 lifeboat pause, resume and cancel change it.
 
 Exit code: 0 every node is drained, or it starts later (--at), 1 it takes longer than --timeout or a request failed, 3 something blocks or
-a drain failed, 130 interrupted. With --dry-run: the exit code of explain node.`,
+a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, and 3 if --start-if refuses the drain.`,
     )
     .argument("[nodes...]", "or --selector", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
@@ -87,7 +90,7 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   const several = nodes.length > 1 ? await joinedOf(nodes, { connection, host }) : undefined;
   const wanted = wantedOf(plans, options, several !== undefined);
   const found = await forecastOf(wanted, options, all, { connection, host });
-  if (options.dryRun) return worstExit(found);
+  if (options.dryRun) return found.some(({ isRefused }) => isRefused) ? EXIT.no : worstExit(found);
   for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
   const isAtWork = nodes.length === 1 ? plans.every(({ known }) => known !== undefined) : several !== undefined;
   if (!isAtWork) await agree(questionOf(nodes, found), options, { connection, host });
@@ -117,11 +120,11 @@ function plansOf(
 }
 
 /** Rehearses the drain of several nodes, as `lifeboat plan` does. */
-async function rehearseSeveral({ nodes, spec, options }: Asked, w: With): Promise<ExitCode> {
+async function rehearseSeveral({ nodes, spec, times, options }: Asked, w: With): Promise<ExitCode> {
   const now = w.host.now();
   const { spec: template } = factsOf(newNodeEvacuation(nodes[0] ?? "", now, spec).manifest);
-  const { at, until, maxUnavailable: parallel = 1 } = options;
-  const asked = { nodes, order: "given", parallel, template, at: at?.(now) ?? now, until: until?.(now) } as const;
+  const { notBefore: at = now, notAfter: until } = times;
+  const asked = { nodes, order: "given", parallel: options.maxUnavailable ?? 1, template, at, until } as const;
   const found = await rehearse(asked, w);
   printAs(options.output, { data: jsonOf(found), table: (isWide) => printPlan(found, isWide, w.host) }, w.host);
   return exitOf(found);
@@ -165,19 +168,31 @@ function factsOf(manifest: NewObject): NodeEvacuationFacts {
   return SCHEMAS.nodeevacuations.facts.parse({ ...manifest, metadata });
 }
 
+interface Forecast extends Preflight {
+  /** The NodeEvacuation would not start. An unknown verdict says nothing: Lifeboat may read more than the user. */
+  readonly isRefused: boolean;
+}
+
 async function forecastOf(
   plans: readonly Plan[],
   options: Options,
   all: readonly NodeEvacuationFacts[],
   { connection, host }: With,
 ) {
-  const found: Preflight[] = [];
+  const found: Forecast[] = [];
   for (const { node, known, manifest } of plans) {
     const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
-    const one = await readForecast(known ?? factsOf(manifest), all, observer);
+    const asked = known ?? factsOf(manifest);
+    const one = await readForecast(asked, all, observer);
     if (one === undefined) throw await nodeNotFound(node, connection);
-    printPreflight(one, false, host, options.dryRun ? host.stdout : host.stderr);
-    found.push(one);
+    const out = options.dryRun ? host.stdout : host.stderr;
+    printPreflight(one, false, host, out);
+    const isRefused = known === undefined && one.verdict !== "Unknown" && !mayStart(asked.spec.startIf, one.verdict);
+    if (isRefused) {
+      const refusal = MAINTENANCE_MESSAGES.refused(asked.spec.startIf, one.verdict, one.summary);
+      out.write(`\n× ${PLAN_TABLE_MESSAGES.doesNotStart(node, refusal)}\n`);
+    }
+    found.push({ ...one, isRefused });
   }
   return found;
 }

@@ -8,11 +8,10 @@ import { observePlan } from "../../../shared/plan/read.ts";
 import { type Plan, planOf } from "../../../shared/plan/plan.ts";
 import { type Add, EXIT, type ExitCode, KIND, namesOf, output, type With } from "../command.ts";
 import { START_IF } from "../drain/options.ts";
-import { UsageError } from "../failed.ts";
 import { CLI_MESSAGES } from "../messages.ts";
 import { EMPTY_DIR, EXIT_OF, nodeNotFound, nodesOf, SELECTOR } from "../preflight.ts";
 import { printData } from "../print.ts";
-import { type At, fullTime, timeOf, TIMES } from "../time.ts";
+import { type At, timeOf, TIMES, timesOfOptions } from "../time.ts";
 import { jsonOf, rollingMaintenanceOf } from "./data.ts";
 import { PLAN_TABLE_MESSAGES as MESSAGES } from "./messages.ts";
 import { printPlan } from "./table.ts";
@@ -116,10 +115,7 @@ export async function rehearse(options: PlanOptions, { connection, host }: With)
 }
 
 function optionsOf(given: Options, now: Date): Omit<PlanOptions, "nodes"> {
-  const at = given.at?.(now) ?? now;
-  const until = given.until?.(now);
-  if (until !== undefined && until <= at)
-    throw new UsageError(CLI_MESSAGES.endsTooEarly(fullTime(at, now), fullTime(until, now)));
+  const { notBefore: at = now, notAfter: until } = timesOfOptions(given, now);
   const { order, parallel, bandwidth, whenBlocked, startIf } = given;
   return {
     order,

@@ -131,6 +131,18 @@ test("given several nodes, each starts when the node before it is empty and unco
   });
 });
 
+test("--dry-run says that --start-if refuses the drain, and creates nothing", async () => {
+  const node = await on.freshNode();
+  await on.restartableOn(node);
+  const call = async (startIf: string) =>
+    await on.lifeboat(`drain ${node} --dry-run --when-blocked Restart --start-if ${startIf}`);
+  const [may, mayNot] = [await call("WillSucceedWithShutdowns"), await call("WillSucceed")];
+  const refusal = `the drain of ${node} does not start: startIf is WillSucceed, and the verdict is WillSucceedWithShutdowns: `;
+  expect([may.code, may.out.join("\n").includes("does not start")]).toEqual([0, false]);
+  expect([mayNot.code, mayNot.out.at(-1)]).toEqual([3, expect.stringContaining(refusal)]);
+  expect(await on.maintenanceOf(node)).toEqual([]);
+});
+
 test("--at schedules the drain with a forecast, and the node stays as it is", async () => {
   const node = await on.freshNode();
   await on.vmOn(node);
