@@ -22,7 +22,7 @@ import { type AdmissionReview, readBody, type Received, tooLarge } from "./revie
 import { findEntry, type IsolateState, type Target, targetOf } from "./target.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Two objects of 3 MB, the API server's own limit, and the envelope. */
+/** An envelope with two objects of 3 MB, which is the API server's own limit for an object. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 
 interface Of {
@@ -161,7 +161,7 @@ function bearerOf(c: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
 }
 
-/** Compares the token with every expected one, so that a missing token and a wrong one take the same time. */
+/** Compares the token with every expected one, so that no token and a wrong token take the same time. */
 async function isOneOf(expected: string | readonly string[], presented = ""): Promise<boolean> {
   return (await Promise.all([expected].flat().map((token) => timingSafeEqual(presented, token)))).includes(true);
 }

@@ -1,4 +1,7 @@
-/** Findings of full scans about Lifeboat itself in a cluster, for the conditions of the LifeboatConfiguration and the log. */
+/**
+ * Findings of full scans about Lifeboat itself in a cluster, for the conditions of the LifeboatConfiguration and the
+ * log.
+ */
 import type { Action } from "../shared/kube/action.ts";
 import { type Client, named } from "../shared/kube/client.ts";
 import type { ConfigurationFacts } from "../shared/kube/schemas/lifeboat.ts";
@@ -45,7 +48,7 @@ export async function keepConditions(target: Target): Promise<void> {
     const installed = await readWebhooks(target, cluster, settings);
     const problems = installed.flatMap(({ problem }) => problem ?? []);
     for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
-    // The webhook counts as called only after the next call.
+    // The webhook counts as called again only after the API server's next call.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {
@@ -70,7 +73,10 @@ async function readingOf({ spec }: ConfigurationFacts, settings: Settings, clust
   };
 }
 
-/** Records that a review was undecided. Never throws. Without a LifeboatConfiguration, or if nothing answers, only the log has it. */
+/**
+ * Records that Lifeboat could not read the facts for a review. Never throws. Without a LifeboatConfiguration, or if the
+ * API server does not answer, only the log has the record.
+ */
 export async function keepUndecided(target: Target, why: string): Promise<void> {
   try {
     const cluster = target.connect(REPORT_SECONDS);
@@ -109,7 +115,10 @@ async function orWhenUnread<T, F>(reading: Promise<T>, otherwise: F): Promise<T 
   }
 }
 
-/** Reads the webhook objects that make the API server ask Lifeboat. An object that cannot be read is not reported as wrong. */
+/**
+ * Reads the webhook objects that make the API server call Lifeboat. An object that cannot be read is not reported as
+ * wrong.
+ */
 export async function readWebhooks(
   { name: cluster, entry, platform }: Target,
   client: Client,
@@ -155,7 +164,10 @@ const ALWAYS = [
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
 const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
-/** Returns the permissions that Lifeboat needs and does not have. It asks the API server, because trying a write could perform it. */
+/**
+ * Returns the permissions that Lifeboat needs and does not have. It asks the API server, because trying a write could
+ * perform it.
+ */
 export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
   const needed = [
     ...ALWAYS,

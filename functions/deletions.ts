@@ -27,7 +27,10 @@ const DeletionReviewRequest = z.lazy(() =>
   }),
 );
 
-/** The share of the API server's timeout for the decision. A late answer allows the deletion, and a busy process answers late. */
+/**
+ * The share of the API server's timeout for the decision. A late answer allows the deletion, and a busy process answers
+ * late.
+ */
 const DECIDING_SHARE = 0.5;
 
 export async function reviewDeletionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {
@@ -73,7 +76,10 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
   return review.refusal(uid, byLifeboat(pod, decision.reason), { retryAfterSeconds: GONE_SECONDS });
 }
 
-/** Seconds after which the requester tries again and finds the pod terminating. */
+/**
+ * Seconds after which the requester tries again: by then Lifeboat has deleted the pod, and the requester finds it
+ * terminating.
+ */
 const GONE_SECONDS = 1;
 
 /** Returns the message of the refusal. It is the same in a dry run, in which Lifeboat deletes nothing. */
@@ -82,7 +88,8 @@ function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
 }
 
 /**
- * Seconds for each read that the mark does not depend on. A review spends at most three times this share of its time.
+ * Seconds for each read whose failure does not keep the VM from being marked. A review spends at most three times this
+ * limit on such reads.
  */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;
@@ -107,7 +114,8 @@ async function rule(
     if (ruled === undefined) throw new RejectionError("Undecided", { message: MESSAGES.vmiChanges });
     return ruled;
   } catch (error) {
-    // The API server then acts as if Lifeboat were unavailable: its policies refuse or allow the deletion.
+    // The API server then acts as if Lifeboat were unavailable: its ValidatingAdmissionPolicies refuse or allow the
+    // deletion.
     target.logFailure(MESSAGES.reviewingDeletion, error);
     state.reviews.count("deletions", "undecided");
     throw error;
@@ -115,8 +123,8 @@ async function rule(
 }
 
 /**
- * Records Events and continues the evacuation. A refused VM has to move before the next try; a moved VM needs its
- * Evacuation ended.
+ * Records Events and continues the evacuation. After a refusal the VM has to move before the requester tries again.
+ * After an allowed deletion the Evacuation may have to end.
  */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
   const { vmi, evacuations } = facts;

@@ -14,7 +14,10 @@ import type { Target } from "./target.ts";
 import { keyOf } from "../shared/kube/objects.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
+/**
+ * Fifty thousand pods are 200 pages, and each request for an evacuation takes three round trips. The Lease lasts longer
+ * than a cycle.
+ */
 const CYCLE_SECONDS = 240;
 /** The part of a cycle for reading and requesting. The rest is for recording the outcome of the last request. */
 const REQUESTING = 11 / 12;

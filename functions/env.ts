@@ -34,9 +34,12 @@ export interface Platform {
   readonly sleep: (ms: number) => Promise<void>;
   readonly timeout: (ms: number) => AbortSignal;
   readonly random: () => number;
-  /** The watch stores of this process, if it serves one cluster and watches it. */
+  /** The objects that this process watches, if it serves one cluster and watches it. */
   readonly stores?: () => Stores | undefined;
-  /** Compares the certificate that this process serves with a caBundle. Absent where the platform has its own certificate. */
+  /**
+   * Compares the certificate that this process serves with a caBundle. Absent on Cloudflare, which has its own
+   * certificate.
+   */
   readonly trust?: (caBundle: string) => CertificateFacts;
   /** Writes one structured line. The line never has a token or the other side's body. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;

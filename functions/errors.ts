@@ -1,4 +1,4 @@
-/** Every error answer, except those of probes, which have no body: one table and one renderer. */
+/** Every error answer, in one table with one renderer. Only the answers of probes are not here: they have no body. */
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
@@ -29,7 +29,7 @@ const REJECTIONS = {
   ClusterUnavailable: { code: 502, message: MESSAGES.clusterUnavailable },
   TryAgain: { code: 503, message: MESSAGES.sendAgain },
   Busy: { code: 503, message: MESSAGES.busy },
-  /** An API server learns only the code. */
+  /** An API server sees only the code of this answer. */
   Undecided: { code: 503, message: MESSAGES.undecided },
   InternalError: { code: 500, message: MESSAGES.internalError },
 } as const satisfies Record<string, Known>;
@@ -73,8 +73,8 @@ const CODES_OF_FAILURES: Partial<Record<ClusterError["failure"]["reason"], Error
 };
 
 /**
- * Returns the rejection for a thrown value. Any value that is neither a rejection nor a cluster's failure is a defect, which only the log
- * describes.
+ * Returns the rejection for a thrown value. Any value that is neither a rejection nor a cluster's failure is a defect,
+ * which only the log describes.
  */
 export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, unknown>>) => void): RejectionError {
   if (error instanceof RejectionError) return error;
@@ -100,8 +100,8 @@ export function isCallersFault(error: unknown): boolean {
 }
 
 /**
- * Returns undefined for data that the cluster did not let Lifeboat read, so that the rest is still shown. Throws any
- * other error.
+ * Returns undefined if the error means that the cluster did not let Lifeboat read some data, so that the rest is still
+ * shown. Throws any other error.
  */
 export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
@@ -109,7 +109,7 @@ export function unlessUnreadable(error: unknown): undefined {
 
 /**
  * Returns no objects if the cluster does not serve the kind, as with manifests of an older version. Returns undefined
- * if they could not be read.
+ * if the objects could not be read.
  */
 export function noneOrUnread(error: unknown): readonly never[] | undefined {
   const isNotServed = error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404;

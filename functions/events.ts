@@ -23,7 +23,10 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
   return c.body(null, 204);
 }
 
-/** Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. A permanent refusal does not: full scans retry it. */
+/**
+ * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. If the cluster refuses
+ * something permanently, the relay need not do that: full scans try again.
+ */
 export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
   const requests = events.map(requestOf);
   if (requests.length === 0) return;

@@ -44,7 +44,7 @@ const EvictionRequest = z.lazy(() =>
 );
 type EvictionRequest = z.output<typeof EvictionRequest>;
 
-/** The API server does not lift the Eviction's own dry run into the request. */
+/** The Eviction's own `dryRun` may be set even if the request's is not: the API server does not copy it. */
 function isDryRun({ dryRun, object }: EvictionRequest): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
 }
@@ -114,7 +114,7 @@ async function answer(
     if (!dryRun) followUp(c, target, ruled);
     return say(render(uid, ruled));
   } catch (error) {
-    // A review that fails by a defect of Lifeboat is undecided, too.
+    // A review that fails because of a defect in Lifeboat counts as undecided, too.
     target.logFailure(MESSAGES.reviewingEviction, error);
     if (!dryRun) noteUndecided(c, target, describeError(error), error);
     const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
@@ -140,7 +140,7 @@ function withMessage({ response, ...answer }: review.AdmissionReview): review.Ad
 
 function postureAt(error: unknown, pod: PodFacts | undefined, hasFacts: boolean): Posture {
   if (isBusy(error)) return "refuse";
-  // The pod is read first: if it is missing here, the malformed object is the pod.
+  // If the pod could not be read either, the malformed object is the pod: the pod is read first.
   const isOdd = pod === undefined && error instanceof ClusterError && isOddObject(error.failure);
   return whenEvictionIsUndecided(isOdd ? "Odd" : pod, isForGood(error, hasFacts));
 }
@@ -151,7 +151,7 @@ function answerUndecided(posture: Posture, uid: string, key: NamespacedName, err
 }
 
 /**
- * Refuses an eviction of which Lifeboat could read nothing. There is no Retry-After, so that kubectl and the
+ * Refuses an eviction for which Lifeboat could read nothing. There is no Retry-After, so that kubectl and the
  * descheduler show the message.
  */
 export function refuseUnread(uid: string): review.AdmissionReview {
@@ -159,8 +159,8 @@ export function refuseUnread(uid: string): review.AdmissionReview {
 }
 
 /**
- * Returns whether the reads failed permanently. A write that fails permanently does not change the decision: the answer names the missing
- * permission.
+ * Returns whether the reads failed permanently. A write that fails permanently does not change the decision: the answer
+ * names the missing permission.
  */
 function isForGood(error: unknown, hasFacts: boolean): boolean {
   if (hasFacts || !(error instanceof ClusterError)) return false;
@@ -168,8 +168,8 @@ function isForGood(error: unknown, hasFacts: boolean): boolean {
 }
 
 /**
- * Records that a review was undecided. If the cluster does not answer, nothing can be written; then every scrape of the
- * metrics fails.
+ * Records that Lifeboat could not read the facts for a review. If the cluster does not answer, nothing can be written;
+ * then every scrape of the metrics fails.
  */
 function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
   target.state.reviews.count("evictions", "undecided");
@@ -191,7 +191,7 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // Watches report later changes, and ticks act on the passage of time.
+  // Watches report later changes, and ticks act when a time has come.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
@@ -201,7 +201,7 @@ function isFullExaminationNeeded({ decision, facts, created, isCached }: Review,
   return vmi.evacuationNodeName !== undefined || decision.verdict === "Allow";
 }
 
-/** Returns the facts that the reconcile may use. Forgets what was read before the mark was cancelled. */
+/** Returns the facts that the reconcile may use. Leaves out facts that were read before the mark was cancelled. */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};
   const { evacuations, migrations } = facts;

@@ -1,4 +1,6 @@
-/** Probes and metrics for Prometheus. Isolates share no memory, so that each request reads the cluster anew. */
+/**
+ * Probes and metrics for Prometheus. The processes of a Worker share no memory, so each request reads the cluster anew.
+ */
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
 import { cycleLease } from "../shared/descheduling/deschedule.ts";
@@ -42,7 +44,7 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
     const seen = await readAll(target, cluster);
     return answer({ credential: { expiresAt: expiryOf(target.entry.token), rejected: false }, seen });
   } catch (error) {
-    // An alert gains more from the metrics that need no cluster than from a failed scrape.
+    // For an alert, the metrics that need no cluster are better than a failed scrape.
     const credential = isRefused(error, 401) ? await credentialOf(target, cluster) : undefined;
     if (credential?.rejected !== true) throw error;
     return answer({ credential });
@@ -77,8 +79,8 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
 }
 
 /**
- * Lets the scrape continue if the cluster has manifests of an older version: the kind is not served or may not be read.
- * Any other failure fails the scrape, because an alert must not end when a list could not be read.
+ * Lets the scrape continue if the cluster has manifests of an older version, so that the kind is not served or may not
+ * be read. Any other failure fails the scrape: otherwise an alert would end because a list could not be read.
  */
 function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);
@@ -100,7 +102,8 @@ function isRefused(error: unknown, code: number): boolean {
 }
 
 /**
- * Answers whether CLUSTERS and the registry's keys parse. It says nothing about clusters, because strangers may ask.
+ * Answers whether CLUSTERS and the registry's keys can be parsed. The answer names no cluster, because strangers may
+ * ask.
  */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;

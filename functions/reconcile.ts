@@ -1,6 +1,6 @@
 /**
- * Runs reconciles of a cluster within a time limit and logs their failures in one line, after an answer or for a
- * caller.
+ * Runs reconciles of a cluster within a time limit, either after an answer or for a caller. Logs their failures in one
+ * line.
  */
 import type { Context } from "hono";
 import * as z from "zod/mini";
@@ -29,9 +29,9 @@ interface Within {
 }
 
 /**
- * Reconciles within a time limit. One line of the log has the failures and the work that did not fit. `fresh`: reads
- * the settings now. `held`: limits the memory of reads. `watched`: uses facts of watches. Full scans read everything
- * anew.
+ * Reconciles within a time limit. One log line has the failures and the work for which there was no time. `fresh`:
+ * reads the settings now. `held`: limits the memory of reads. `watched`: uses facts from watches. Full scans read
+ * everything anew.
  */
 export async function reconcileWithin(
   target: Target,
@@ -83,7 +83,7 @@ const AFTER_ANSWER_SECONDS = 20;
 
 /**
  * Reconciles the VMI of a review, so that a drain's repeated evictions drive its evacuation. Never throws: the next
- * reconcile meets the same failure.
+ * reconcile would have the same failure.
  */
 export async function requeue(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
   const held = target.state.budget.open(target.platform.now());

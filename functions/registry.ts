@@ -7,8 +7,8 @@ import type { ClusterRegistry, Env } from "./env.ts";
 /** Seconds to keep an entry. KV itself shows a change within a minute. */
 const CACHE_SECONDS = 30;
 /**
- * Anybody may ask for names that are not in the registry. After this many, Lifeboat reads the list of all names
- * instead.
+ * How many missing names Lifeboat remembers, because anybody may ask for names. After that it reads the list of all
+ * names instead.
  */
 const MOST_ABSENT = 100;
 

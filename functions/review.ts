@@ -11,7 +11,10 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Held } from "../shared/kube/transport.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** A received request. `arrived`: when the API server's timeout started, which includes the search for the cluster and its authentication. */
+/**
+ * A received request. `arrived`: when the API server's timeout started. Finding and authenticating the cluster takes
+ * part of that time.
+ */
 export interface Received {
   readonly arrived: Date;
   readonly body: string;
@@ -123,7 +126,7 @@ interface More {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Refuses with 429 in every case: callers take 429 as "try again" and any other code as final. */
+/** Refuses with 429 in every case: callers take 429 as "try again", and any other code as final. */
 export function refusal(uid: string, message: string, { warnings, retryAfterSeconds }: More = {}): AdmissionReview {
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return answer(uid, warnings, { code: 429, reason: "TooManyRequests", message, ...details });
@@ -171,20 +174,24 @@ export function timeoutSeconds(query: string | undefined): number {
   return total > 0 ? Math.min(total, LONGEST_TIMEOUT_SECONDS) : DEFAULT_TIMEOUT_SECONDS;
 }
 
-/** Between review and action another isolate may act. After this many reviews the caller has to try again. */
+/**
+ * Another process may change the cluster between review and action. After this many reviews the caller has to try
+ * again.
+ */
 const MOST_REVIEWS = 3;
 
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
   /**
-   * Why the VMI's Evacuations could not be listed. A further review would fail to find an ended Evacuation with the new
-   * one's name, too.
+   * Why the VMI's Evacuations could not be listed. A further review would not find them either: the new Evacuation may
+   * have the name of an ended one.
    */
   readonly failedRead?: Error | undefined;
 }
 
 /**
- * Reviews, and performs the actions that the decision needs. Returns undefined if the world changed during each review.
+ * Reviews a request, and performs the actions that the decision needs. Returns undefined if the cluster changed during
+ * each review.
  */
 export async function reviewAndPerform<R extends Reviewed>(
   review: () => Promise<R>,

@@ -1,4 +1,7 @@
-/** Ticks: which clusters a tick is for, and the work and the time limit of each cluster. */
+/**
+ * Ticks, which a cron trigger sends every minute: which clusters a tick is for, and the work and the time limit of each
+ * cluster.
+ */
 import * as z from "zod/mini";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
 import { descheduleIfDue } from "./deschedule.ts";
@@ -19,7 +22,7 @@ export interface Tick {
 
 const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
 
-/** A message that waited longer is dropped: the next tick has sent a new one. */
+/** A message that has waited longer than this, in milliseconds, is dropped: the next tick has sent a new one. */
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
 /**
@@ -52,7 +55,7 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Works on clusters in a random order: a cluster that one tick does not reach, another tick reaches. */
+/** Works on clusters in a random order, so that a later tick reaches a cluster that this one does not reach. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();
@@ -97,11 +100,14 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   await attempt(scan);
   const cycle = attempt(descheduleIfDue);
   await attempt(stayed);
-  // A cycle may take minutes, and each minute has a tick.
+  // A cycle may take minutes, and the next tick comes in a minute.
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
-/** Without a relay no event reports that a VM has left and that the next one may leave. */
+/**
+ * How long to wait before the next reconcile. Without a relay no event reports that a VM has left and that the next one
+ * may leave.
+ */
 const STAY_MS = 5000;
 
 /** Reconciles again and again until the next tick is due. */
@@ -113,7 +119,10 @@ async function stay(target: Target, until: number, surroundings: Surroundings): 
   if (isUnderWay) await stay(target, until, surroundings);
 }
 
-/** Returns whether this tick is a full scan: every tenth is, at different minutes for different clusters. Ticks are a minute apart. */
+/**
+ * Returns whether this tick is a full scan: every tenth is, at different minutes for different clusters. Ticks are a
+ * minute apart.
+ */
 export function isFullScan(name: string, scheduledTime: number): boolean {
   const minute = Math.floor(scheduledTime / TICK_MS);
   return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;
@@ -136,15 +145,15 @@ async function targetNamed(name: string, surroundings: Surroundings, seconds?: n
 }
 
 /**
- * Returns whether the API server answers. One that hangs costs the tick only these few seconds: remembered settings are
- * no reason to ask it for more.
+ * Returns whether the API server answers. If it hangs, the tick loses only these few seconds: the settings may come
+ * from memory, and would not show that it hangs.
  */
 async function isAnswering(target: Target): Promise<boolean> {
   try {
     const { silence } = await target.settings(target.connect(SETTINGS_SECONDS));
     if (silence !== undefined) throw silence;
   } catch (error) {
-    // A refusal is an answer: the request that it refuses reports it.
+    // A refusal is an answer, too: the request that is refused later reports it.
     if (error instanceof ClusterError && !isSilence(error)) return true;
     target.logFailure(MESSAGES.scheduledTick, error);
     return false;

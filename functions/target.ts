@@ -13,7 +13,7 @@ import { RegistryCache } from "./registry.ts";
 import { ReviewCounts } from "./review.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The memory of this isolate: caches that the platform may empty at any time. */
+/** The memory of this process: caches that the platform may empty at any time. */
 export interface IsolateState {
   /** The last parsed value of `CLUSTERS`, by its text. The value seldom changes, and every request needs it. */
   readonly clusters: Map<string | undefined, Clusters>;
@@ -21,7 +21,7 @@ export interface IsolateState {
   readonly registry: Pick<RegistryCache, "find" | "names">;
   readonly called: Set<string>;
   readonly budget: MemoryBudget;
-  /** For the metrics of the server. A Worker's isolate has no lasting counters: its log has them. */
+  /** For the server's metrics. A Worker's processes have no lasting counters: its log has them. */
   readonly reviews: ReviewCounts;
 }
 
@@ -50,11 +50,14 @@ export interface Target {
   readonly cached: ((cluster: Client) => Client) | undefined;
   /** The reads of watches, for decisions that ask for their facts. Undefined if nothing is watched. */
   readonly watched: ((cluster: Client) => Reads) | undefined;
-  /** Returns as many of `seconds` as its share of a tick leaves, and all of them without a share. */
+  /**
+   * Returns the seconds that the cluster's share of a tick leaves, at most `seconds`. Without a share returns
+   * `seconds`.
+   */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   log(line: Readonly<Record<string, unknown>>): void;
-  /** Logs a failure, including a defect: one cluster's failure does not stop the others. */
+  /** Logs a failure, or a defect: a failure for one cluster does not stop the others. */
   logFailure(doing: string, error: unknown): void;
 }
 
@@ -62,13 +65,16 @@ export interface Surroundings {
   readonly env: Env;
   readonly platform: Platform;
   readonly state: IsolateState;
-  /** Returns whether a tick that finds a draining node may reconcile again while there is time. Absent: it may not. */
+  /** Returns whether a tick may reconcile a draining node again while there is time. Absent: it may not. */
   readonly stays?: () => boolean;
   /** Takes over a descheduling cycle that outlasts the tick. Absent: the tick waits for it. */
   readonly leave?: (cycle: Promise<void>) => void;
 }
 
-/** For a VPC service the host is only used as Host header and SNI. Every API server's certificate has this name. */
+/**
+ * The address for requests through a VPC binding. Its host is only used as Host header and SNI: every API server's
+ * certificate has this name.
+ */
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
 /**
@@ -121,7 +127,7 @@ function described(error: unknown): Record<string, unknown> {
 
 function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
-  // In a cluster the text holds a token that changes: only the newest is kept.
+  // In a cluster the text contains a token that changes: only the newest text is kept.
   if (!state.clusters.has(CLUSTERS)) state.clusters.clear();
   state.clusters.set(CLUSTERS, known);
   return known;
@@ -153,7 +159,7 @@ export async function clusterNames(surroundings: Surroundings): Promise<readonly
   try {
     return [...new Set([...ofSecret, ...(await state.registry.names(env.CLUSTER_REGISTRY, platform.now()))])];
   } catch (error) {
-    // A registry that fails does not affect the clusters of the secret.
+    // A failure of the registry does not affect the clusters that the secret `CLUSTERS` lists.
     const stack = error instanceof Error ? error.stack : undefined;
     platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
     return ofSecret;

@@ -1,4 +1,7 @@
-/** Lists the actions for a VM or a node, each with its effect and the command that does it. The page itself changes nothing. */
+/**
+ * Lists the actions for a VM or a node, each with its effect and the command that does it. The page itself changes
+ * nothing.
+ */
 import { html } from "hono/html";
 import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { retryOf } from "../../shared/evacuation/identity.ts";
@@ -38,7 +41,7 @@ interface Actable {
   readonly settings: Settings;
 }
 
-/** Lists the actions on a VM that the commands would accept now. */
+/** Lists the actions on a VM that Lifeboat's commands would accept now. */
 export function actsOnVm({ vmi, evacuations, settings }: Actable, key: NamespacedName): readonly Act[] {
   if (vmi === undefined || isFinal(vmi)) return [];
   const mayMove = isToMove(vmi, settings);

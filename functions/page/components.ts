@@ -20,8 +20,8 @@ export function visible(text: string): string {
 }
 
 /**
- * Makes a sentence: starts with a capital letter, unless the first word is a field such as `spec.progress` or
- * a name such as `node-1`, and ends with a full stop.
+ * Makes a sentence: starts with a capital letter, unless the first word is a field such as `spec.progress` or a name
+ * such as `node-1`, and ends with a full stop.
  */
 export function sentence(words: string): string {
   if (words === "") return "";
@@ -30,7 +30,10 @@ export function sentence(words: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/** Joins the parts of a page's path. Names are encoded: a cluster's name may hold characters that a URL treats specially. */
+/**
+ * Joins the parts of a page's path. Names are encoded: a cluster's name may hold characters that a URL treats
+ * specially.
+ */
 const join = (...parts: readonly string[]) =>
   `/${parts.map((one) => encodeURIComponent(one.toWellFormed())).join("/")}`;
 
@@ -103,7 +106,8 @@ export function lasting(seconds: number): Html {
 }
 
 /**
- * `good`: done as wanted. `busy`: continues by itself. `bad`: stays bad until a person acts. `quiet`: none of these.
+ * How good a state is. `good`: done as wanted. `busy`: continues by itself. `warn`: may become bad. `bad`: stays bad
+ * until a person acts. `quiet`: none of these.
  */
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 export type Labelled = readonly [word: string, mood: Tone];
@@ -177,10 +181,10 @@ export interface Column<T> {
 
 interface Table<T> {
   readonly key: (row: T) => string;
-  /** The first column names the row. */
+  /** The columns of the table. The first one names the row. */
   readonly columns: readonly Column<T>[];
   readonly caption?: Html | string;
-  /** The table shows this many rows and counts the rest. */
+  /** The most rows that the table shows. It only counts the others. */
   readonly most: number;
 }
 

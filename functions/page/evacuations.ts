@@ -21,9 +21,9 @@ import {
 
 interface PhaseWords {
   readonly mood: Tone;
-  /** The text after "the VM". */
+  /** The meaning of the phase, as a text that continues "the VM". */
   readonly means: string;
-  /** Absent if nothing has to be changed. */
+  /** The change that is needed. Absent: none. */
   readonly remedy?: string;
 }
 
@@ -70,13 +70,16 @@ export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
   NodeEvacuation: "the maintenance of its node",
 };
 
-/** Phases that need attention, most urgent first. All but the last need a person; the last retries by itself, and may fail again. */
+/**
+ * Phases that need attention, the most urgent first. All but the last need a person. In the last one Lifeboat tries
+ * again, and may fail again.
+ */
 const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternalController", "BackingOff"];
 
 export interface Sorted {
   readonly needAttention: readonly EvacuationFacts[];
   readonly inProgress: readonly EvacuationFacts[];
-  /** The one that ended last comes first. */
+  /** Ended Evacuations; the one that ended last comes first. */
   readonly ended: readonly EvacuationFacts[];
 }
 

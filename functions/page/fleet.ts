@@ -39,8 +39,8 @@ interface FleetEntry {
 /** Seconds after which the page shows a cluster as unreachable, so that one cluster does not delay the page. */
 const CLUSTER_SECONDS = 3;
 /**
- * A Worker may have six open connections. Requests to one cluster are sequential, so that they leave connections to the
- * other clusters.
+ * A Worker may have six open connections. Requests to one cluster run one after another, so that connections are left
+ * for the other clusters.
  */
 const AT_A_TIME = 6;
 const EVERY_SECONDS = 15;

@@ -32,9 +32,9 @@ export const ASSETS = {
 
 export interface Frame {
   readonly title: string;
-  /** Absent: nobody is signed in. */
+  /** The name of the signed-in user. Absent: nobody is signed in. */
   readonly visitor?: string;
-  /** The address that renews the page. Absent on a page that does not change. */
+  /** The address from which the page renews itself. Absent on a page that does not change. */
   readonly path?: string;
   /** Seconds between two renewals. */
   readonly every?: number;
@@ -101,7 +101,7 @@ export async function answerError(c: PageContext, error: unknown, platform: Plat
 
 type Words = readonly [title: string, words: string];
 
-/** `InternalError` does not describe the error. */
+/** The titles and texts of error pages. `InternalError` does not describe the error. */
 // prettier-ignore
 const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],

@@ -90,8 +90,8 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
 }
 
 /**
- * Returns the message of the status. The status follows the spec at the next reconcile, up to a minute later. `node`:
- * undefined if it was not read.
+ * Returns the message of the status. The status shows a change of the spec only after the next reconcile, up to a
+ * minute later. `node`: undefined if it was not read.
  */
 function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
   const { phase, startTime, message = "Lifeboat has not read it yet" } = status;

@@ -34,7 +34,10 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
 }
 
-/** Returns the message. Missing room elsewhere is shown instead of a failed attempt, because it is the cause. */
+/**
+ * Returns the message for a VM. If the other nodes have no room, the message says that, because it is why the last
+ * attempt failed.
+ */
 function messageOf({ subject, row }: VmProgress): Html | "" {
   const { verdict, evacuation } = subject;
   if (row.mood === "moving" || isInQueue(row)) return isolated(row.words);

@@ -47,10 +47,10 @@ import type { Visit } from "./session.ts";
 const READ_SECONDS = 25;
 const EVERY_SECONDS = 5;
 const MOST_GONE = 50;
-/** The defaults of `lifeboat explain node` and of a maintenance that the page starts. */
+/** The flags of `kubectl drain` for the forecast: the defaults of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/** The verdict on the whole drain at that time. The pods that it depends on are not kept: there are thousands. */
+/** The verdict on the whole drain, and when it was made. The pods behind it are not kept: there are thousands. */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;
@@ -58,8 +58,8 @@ interface Judged {
 }
 
 /**
- * To judge the room on other nodes, Lifeboat reads the pods of every node. The results for a few nodes are kept for a
- * while.
+ * To judge the room on other nodes, Lifeboat reads the pods of every node. So it keeps the results for a few nodes for
+ * a while.
  */
 export type RecentPreflights = Map<string, Judged>;
 const MAX_AGE_MS = 30_000;
@@ -91,7 +91,7 @@ async function readNode(name: string, target: Target, recent: RecentPreflights):
   return { ...judged, node: facts.node, progress: nodeProgress(facts, subjects) };
 }
 
-/** Reads the node alone: the progress of its VMs does not depend on other nodes. */
+/** Reads only the node again: the progress of its VMs does not depend on other nodes. */
 async function observeAgain(before: Judged["node"], observer: Observer): Promise<PreflightFacts | undefined> {
   const { name } = before;
   const [node, here] = await Promise.all([

@@ -67,7 +67,10 @@ export function isClosed(node: NodeFacts, settings: Settings): boolean {
   return node.unschedulable || carriesDrainTaint(node, settings);
 }
 
-/** Reads the VMs that a drain of these nodes still has to move, and whether one of the nodes has a VMI that cannot be parsed. */
+/**
+ * Reads the VMs that a drain of these nodes still has to move, and whether one of the nodes has a VMI that cannot be
+ * parsed.
+ */
 export async function vmisOnAny(nodes: readonly string[], client: Client) {
   let isPartlySeen = false;
   const onOdd = () => void (isPartlySeen = true);
@@ -84,7 +87,7 @@ export interface NodeLine {
   readonly left: number;
   /** VMs that the drain in progress cannot move. */
   readonly blocked: number;
-  /** Absent if they could not be counted. */
+  /** All VMs of the node, and how many of them would block a drain. Absent: they could not be counted. */
   readonly onIt: { readonly vms: number; readonly held: number } | undefined;
 }
 
@@ -98,7 +101,9 @@ interface Around {
 
 const STATES: readonly NodeState[] = ["Draining", "Cordoned", "Drained", "InUse"];
 
-/** Returns a line for each node. Draining nodes come first; within a state, nodes with the most blocked VMs come first. */
+/**
+ * Returns a line for each node. Draining nodes come first; within a state, nodes with the most blocked VMs come first.
+ */
 export function nodeLines(
   nodes: readonly NodeFacts[],
   { evacuations, vmis, isPartlySeen, settings, vmCounts }: Around,

@@ -20,7 +20,7 @@ import { rollingPage } from "./rolling.ts";
 import { signingIn } from "./sign-in.ts";
 import { vmPage } from "./vm.ts";
 
-/** Allows only what this Worker serves. Scripts and styles in the document are forbidden. */
+/** Allows only what this Worker serves. Inline scripts and styles are forbidden. */
 const CONTENT_SECURITY_POLICY = {
   defaultSrc: ["'none'"],
   styleSrc: ["'self'"],
@@ -34,7 +34,7 @@ const CONTENT_SECURITY_POLICY = {
 
 const HEADERS = {
   contentSecurityPolicy: CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers send `Origin: null` with Lifeboat's own forms, too.
+  // With `no-referrer`, browsers would send `Origin: null` even with Lifeboat's own forms.
   referrerPolicy: "same-origin",
   strictTransportSecurity: "max-age=31536000",
   xFrameOptions: "DENY",
@@ -100,8 +100,8 @@ async function neverStored(c: PageContext, next: () => Promise<void>): Promise<v
 
 /**
  * Rejects a form that another site sends, because it could sign a visitor in as somebody else. Every browser that keeps
- * `__Host-` cookies sends at least one of the two headers with a POST, and no page can set them. Behind `kubectl
- * port-forward` the origin is that of the forwarded port.
+ * `__Host-` cookies sends at least one of two headers with a POST: Origin or Sec-Fetch-Site. No page can set them. Behind
+ * `kubectl port-forward` the origin is that of the forwarded port.
  */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
   if (c.req.method === "POST") {

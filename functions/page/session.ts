@@ -1,7 +1,7 @@
 /**
  * The session: one cookie lists the clusters that a visitor has signed in to. The signing key is derived from existing
- * secrets, mostly the cluster's two tokens, so that there is no further secret to keep. Replacing one of them ends the
- * sessions. A party that holds only one of the two tokens cannot sign.
+ * secrets, mostly the cluster's two tokens, so that there is no further secret to keep. Replacing one of the tokens
+ * ends the sessions. A party that has only one of the two tokens cannot sign.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -23,7 +23,7 @@ export interface Visitor {
 
 export interface Grant extends Visitor {
   readonly cluster: string;
-  /** Seconds since the epoch. */
+  /** When the grant expires, in seconds since the epoch. */
   readonly until: number;
 }
 
@@ -115,7 +115,7 @@ function parse(signed: string): Grant | undefined {
   }
 }
 
-/** A text that is signed for one purpose is invalid for the other. */
+/** The purpose of a signature. A text that is signed for one purpose is invalid for the other. */
 type Purpose = "session" | "cookie";
 
 /** Signs with the first secret. */
@@ -133,7 +133,7 @@ async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: rea
   return (await Promise.all(tried)).includes(true);
 }
 
-/** Returns the signing secrets: one for each pair of tokens, because there are several during a rotation. */
+/** Returns the signing secrets, one for each pair of tokens. During a rotation of tokens there are several pairs. */
 function secretsOf({ webhookToken, operatorToken = webhookToken }: ClusterEntry): readonly string[] {
   const others = [webhookToken].flat();
   return [operatorToken].flat().flatMap((one) => others.map((other) => `${one} ${other}`));
@@ -170,8 +170,8 @@ export interface Visit {
 }
 
 /**
- * Checks that the visitor may see the cluster. Throws Unauthorized for a missing cluster as for a forbidden one, so
- * that a stranger learns no names.
+ * Checks that the visitor may see the cluster. Throws Unauthorized both for a missing cluster and for a forbidden one,
+ * so that a stranger learns no names.
  */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
   // A stranger may name any cluster, and each read costs a read of KV.
@@ -183,12 +183,12 @@ export async function visitTo(cluster: string, cookie: string | undefined, surro
   return { target: targetOf(cluster, entry, surroundings), visitor };
 }
 
-/** A visitor with more clusters sees this many, and the page says that it leaves out the rest. */
+/** The most clusters that the page shows to a visitor. The page says that it leaves out the rest. */
 export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
   readonly visits: readonly Visit[];
-  /** How many more clusters the cookie has. */
+  /** How many clusters of the cookie are left out. */
   readonly more: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Signing in and out. The visitor presents a token made for this page, and the cluster's API server reviews it. A
- * stranger gets the same answer for a missing cluster and for a wrong token.
+ * Signing in and out. The visitor presents a token that was made for this page, and the cluster's API server reviews
+ * it. A stranger gets the same answer for a missing cluster and for a wrong token.
  */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
@@ -18,12 +18,15 @@ import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant,
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
 /** The audience of tokens for the page. The page rejects a token for the API server, and never forwards it. */
 const AUDIENCE = "lifeboat";
-/** The API server is not asked again in this time: a withdrawn permission takes effect here only afterwards. */
+/**
+ * The length of a session. The API server is not asked again before its end, so a withdrawn permission takes effect
+ * here only then.
+ */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
 /**
- * A stranger can make Lifeboat call the API server with its own account. The limit is the number of tokens that a
- * process has reviewed at a time.
+ * The most tokens that a process has reviewed at a time. A stranger can make Lifeboat send such reviews to the API
+ * server, with Lifeboat's own account.
  */
 const MOST_REVIEWS = 20;
 
@@ -46,7 +49,7 @@ interface Asked {
 }
 
 export function signingIn(around: (c: PageContext) => Surroundings) {
-  /** By cluster, how many token reviews are in progress. Only existing clusters are in it. */
+  /** How many token reviews are in progress for each cluster. Only existing clusters are listed. */
   const asking = new Map<string, number>();
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
     const only = await onlyCluster(around(c));
@@ -100,7 +103,7 @@ interface Presented {
   readonly asking: Map<string, number>;
 }
 
-/** Has the API server review a token for the page: whose token it is, and what its user may do. */
+/** Asks the API server to review a token for the page: whose token it is, and what its user may do. */
 async function review({ token, cluster, asking }: Presented, surroundings: Surroundings): Promise<Reviewed> {
   const { platform } = surroundings;
   try {
@@ -152,7 +155,7 @@ function clusterIn(path: string): string | undefined {
   }
 }
 
-/** The failures never contain the token, nor whether the cluster exists. */
+/** Failures of signing in. They contain neither the token, nor whether the cluster exists. */
 type Failure =
   | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "CookieFull" }
   | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }
@@ -160,7 +163,7 @@ type Failure =
   | { readonly code: 429; readonly reason: "TooMany" };
 
 interface SignInView {
-  /** The content of the field. Undefined: there is only one cluster, and no field. */
+  /** The content of the form's field. Undefined: there is only one cluster, and no field. */
   readonly cluster: string | undefined;
   /** The page to return to. */
   readonly to: string;

@@ -11,7 +11,7 @@ export interface Bar {
   readonly node: NodeRow;
   /** Undefined: the RollingMaintenance has no planned end. */
   readonly planned: Span | undefined;
-  /** Up to now if the drain has not ended. Undefined: it has not started. */
+  /** The drain as it happened, up to now if it has not ended. Undefined: the drain has not started. */
   readonly actual: Span | undefined;
 }
 

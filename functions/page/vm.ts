@@ -41,14 +41,14 @@ const READ_SECONDS = 10;
 const EVERY_SECONDS = 5;
 
 interface VmView {
-  /** Absent: it no longer runs. */
+  /** The running VM. Absent: the VM no longer runs. */
   readonly vmi?: VmiFacts;
   /** The pod in which the guest runs. */
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
   /** The migration that has not ended. */
   readonly migration?: MigrationFacts | undefined;
-  /** The part of it that could not be read. */
+  /** The facts that could not be read. */
   readonly unread?: "migrations" | "pod" | undefined;
   /** The answer that an eviction of the pod would get now. */
   readonly decision?: EvictionDecision;

@@ -1,4 +1,7 @@
-/** Marks a VMI, and cancels a mark. Only KubeVirt may change the status of a VMI, so Lifeboat asks KubeVirt. */
+/**
+ * Marks a VMI for evacuation (`status.evacuationNodeName`), and removes the mark. Only KubeVirt may change a VMI's
+ * status, so Lifeboat sends requests that make KubeVirt change it.
+ */
 import type { ActionOf } from "../kube/action.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -14,16 +17,19 @@ const VMIS = "virtualmachineinstances";
 /** No pod has this UID: an eviction with this precondition is reviewed and then fails. */
 const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
-/** Asks for an eviction that cannot happen: KubeVirt's webhook reviews it and marks the VMI, whose status no other account may change. */
+/**
+ * Requests an eviction that cannot succeed. KubeVirt's webhook reviews the request and marks the VMI, whose status no
+ * other account may change.
+ */
 export async function mark({ vmi, launcher, forDescheduler }: ActionOf<"Mark">, cluster: Client): Promise<ActResult> {
   const { namespace, hasAnnotations } = vmi;
   const name = launcher ?? (await findLauncher(vmi, cluster));
   if (name === undefined) return "Conflict";
-  // KubeVirt's webhook fails to add the first annotation of a VMI.
+  // KubeVirt's webhook cannot add an annotation to a VMI that has none.
   const annotations = forDescheduler && hasAnnotations ? { [REQUESTED_BY_ANNOTATION]: DESCHEDULER } : {};
   const asked = requestEviction({ namespace, name, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
-  // 429: the webhook's answer. 409: the webhook does not refuse. 500: the webhook does not answer, or two budgets
-  // select the pod.
+  // 429: KubeVirt's webhook refused the eviction. 409: no webhook refused. 500: the webhook does not answer, or two
+  // budgets select the pod.
   return meaningOf<ActResult>(await asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
 }
 

@@ -1,4 +1,7 @@
-/** Creates an Evacuation, or joins the one that already has its name: the name decides races. */
+/**
+ * Creates an Evacuation. If another request has created one with the same name first, this request joins that
+ * Evacuation.
+ */
 import type { NewEvacuation } from "../kube/action.ts";
 import { type Client, meaningOf } from "../kube/client.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -8,8 +11,9 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation, or joins an existing one, and returns it. If the existing one only followed a mark, it now
- * names its requester. Conflict: it has ended; the next reconcile tries the next name.
+ * Creates an Evacuation, or joins the existing one of the same name, and returns it. If the existing Evacuation names
+ * no requester, its requester becomes this one. Conflict: the existing Evacuation has ended; the next reconcile tries
+ * the next name.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,
@@ -30,8 +34,8 @@ async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, clust
   if (!hasNoRequester(found)) return await withAnother(found, evacuation.spec.requestedBy, cluster);
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
-  // 409, 404: another party changed or deleted it. 422: another request was faster, or the definition is of an older
-  // version.
+  // 409, 404: another party changed or deleted the Evacuation. 422: another request was faster, or the installed CRD is
+  // of an older version.
   return renamed.code < 300 ? renamed.facts() : found;
 }
 
@@ -43,7 +47,10 @@ export async function withAnother(found: EvacuationFacts, name: string, cluster:
   return named.code < 300 ? named.facts() : found;
 }
 
-/** Creates the Evacuation with a random name part, if a tenant has given its name to an Evacuation of another VM. */
+/**
+ * Creates the Evacuation under a random name, because a tenant has created an Evacuation of another VM under the usual
+ * name.
+ */
 async function createBeside(evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts | "Conflict"> {
   const name = derivedName("", evacuation.name, hash8(crypto.randomUUID()));
   const answer = await cluster.create("evacuations", manifests.evacuation({ ...evacuation, name }));

@@ -1,9 +1,12 @@
 /** Works on many items, a few at a time. */
 
-/** The platform allows six connections. Some stay free for reviews. */
+/** Cloudflare allows a Worker six connections at a time. Some stay free for admission reviews. */
 const AT_A_TIME = 4;
 
-/** Runs the work on every item, a few at a time, while `isTime` returns true. The work must be safe to lose. */
+/**
+ * Runs the work on every item, a few at a time, while `isTime` returns true. Items that are left then are not worked
+ * on.
+ */
 export async function eachOf<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,

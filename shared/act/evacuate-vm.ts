@@ -33,7 +33,8 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
 }
 
 /**
- * Ends the back-off of the VM's evacuation, or starts a new one if it was given up. `NothingFailed`: neither applies.
+ * Ends the back-off of the VM's evacuation. If the last evacuation was given up, starts a new one. `NothingFailed`: no
+ * evacuation backs off or was given up.
  */
 export async function retryVm(
   key: NamespacedName,
@@ -65,14 +66,14 @@ export type Cancelling =
   /** The drain taint of the VMI's node would start the evacuation again at once. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
-/** Withdraws every evacuation of the VMI. A mark without an Evacuation gets an Evacuation first. */
+/** Withdraws every evacuation of the VMI. If the VMI is marked and has no Evacuation, creates one first. */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
   const { vmi, evacuations } = await observeNamed(key, observer.cluster);
   const active = evacuations.filter(isActive);
   if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
   const node = await taintedNodeOf(vmi, observer);
   if (node !== undefined) return { result: "DrainTaint", node };
-  // Any user may cancel, and nobody knows who asked for the eviction: the Evacuation names no requester.
+  // Any user may cancel, and nobody knows who requested the eviction. So the Evacuation names no requester.
   const started = active.length > 0 ? undefined : await start(vmi, evacuations, { ...observer, requestedBy: "" });
   const withdrawn = started?.result === "Started" ? [started.evacuation] : active;
   for (const evacuation of withdrawn) await withdrawEvacuation(evacuation, observer.cluster);
@@ -90,7 +91,10 @@ export async function withdrawEvacuation(evacuation: EvacuationFacts, cluster: C
   return meaningOf(answer, { 404: "Conflict" } as const);
 }
 
-/** Ends the back-off of an `Evacuation`. Conflict: it was deleted, or backs off no more (422, by the definition). */
+/**
+ * Ends the back-off of an `Evacuation`. Conflict: the Evacuation was deleted, or no longer backs off (the CRD's
+ * validation then gives 422).
+ */
 export async function retry(evacuation: EvacuationFacts, now: Date, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { retryAt: now.toISOString() } });
   return meaningOf(answer, { 404: "Conflict", 422: "Conflict" } as const);

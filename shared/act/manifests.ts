@@ -156,7 +156,7 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Removes label and annotation. With the label, KubeVirt would delay the migration of the next drain. */
+/** Removes Lifeboat's label and KubeVirt's annotation, with which the migration of the next drain would wait for others. */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];
@@ -185,7 +185,7 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Tests only the annotations that it adds or removes: KubeVirt writes others all the time. */
+/** Makes a patch that tests only the annotations that it changes: KubeVirt writes others all the time. */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];

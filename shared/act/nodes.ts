@@ -93,8 +93,8 @@ async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): 
 }
 
 /**
- * Removes Lifeboat's cordon. If the cordon stays, or another party removed it, removes only the name of the
- * NodeEvacuation.
+ * Removes Lifeboat's cordon. If the cordon should stay, or another party removed it, removes only the annotation that
+ * names the NodeEvacuation.
  */
 async function uncordon({ node, by, stays }: ActionOf<"Uncordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
@@ -111,7 +111,10 @@ const Tainted = z.object({
   spec: part({ taints: z.nullish(z.array(z.looseObject({ key: z.string(), effect: z.string() }))) }),
 });
 
-/** Sets or removes the taint, on condition that all taints are as read, so that another party's change is kept. */
+/**
+ * Sets or removes the taint that steers pods to other nodes. The patch tests that all taints are as read, so that
+ * another party's change is kept.
+ */
 async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Tainted });
   const before = found?.spec.taints ?? [];
@@ -131,16 +134,19 @@ async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): P
  */
 async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise<Result> {
   const answer = await requestEviction(pod, {}, cluster);
-  // Kubernetes' own authorizer names the user; an admission controller names itself.
+  // A 403 for a missing permission contains this text. A 403 of an admission controller does not.
   const isAdmissions = answer.code === 403 && !answer.message.includes(" cannot create resource ");
   const meanings = { 404: "Done", 409: "Conflict", 422: "Conflict", 429: "Refused", 500: "Refused" } as const;
   return meaningOf<Result>(answer, isAdmissions ? { ...meanings, 403: "Refused" } : meanings);
 }
 
-/** KubeVirt refuses: the VM is in another state than expected, or is changing already. */
+/** The meanings of KubeVirt's codes. `Refused`: the VM is in another state than expected, or is already changing. */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
-/** Restarts or stops a VM. The rule reads everything again first, because KubeVirt's request has no precondition. */
+/**
+ * Restarts or stops a VM. Just before the request, the rule reads all facts again, because KubeVirt's request has no
+ * precondition.
+ */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
   const { answer: mayStill } = await decide((facts) => mayStillBeAsked(e, vmi, facts), liveReads(cluster));
   if (!mayStill) return "Conflict";
@@ -164,7 +170,10 @@ async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client):
   }
 }
 
-/** virt-api answers every failed patch with 500, for example if a webhook of another product does not answer. */
+/**
+ * The meanings of KubeVirt's codes for a start. 500 has none: virt-api answers every failed patch with 500, for example
+ * if a webhook of another product does not answer.
+ */
 const STARTED = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused" } as const;
 
 async function change(
@@ -178,7 +187,7 @@ async function change(
   return meaningOf<Result>(answer, meanings);
 }
 
-/** On some clouds the value differs from the node's name. */
+/** On some clouds the label's value differs from the node's name. */
 const HOSTNAME = "kubernetes.io/hostname";
 
 /** Moves a VM back to the node that it left. Only the target pod of the migration has to be on that node. */

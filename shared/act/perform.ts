@@ -16,8 +16,8 @@ import * as manifests from "./manifests.ts";
 import { requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * `Done`, also if another isolate did it. `Conflict`: reconcile again. `Refused`: an admission webhook refuses, and
- * will again. Any other failure throws.
+ * `Done`: this process or another one performed the action. `Conflict`: reconcile again. `Refused`: an admission
+ * webhook refuses, and would refuse again. Any other failure throws.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
 
@@ -26,12 +26,15 @@ export interface Performing {
   readonly now: () => Date;
   /** Called with each failure, also with one that does not stop the remaining actions. */
   readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
-  /** Connects with a shorter time limit, for actions that a mark does not depend on. Absent: `cluster`. */
+  /**
+   * Returns a client with a shorter time limit, for actions that do not affect whether the VM is marked. Absent:
+   * `cluster` is used.
+   */
   readonly besides?: () => Client;
 }
 
 export interface Performed {
-  /** `Refused`: also by a quota, a policy or a missing permission. `Failed`: only this time. */
+  /** `Refused`: permanently, also by a quota, a policy or a missing permission. `Failed`: temporarily. */
   readonly outcome: ActResult | "Failed";
   readonly failure?: ClusterError | undefined;
   readonly created?: EvacuationFacts;
@@ -39,9 +42,9 @@ export interface Performed {
 }
 
 /**
- * Performs actions up to the first failure of one that is not optional. An Evacuation is created before everything but
- * budgets: a reconcile that finds only a mark would create an Evacuation of another cause, without a deadline. If an
- * optional action failed temporarily, the outcome says so after the rest.
+ * Performs actions in their order, up to the first failure of an action that is not optional. The Evacuation is created
+ * first, together with budgets. If a reconcile found a mark without an Evacuation, it would create one with another
+ * cause and without a deadline.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -56,7 +59,7 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // Only the end of an Evacuation removes the label.
+  // Without an Evacuation nothing would remove the label later: only a mark is set or removed.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";

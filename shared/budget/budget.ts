@@ -53,8 +53,8 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
 }
 
 /**
- * Returns whether a budget may be created: not while the VM moves, because it then moved before the first request was
- * refused.
+ * Returns whether a budget may be created: only while no Evacuation of the VM is in progress. Lifeboat creates budgets
+ * before it marks a VM; a VM that was marked without one moves without one.
  */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
@@ -109,7 +109,8 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Garbage collection deletes a budget that names its owner. The owner may be a VMI that started after these reads.
+  // Garbage collection deletes a budget that names its owner. The owner may be a VMI that was created after these
+  // reads.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);

@@ -8,8 +8,8 @@ import { isVmi } from "./budget.ts";
 import { BUDGET_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns whether the budget is Lifeboat's. Lifeboat deletes its budget of a VM that it allows to stop, so that a
- * leftover does not count.
+ * Returns whether the budget is Lifeboat's own. Such a budget never counts: Lifeboat deletes it before it allows a VM
+ * to stop.
  */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
@@ -65,8 +65,8 @@ function isOperators({ controller, kind }: OwnerReference): boolean {
 }
 
 /**
- * Returns the object whose controller made the budget, as storage engines do. The object owns the budget; or it owns
- * the pod, and the budget has its name.
+ * Returns the object whose controller made the budget, as storage engines do. Either the object owns the budget, or it
+ * owns the pod and has the same name as the budget.
  */
 function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
   const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);

@@ -27,8 +27,8 @@ export interface DeschedulingDeps {
   /** Decides everything and changes nothing. */
   readonly dryRun: boolean;
   /**
-   * The Lease when the cycle was found to be due: the cycle gives way to one that started since. Absent: the present
-   * Lease.
+   * The Lease as it was when the cycle was found to be due. If another cycle has taken the Lease since, this cycle does
+   * not run. Absent: the Lease is read now.
    */
   readonly lease?: LeaseFacts | undefined;
   /** Seconds after which the cycle sends no further request. */
@@ -76,8 +76,8 @@ async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promi
 }
 
 /**
- * Reads Evacuations first: the read before a request finds those that start later. VMIs are read after the pods, so
- * that a launcher pod without a VMI has lost it.
+ * Reads Evacuations first: the read before each request finds those that start later. VMIs are read after the pods, so
+ * that a launcher pod whose VMI is not listed has really lost it.
  */
 async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await readActiveEvacuations(cluster);

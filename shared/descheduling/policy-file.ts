@@ -29,7 +29,7 @@ const FILTERS = ["filter", "preevictionfilter"] as const;
 
 const PLUGINS = [lowNodeUtilization, topologySpread, nodeTaints, nodeAffinity, antiAffinity, podLifeTime];
 const DEFAULT_EVICTOR = "DefaultEvictor";
-/** The points at which each may be enabled. */
+/** The extension points at which each plugin may be enabled. */
 const POINTS_OF = new Map<string, readonly Point[]>([
   ...PLUGINS.map(({ name, extensionPoint }) => [name, [extensionPoint]] as const),
   [DEFAULT_EVICTOR, ["filter", "preevictionfilter"]],

@@ -1,6 +1,7 @@
 /**
- * Asks KubeVirt for a NodeEvacuation to restart or stop a VM that cannot move. Each row names a possible change and the reaction to it;
- * the first row that applies counts. Lifeboat writes the phase with the VMI's UID first, and then asks KubeVirt.
+ * Asks KubeVirt to restart or stop a VM that cannot move, because a NodeEvacuation says so. Each row names a possible
+ * change and Lifeboat's reaction; the first row that applies counts. Lifeboat writes the phase with the VMI's UID
+ * before it asks KubeVirt.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -109,8 +110,8 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
 }
 
 /**
- * Prepares a request. The status is written before the request is sent, so that another isolate does not take a running
- * request for lost.
+ * Prepares a request. The status is written before the request is sent, so that another process does not think that a
+ * running request was lost.
  */
 function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };

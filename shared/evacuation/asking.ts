@@ -21,7 +21,7 @@ export interface Asking {
   readonly refusal?: Refusal | undefined;
 }
 
-/** Reads the facts of a request. `vmiUID`: the VMI that the request ends; undefined if it has ended. */
+/** Reads the facts of a request. `vmiUID`: the VMI that the request stops. Undefined: that VMI has ended. */
 export function askingOf(e: EvacuationFacts, vmiUID: string | undefined, facts: Facts): Asking {
   const { namespace, spec } = e;
   const [vm, { items }, refusal] = together(

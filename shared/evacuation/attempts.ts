@@ -27,11 +27,14 @@ export function backoffSeconds(failures: number, { evacuation }: Settings): numb
 }
 
 interface Failure {
-  /** `MigrationRefused`: KubeVirt's or another admission refuses the migration permanently. */
+  /** `MigrationRefused`: KubeVirt's webhook or another admission plugin refuses the migration permanently. */
   readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
   readonly message: string;
   readonly failures?: number;
-  /** A stuck migration is deleted, so that it does not count again. */
+  /**
+   * The last failed migration that this attempt counts. Absent for a stuck migration: Lifeboat deletes it, so that it
+   * does not count again.
+   */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
 
@@ -65,9 +68,9 @@ export function isOf(migration: MigrationFacts, { createdAt, status }: Evacuatio
 }
 
 /**
- * Returns failed migrations that are not counted yet, oldest first. Failures of the same second count together, once no
- * migration of that second continues. A deleted migration was counted or unwanted. If the last counted one is gone,
- * nothing distinguishes the others, and the newest counts.
+ * Returns failed migrations that are not counted yet, oldest first. Failures of migrations that were created in the
+ * same second count together, once none of them is unfinished. A deleted migration was counted before or was not
+ * wanted. If the last counted migration is gone, only the newest counts.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -84,7 +87,10 @@ export function uncountedFailures(
   return last !== undefined && at < 0 ? failed.slice(-1) : failed.slice(at + 1);
 }
 
-/** Orders failed migrations of one second: 2 for the current one, 1 for the last counted one, 0 for others. */
+/**
+ * Orders failed migrations that were created in the same second: 2 for the migration in the status, 1 for the last
+ * counted one, 0 for others.
+ */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
   return uid === migration?.uid ? 2 : 0;
@@ -144,7 +150,10 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
   return secondsSince(since, w.now) >= w.settings.evacuation.stuckSeconds;
 }
 
-/** Returns whether the migration has not started although KubeVirt's limits allow it. One read proves nothing. */
+/**
+ * Returns whether the migration has not started although KubeVirt's limits allow it. The caller waits until this has
+ * been true for some time.
+ */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
   return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
 }

@@ -21,14 +21,11 @@ export function vmiGone(f: EvacuationCase): Next | undefined {
     return ended(MESSAGES.recreated);
   }
   if (!vmi.deleting && !isFinal(vmi)) return undefined;
-  // The VMI whose guest moved to another cluster ends like any other.
+  // The VMI in this cluster also ends after its guest has moved to another cluster.
   return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended(MESSAGES.vmEnded);
 }
 
-/**
- * Ends it if the VM is on another node, by a successful migration or an unknown one. An unread migration does not
- * count.
- */
+/** Ends the Evacuation if the VM has moved: a migration succeeded, or the VM runs on another node. */
 export function arrived(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
   if (migration === undefined) return world.isElsewhere(f) ? moved(f, f.vmi.nodeName) : undefined;
@@ -64,7 +61,7 @@ export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined
   return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", MESSAGES.noExecuteTaintGone(node.name));
 }
 
-/** Ends it if the scheduler has chosen other victims. A running migration may finish. */
+/** Ends the Evacuation if the scheduler has chosen other victims. A running migration may finish. */
 export function preemptionOver(f: EvacuationCase): Next | undefined {
   if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f)) return undefined;
   if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
@@ -73,14 +70,17 @@ export function preemptionOver(f: EvacuationCase): Next | undefined {
   return withdraw(f, "Preemption", MESSAGES.preemptionOver(pod));
 }
 
-/** Ends it if a person has removed the mark. A running migration may finish. */
+/** Ends the Evacuation if a person has removed the mark. A running migration may finish. */
 export function markRemoved(f: EvacuationCase): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
     ? withdraw(f, "Mark", MESSAGES.markRemoved)
     : undefined;
 }
 
-/** Ends it if every attempt has failed. Inherited attempts do not count: the Evacuation has at least one of its own. */
+/**
+ * Ends the Evacuation if every attempt has failed. Inherited attempts do not count: the Evacuation has at least one
+ * attempt of its own.
+ */
 export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
   const { attempts: failed, message = "", reason = "MigrationFailed" } = status;
@@ -106,7 +106,7 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
   const { migratable, reason = "", message = MESSAGES.noReason } = liveMigratable;
   if (migratable) return undefined;
-  // The CRD's schema allows only such a reason.
+  // The CRD accepts only a reason of this form.
   const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return {
     reason: isWord ? reason : "NotLiveMigratable",
@@ -161,7 +161,7 @@ export function giveUp(f: EvacuationCase, reason: string, why: string, seconds?:
   });
 }
 
-/** Adds to the message that the VM may move all the same. */
+/** Adds to the message that a migration which is left may still move the VM. */
 function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "message" | "more"> {
   const left = migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
   if (left === undefined) return { message: why };
@@ -202,7 +202,10 @@ function leftOf(
     : [...unmarked, ...waiting.map((migration) => ({ verb: "DeleteMigration", migration }) as const)];
 }
 
-/** Cleans up after an ended Evacuation and records that. If this isolate dies, another one finishes. */
+/**
+ * Cleans up after an ended Evacuation, and records the cleanup in its status. If this process dies, another process
+ * finishes the cleanup.
+ */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {
     return { verb: "WriteStatus", evacuation: e, status: statusReleased(e, w.now, why) };

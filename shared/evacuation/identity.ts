@@ -1,6 +1,6 @@
 /**
- * Which pod an `Evacuation` is about, and its name, which is made from the pod and a counter: two isolates that start
- * the same one create one object.
+ * Which pod an `Evacuation` is about, and its name. The name is made from the pod and a counter, so that two processes
+ * that start the same Evacuation create one object.
  */
 import type { NewEvacuation } from "../kube/action.ts";
 import {
@@ -36,7 +36,10 @@ export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName
   return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
-/** Returns whether the Evacuation is about the pod in which the guest runs now. A new one that names no pod is. */
+/**
+ * Returns whether the Evacuation is about the pod in which the guest runs now. If the Evacuation names no pod, its
+ * source node is compared.
+ */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
   if (virtualMachineInstanceUID !== vmi.uid || evacuation.spec.vmiName !== vmi.name) return false;
@@ -65,12 +68,12 @@ export function activeEvacuation(
   return active.toSorted(byAge)[0];
 }
 
-/** Returns whether an Evacuation of the pod has ended and its mark is not removed yet. */
+/** Returns whether an Evacuation of the pod has ended and its mark is not yet removed. */
 export function isReleasePending(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }
 
-/** Returns whether an ended Evacuation's mark is not removed yet, and no other Evacuation of the pod continues. */
+/** Returns whether an ended Evacuation's mark is not yet removed, and no other Evacuation of the pod continues. */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
@@ -115,19 +118,22 @@ export function newEvacuation(
 }
 
 /**
- * Returns whether nobody is named: KubeVirt's webhook marked the VM, and another isolate saw the mark before this
- * review.
+ * Returns whether the Evacuation names no requester: KubeVirt's webhook marked the VM, and another process saw the mark
+ * before this review.
  */
 export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
 }
 
-/** Makes the Evacuation to create once more, which adds the requester to the existing one. */
+/**
+ * Makes a copy of an existing Evacuation with another requester. Creating the copy adds the requester to the existing
+ * Evacuation.
+ */
 export function withRequester({ namespace, name, spec }: EvacuationFacts, requestedBy: string): NewEvacuation {
   return { namespace, name, spec: { ...spec, requestedBy } };
 }
 
-/** Limits inherited attempts: a drain of several days fails more often than the definition allows. */
+/** Limits inherited attempts to what the CRD allows: a drain of several days fails more often. */
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
   return {
     attempts: Math.min(status.attempts, EVACUATION_BOUNDS["spec.inherited.attempts"]),
@@ -143,7 +149,7 @@ export function migrationName({ uid, spec }: EvacuationFacts, attempt: number): 
   return derivedName(NAME_PREFIX, spec.vmiName, `${hash8(uid)}-${attempt}`);
 }
 
-/** Returns the counter of the name, or 0 for another form, such as a person's. */
+/** Returns the counter in the name. Returns 0 for a name of another form, such as one that a person chose. */
 function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): number {
   const ordinal = Number(/-(\d{1,6})$/.exec(name)?.[1] ?? 0);
   return name === nameOf(vmi, subject, ordinal) ? ordinal : 0;
@@ -151,8 +157,8 @@ function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): n
 
 export interface Retry {
   /**
-   * `TryNow`: it backs off, and `spec.retryAt` ends the back-off. `StartNew`: it was given up, and a new one starts
-   * without its attempts.
+   * `TryNow`: the evacuation backs off, and `spec.retryAt` ends the back-off. `StartNew`: the evacuation was given up,
+   * and a new one starts without its attempts.
    */
   readonly retry: "TryNow" | "StartNew";
   readonly evacuation: EvacuationFacts;
@@ -162,7 +168,7 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
-  // A later one that a drain started and a person cancelled does not change that.
+  // An Evacuation that a drain started later and a person cancelled does not change the result.
   const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
   const last = abandoned.toSorted(byAge).at(-1);
   return last === undefined ? undefined : { retry: "StartNew", evacuation: last };

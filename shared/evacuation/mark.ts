@@ -1,6 +1,7 @@
 /**
- * The mark: `status.evacuationNodeName` of a VMI, if it names the node that the VM is on. KubeVirt evacuates such a VM. This file says what
- * marking a VMI requires, and whether the mark is present, being written or removed.
+ * The mark: `status.evacuationNodeName` of a VMI, if the field names the node that the VM is on. KubeVirt evacuates a
+ * marked VM. This file says what has to happen before a mark, and whether the mark is present, being written or
+ * removed.
  */
 import type { Action } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";
@@ -16,8 +17,8 @@ export function isMarked(vmi: VmiFacts): boolean {
 }
 
 /**
- * Returns whether a mark names a former node. KubeVirt's webhook marks by what it read, so that the mark may arrive
- * after the move. No other mark can be set then.
+ * Returns whether a mark names a former node. KubeVirt's webhook writes the node that it read before, so that the mark
+ * may arrive after the move. While it is there, the VMI cannot be marked for its present node.
  */
 export function isMarkedTooLate(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
@@ -97,8 +98,8 @@ export function isTakenBack(f: EvacuationCase): boolean {
 const MARKING_SECONDS = 15;
 
 /**
- * Returns whether a review may still mark the VM. If the Evacuation ended before, the mark would seem to be KubeVirt's
- * new request.
+ * Returns whether a review may still mark the VM. If the Evacuation ended before that, the mark would look like a new
+ * request of KubeVirt's.
  */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);

@@ -38,7 +38,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Reasons that do not pass by themselves within moments. */
+/** Reasons that last longer than a few moments. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",
@@ -107,7 +107,7 @@ const MOST_EVENTS = 50;
 
 export const SEEN_EVENTS: View<SeenEvent> = { resource: "events", name: "Seen", schema: () => SeenEventSchema };
 
-/** Returns the last Event that matters, once the migration is late. */
+/** Returns the newest of the Events that the fields select, if the migration is late. */
 function lastEvent(
   m: MigrationFacts,
   fields: Readonly<Record<string, string>>,

@@ -21,7 +21,7 @@ import { ofVmi } from "./identity.ts";
 
 type Chain = readonly Action[];
 
-/** Plans one VMI's Evacuations. The VMI was read after them. */
+/** Plans one VMI's Evacuations. The VMI was read after its Evacuations. */
 export function planEvacuations(w: EvacuationWorld): Plan {
   const started = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const active = each(w.evacuations.filter(isActive), (e) => reconcile(e, w));
@@ -40,7 +40,7 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 /** Decides one Evacuation. KubeVirt acts on marks and migrations; Lifeboat acts on failed attempts and ends. */
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // It follows an ended one of the same pod whose mark is not removed yet and would seem to be its own.
+  // An earlier Evacuation of the same pod has ended, and its mark is not removed yet. The mark would look like this Evacuation's.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -104,11 +104,17 @@ function start(vmi: VmiFacts, found: Found, { evacuations, now }: EvacuationWorl
 }
 
 export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuations" | "settings" | "now"> {
-  /** UIDs of NodeEvacuations that still act. Their Evacuations stay. Undefined: they could not be read. */
+  /**
+   * UIDs of NodeEvacuations that have not ended. Evacuations that belong to them are kept. Undefined: they could not be
+   * read.
+   */
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }
 
-/** Returns whether the Evacuation may be deleted. A VM that nobody starts stays off, and its NodeEvacuation decides. */
+/**
+ * Returns whether the Evacuation may be deleted. If it stopped a VM that is still off, it is kept as long as its
+ * NodeEvacuation needs it.
+ */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");
 }

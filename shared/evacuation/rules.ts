@@ -20,12 +20,12 @@ import type { EvacuationWorld, EvacuationCase, Next, Rule } from "./world.ts";
 
 // prettier-ignore
 export const RULES: readonly Rule[] = [
-  // Rules that end it
+  // Rules that end the Evacuation
   ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
   ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
   // Rules about its migration
   noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, aboutToStart, migrating,
-  // Rules if it has no migration
+  // Rules for an Evacuation without a migration
   waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
 ];
 
@@ -91,7 +91,10 @@ function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
   return { ...next, actions: [{ verb: "SkipBackoff", migration }] };
 }
 
-/** A migration cannot start, which counts as failed. KubeVirt's own during a back-off is no new attempt. */
+/**
+ * The migration cannot start: that counts as a failed attempt. KubeVirt's own migration during a back-off is no new
+ * attempt.
+ */
 function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
@@ -101,7 +104,7 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   if (attempts.isBackingOff(f)) return failedBefore(f);
   if (message === undefined || migration.deleting) return undefined;
   if (attempts.isPersons(migration)) {
-    // KubeVirt allows no second migration, and Lifeboat does not delete a person's.
+    // KubeVirt allows no second migration, and Lifeboat does not delete a person's migration.
     return blocked(f, "PersonsMigration", MESSAGES.personsMigrationBlocked(migration, message));
   }
   const actions = [{ verb: "DeleteMigration", migration } as const];

@@ -41,7 +41,7 @@ export interface RequestCase {
 
 export interface Row<Answer> {
   readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
-  /** The change since the request, or its absence, in an administrator's words. */
+  /** The change since the request, or that nothing has changed, in an administrator's words. */
   readonly since: string;
   /** Lifeboat's reaction, in an administrator's words. */
   readonly so: string;
@@ -83,7 +83,7 @@ function isAsJudged(now: VmiFacts, uid: string, nodeName: string): boolean {
   return isStill && !now.isMigrating && now.decentralized === undefined;
 }
 
-/** Returns the run strategy that a VM has after KubeVirt stopped it. */
+/** Returns the run strategy that the VM has after KubeVirt stops it. */
 export function leftAs({ spec: { runStrategy } }: EvacuationFacts): string | undefined {
   return runStrategy === "Always" ? "Halted" : runStrategy;
 }

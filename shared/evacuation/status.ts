@@ -100,7 +100,7 @@ export function statusHeldOff({ status }: EvacuationFacts, now: Date, message: s
   return { ...status, conditions: conditionsAfter(status.conditions, [heldOff(message)], now.toISOString()) };
 }
 
-/** Makes the status after the cleanup. `message`: why nothing was cleaned up, if so. */
+/** Makes the status after the cleanup. `message`: if nothing was cleaned up, the reason. */
 export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
   const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
   return { ...status, conditions };

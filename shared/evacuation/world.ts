@@ -13,7 +13,7 @@ import { isFinal, named } from "../kube/objects.ts";
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   /**
-   * Every Evacuation that names one of these VMIs, including ended ones, and those whose VMI is missing. They were read
+   * Every Evacuation that names one of these VMIs, including ended ones and those whose VMI is missing. They were read
    * before the VMIs.
    */
   readonly evacuations: readonly EvacuationFacts[];
@@ -85,8 +85,8 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 }
 
 /**
- * A deletion after the deadline is allowed. It arrives after the longest delay that a refusal names, or at the start of
- * a scheduler's round.
+ * How long after its deadline a disruption may still delete the pod, in seconds. Its requester retries after the delay
+ * that a refusal names, or in the scheduler's next round.
  */
 export const LATEST_SECONDS = 30;
 
@@ -112,7 +112,8 @@ export function isOfTaint({ spec: { cause } }: EvacuationFacts): boolean {
 }
 
 /**
- * Returns whether the pod decides: it shows whether the taint manager or the scheduler deletes it or has given that up.
+ * Returns whether the pod's state decides: it shows whether the taint manager or the scheduler is deleting the pod or
+ * has given up.
  */
 export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
   return e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now);
@@ -146,7 +147,10 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
   return vmi.nodeName !== undefined && from !== vmi.nodeName;
 }
 
-/** Returns whether the cause may end before the VM leaves. Its Duplicates then name the other causes to leave. */
+/**
+ * Returns whether the cause may end before the VM leaves. Evacuations that ended as Duplicates of this one then show
+ * other causes.
+ */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
 }

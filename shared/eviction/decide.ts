@@ -132,7 +132,7 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
-  // A VM without protection has none for a migration target either.
+  // If any eviction of the VM is allowed, so is the eviction of its migration's target pod.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
   const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;

@@ -47,7 +47,7 @@ export const MESSAGE = {
   NotScheduled: (vmi: VmiFacts) => `${quotedVmi(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quotedVmi(vmi)}`,
-  /** KubeVirt's own webhook reviews the same request and marks the VM, with any answer of Lifeboat. */
+  /** KubeVirt's own webhook reviews the same request, and marks the VM no matter how Lifeboat answers. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
     `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
     `${Math.ceil(seconds)} s, but KubeVirt's own webhook can: stop the drain to keep the VM where it is`,

@@ -35,7 +35,10 @@ export interface Facts {
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
   /** Asks for the whole list. An object that cannot be parsed makes the read fail. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
-  /** Asks for a list without the objects that cannot be parsed. Its rule must not conclude that a missing object does not exist. */
+  /**
+   * Asks for a list without the objects that cannot be parsed. Its rule must not conclude that a missing object does
+   * not exist.
+   */
   readable<K extends Kind>(kind: K, selection?: Selection): Readable<Fact<K>>;
 }
 
@@ -120,9 +123,9 @@ export function unlessFailed<T, Otherwise>(
 }
 
 /**
- * Takes places in the order of the items: a rule returns undefined for an item that takes no place. One round asks for
- * the facts of several items: as many as there are places left, or as were passed over. So many items without a place
- * take few rounds.
+ * Takes places in the order of the items. A rule returns undefined for an item that takes no place. Each round reads
+ * the facts of several items at once: as many as there are places left, or as were passed over. So only a few rounds
+ * are needed, even if many items take no place.
  */
 export function takeInOrder<Item, T>(
   items: Iterable<Item>,

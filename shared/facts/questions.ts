@@ -17,8 +17,8 @@ import {
 import { each, type Facts, unlessFailed } from "./facts.ts";
 
 /**
- * Returns the KubeVirt object. KubeVirt allows one per cluster. If it cannot be parsed, the read fails, because its
- * strategy protects VMs.
+ * Returns the KubeVirt object. KubeVirt allows one per cluster. If the object cannot be parsed, the read fails, because
+ * the eviction strategy in it protects VMs.
  */
 export function kubeVirt(facts: Facts): FactsOf<"kubevirts"> | undefined {
   return facts.list("kubevirts")[0];
@@ -55,7 +55,10 @@ export function finishedMigrations(facts: Facts): readonly MigrationFacts[] {
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
-/** Lists unfinished migrations of these VMIs. It skips a VM that nothing moves: such a VM has one pod. */
+/**
+ * Lists unfinished migrations of these VMIs. A VMI with one pod and without a mark or a migration label has none, and
+ * is not asked for.
+ */
 export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): readonly MigrationFacts[] {
   const moving = vmis.filter((vmi) => {
     const isAsked = vmi.isMigrating || vmi.evacuationNodeName !== undefined || vmi.decentralized === "Sends";

@@ -24,7 +24,7 @@ export function watchedReads(stores: Stores, cluster: Client): Reads {
 }
 
 function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | undefined {
-  // The watches keep the facts of the table of resources, and no other view.
+  // The watches keep only the fields in the table of resources.
   if (typeof kind !== "string") return undefined;
   if (key !== undefined) {
     const shown = shownObject(stores, kind, key);
@@ -34,7 +34,7 @@ function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | u
   return items && { value: items, isCached: true };
 }
 
-/** Reads facts, of which some are given and may be old. */
+/** Returns the given answers, which may be old, and reads all others. */
 export function givenReads(given: readonly (readonly [Question, Answer])[], otherwise: Reads): Reads {
   const answers = new Map(given.map(([question, answer]) => [textOf(question), { ...answer, isCached: true }]));
   return async (question) => answers.get(textOf(question)) ?? (await otherwise(question));

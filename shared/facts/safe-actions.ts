@@ -1,4 +1,6 @@
-/** Actions that are safe on cached facts, which may be old. For all other actions Lifeboat decides again on live facts. */
+/**
+ * Actions that are safe on cached facts, which may be old. For all other actions Lifeboat decides again on live facts.
+ */
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
 
@@ -15,7 +17,7 @@ const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decis
   Event: ["Reconcile"],
   // The write tests the version that was read.
   AddRequester: ["Eviction"],
-  // The patch tests the UID, and writes what stays true.
+  // The patch tests the UID, and writes values that never change.
   AnnotateMigration: ["Reconcile"],
   // The write tests the version that was read. Ends and failed attempts need live facts, because no later reconcile can
   // undo their consequences.
@@ -29,15 +31,17 @@ export function isSafeOnCachedFacts(action: Action, decision: Decision): boolean
   return action.verb !== "WriteStatus" || CONTINUING.has(action.status.phase ?? "Pending");
 }
 
-/** Returns whether the action is safe if only the VMI is live: a VMI on another node has left. */
+/**
+ * Returns whether the action is safe if only the VMI was read live. If the VMI is on another node now, the VM has left.
+ */
 export function isSafeWithLiveVmi(action: Action): boolean {
   const hasMoved = action.verb === "WriteStatus" && action.status.phase === "Moved";
   return hasMoved || isSafeOnCachedFacts(action, "Reconcile");
 }
 
 /**
- * Returns whether the action is safe if VMI and Evacuations were read at the same time. A mark that seems to be missing
- * or left over may be that of the next Evacuation.
+ * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. A mark that seems to be
+ * missing or left over may belong to the next Evacuation.
  */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;

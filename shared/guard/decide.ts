@@ -58,10 +58,13 @@ export type DeletionAllowReason = (typeof ALLOW_REASONS)[number];
 interface Allowal {
   readonly verdict: "Allow";
   readonly reason: DeletionAllowReason;
-  /** Done before the answer, because the deletion sends SIGTERM. All are optional. */
+  /** Performed before the answer, because an allowed deletion sends SIGTERM. All are optional. */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
-  /** A policy of the API server may refuse this deletion. Lifeboat deletes the pod, and the requester finds it gone. */
+  /**
+   * A policy of the API server may refuse this deletion. Then Lifeboat deletes the pod itself, and the requester finds
+   * it gone.
+   */
   readonly isByLifeboat?: true;
 }
 
@@ -74,7 +77,7 @@ export interface DeletionFacts extends Moment, DeletionTerms {
   /** Every Evacuation that names the VMI, read at the same time. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly node?: NodeFacts;
-  /** Whether the scheduler makes room for virt-handler itself. */
+  /** Whether the scheduler deletes the pod to make room for a virt-handler pod. */
   readonly makesRoomForHandler?: boolean;
 }
 
@@ -115,7 +118,7 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   // The guest may move to a pod between the answer and the pod's end, but only to a pod that KubeVirt lists.
   if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
-  // Only a guest that has moved to the target ends with the pod.
+  // The deletion of a target pod ends a guest only after the guest has moved there.
   return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
 }
 
@@ -153,7 +156,10 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   return allow("DeadlinePassed", deletionAllowed(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
 }
 
-/** Until when virt-handler is refused to shut the guest down, from SIGTERM on. At a node's end the machine goes. */
+/**
+ * Sets the label that makes virt-handler refuse to shut the guest down for some time after SIGTERM. When a node is
+ * terminated, the label would not help: the machine is gone soon.
+ */
 function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
   const isOfGuest = f.launcher === undefined && !kube.isMigrationTarget(f.pod, vmi);
   return isOfGuest && cause !== "NodeTermination" ? armFor(vmi, f) : [];
@@ -164,11 +170,19 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
-/** The delay while the migration runs, nothing is known, or there is no room. A drain repeats as often. */
+/**
+ * The delay in seconds while the migration runs, or if nothing is known. `kubectl drain` repeats its requests as often.
+ */
 export const RETRY_SECONDS = 5;
-/** The delay after the first refusal: KubeVirt needs seconds to start the migration, and the guest needs longer to move. */
+/**
+ * The delay in seconds after the first refusal: KubeVirt needs some time to start the migration, and the guest needs
+ * longer to move.
+ */
 const FIRST_RETRY_SECONDS = 10;
-/** The delay for a VM in KubeVirt's queue. client-go sends eleven requests: one round of the scheduler then lasts until a preemption's deadline. */
+/**
+ * The delay in seconds for a VM in KubeVirt's queue. client-go sends eleven requests: one round of the scheduler then
+ * lasts until a preemption's deadline.
+ */
 const QUEUED_RETRY_SECONDS = 15;
 
 export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionRefusal {
@@ -195,14 +209,17 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
   return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", message, name)] };
 }
 
-/** Returns whether its evacuation has just ended without a move. No new one starts before the back-off is over. */
+/**
+ * Returns whether the disruption's Evacuation has just ended without a move. No new one starts before the back-off is
+ * over.
+ */
 function isBackingOff({ evacuation }: KnownDisruption): boolean {
   return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
 }
 
 /**
- * Returns the delay. At each retry Lifeboat has to answer, otherwise the webhook's failurePolicy `Ignore` allows the
- * deletion: the fewest useful retries are best.
+ * Returns the delay until the requester's next attempt, in seconds. If Lifeboat does not answer an attempt, the
+ * webhook's failurePolicy `Ignore` allows the deletion. So fewer attempts are better.
  */
 function retryAfterSeconds(vmi: VmiFacts, known: KnownDisruption | undefined, secondsLeft: number): number {
   const pause = known === undefined ? FIRST_RETRY_SECONDS : QUEUED_RETRY_SECONDS;
@@ -215,8 +232,8 @@ interface Chosen extends Disruption {
 }
 
 /**
- * Starts an evacuation for the disruption. One that a drain started continues: the new one ends as its Duplicate, and
- * its deadline counts.
+ * Starts an evacuation for the disruption. If a drain has already started one, that Evacuation continues: the new one
+ * ends as its Duplicate, but its deadline counts.
  */
 export function startDisruption(
   vmi: VmiFacts,

@@ -20,7 +20,10 @@ export interface KnownDisruption extends Disruption {
   readonly evacuation: EvacuationFacts;
 }
 
-/** Returns the disruption of the pod's condition while it is True. A control plane whose clock is ahead does not move the deadline. */
+/**
+ * Returns the disruption of the pod's condition while it is True. A control plane whose clock is ahead does not move
+ * the deadline.
+ */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
   const cause = GUARD_CAUSES.find((one) => GUARDED[one].reason === reason);
@@ -30,7 +33,7 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
 }
 
 export interface DisruptionSubject {
-  /** The pod of the deletion: the VM's launcher, or a pod that belongs to it. */
+  /** The pod to delete: the VM's launcher, or a pod that belongs to it. */
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
@@ -41,8 +44,8 @@ export interface DisruptionSubject {
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
- * Lists disruptions that Evacuations record, the oldest first, until their end or the end of their back-off, and those
- * of their Duplicates.
+ * Lists the disruptions that Evacuations record, the oldest first. A disruption counts until its Evacuation has ended
+ * and the back-off is over. Disruptions of Duplicates count as long.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
@@ -61,8 +64,8 @@ export function knownDisruptions(
 }
 
 /**
- * Returns whether a recorded disruption is over: another one ends the pod now. The Evacuation continues, because the VM
- * still has to leave.
+ * Returns whether a recorded disruption is over, because another one is ending the pod now. The Evacuation continues,
+ * because the VM still has to leave.
  */
 function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts, now: Date): boolean {
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
@@ -82,7 +85,8 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
 }
 
 /**
- * Returns the cause. The requester of a node's end names it; for others, the True condition does. Gates do not matter.
+ * Returns the cause of the deletion. If the requester terminates nodes, that is the cause; otherwise the pod's
+ * condition names it. Feature gates do not matter.
  */
 export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
   return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
@@ -92,7 +96,7 @@ export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause
 export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
-  // The pod is terminating already: the request only shortens that.
+  // The pod is terminating already: the request only shortens its grace period.
   if (isOfNode && pod.deleting) return undefined;
   const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
   if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
@@ -132,20 +136,26 @@ export function terminationOf(
   };
 }
 
-/** A deadline that is nearer than a migration takes. At the deadline the machine goes. */
+/** If the machine is gone sooner than this, no migration can finish. */
 const NEAR_SECONDS = 15;
 
-/** Returns whether the deadline is too near to migrate. If no migration is in progress, the guest uses the remaining time to shut down in order. */
+/**
+ * Returns whether the deadline is too near to migrate. If no migration is in progress, the guest uses the remaining
+ * time to shut down in order.
+ */
 export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: Date): boolean {
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }
 
-/** Returns whether the pod's label says so, as the guard's policies select pods. */
+/** Returns whether the pod's label marks it as a VM's pod, in the same way as the guard's policies select pods. */
 function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }
 
-/** The taints of nodes that Karpenter terminates. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` is its older name. */
+/**
+ * The taints of nodes that Karpenter terminates. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` is its older
+ * name.
+ */
 const ENDING_TAINTS = new Set(["karpenter.sh/disrupted", "karpenter.sh/disruption"]);
 
 /** Returns whether the node shows that it is being terminated. */
@@ -158,7 +168,7 @@ interface Deletion extends Moment, DeletionTerms {
   readonly node?: NodeFacts;
 }
 
-/** From this grace period on, the policy refuses deletions of the pods of a node that is about to be terminated. */
+/** The policy refuses deletions with at least this grace period, if the pod's node is about to be terminated. */
 const HELD_SECONDS = 60;
 
 /** Returns whether a policy of the API server may refuse the deletion, even while Lifeboat answers. */
@@ -166,7 +176,7 @@ export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Dele
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);
   if (cause !== "NodeTermination") return cause === "Preemption";
-  // Nothing of the pod shows who deletes it: the node has to show that it is being terminated.
+  // Nothing in the pod shows who deletes it, so the node has to show that it is being terminated.
   const isShown = node === undefined || isEnding(node);
   return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }

@@ -1,4 +1,7 @@
-/** Disruptions in progress: pods that a scheduler or a taint manager is ending, NoExecute taints, and deadlines that have passed. */
+/**
+ * Disruptions in progress: pods that a scheduler or a taint manager is ending, NoExecute taints, and deadlines that
+ * have passed.
+ */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
 import { GUARDED, isGateOn } from "../settings/guarded.ts";
@@ -30,8 +33,8 @@ export interface DisruptionWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
   /**
-   * Launcher pods that triggers name, those of nodes with a NoExecute taint, and those whose deadline may have passed.
-   * A VMI without a pod in this list has none.
+   * Launcher pods to check: those that triggers name, those on nodes with a NoExecute taint, and those whose deadline
+   * may have passed.
    */
   readonly pods: readonly PodFacts[];
 }
@@ -56,8 +59,8 @@ function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
 }
 
 /**
- * A pod that the taint manager ends and in which no VM runs: no guest ends with it. The target of a migration may get a
- * guest.
+ * Deletes a pod in which no VM runs, if the taint manager wants to end it. A migration's target pod stays, because a
+ * guest may move to it.
  */
 function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: DisruptionWorld) {
   const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;
@@ -66,7 +69,10 @@ function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: Disrup
   return isWanted && isOther && isReasonGiven(pod) && !pod.deleting ? [{ verb: "DeletePod", pod } as const] : [];
 }
 
-/** Records Events for a pod that a disruption terminates while its VMI is not marked. This is best effort: the pod is about to get SIGTERM. */
+/**
+ * Records Events for a pod that a disruption terminates while its VMI is not marked. This is best effort: the pod is
+ * about to get SIGTERM.
+ */
 function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
@@ -128,7 +134,7 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
 }
 
 /**
- * Returns whether it helps nobody that the policy refuses the pod's deletion: the gate is off, or the node is lost and
+ * Returns whether it is useless that the policy refuses the pod's deletion: the gate is off, or the node is lost and
  * the VM has to start elsewhere.
  */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
@@ -138,7 +144,7 @@ function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   return isVain && dueTaint(pod, driving, m) !== undefined;
 }
 
-/** Deletes the pod of a VM that does not move, as without Lifeboat. */
+/** Deletes the pod of a VM that does not move, as the taint manager would without Lifeboat. */
 function letGo(pod: PodFacts, vmi: VmiFacts, { key }: Taint, { settings }: DisruptionWorld): readonly Action[] {
   const resolved = resolveStrategy(vmi, settings);
   const message = MESSAGES.taintedAndStays(pod, key);

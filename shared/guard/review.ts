@@ -11,7 +11,7 @@ import type { Performing } from "../act/perform.ts";
 import { readEvacuationsOf, readKubeVirt, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
-  /** The pod in the API server's request: an ordinary deletion needs no reads. */
+  /** The pod as the API server's request contains it: an ordinary deletion needs no reads. */
   readonly pod: PodFacts;
 }
 
@@ -22,13 +22,16 @@ export interface DeletionDeps extends Performing {
 export interface DeletionReview {
   readonly facts: DeletionFacts;
   readonly decision: DeletionDecision;
-  /** Why the VMI's Evacuations could not be listed. They count as none, because the VM is marked without them, too. */
+  /**
+   * Why the VMI's Evacuations could not be listed. The review continues as if there were none, because the VM can be
+   * marked without them.
+   */
   readonly failedRead?: ClusterError | undefined;
 }
 
 /**
- * Reviews a deletion. Anybody with the webhook token can send a review of any pod: Lifeboat deletes a pod only if the
- * API server shows the same.
+ * Reviews a deletion. Anybody who has the webhook token can send a review of any pod. So Lifeboat deletes a pod only
+ * after the API server has shown the same state.
  */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;
@@ -67,8 +70,8 @@ async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionR
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
 /**
- * Returns whether the scheduler makes room for virt-handler. Asks only if virt-handler reported that it terminates. Any tenant may label a pod
- * so: only one in the namespace of KubeVirt counts.
+ * Returns whether the scheduler makes room for a virt-handler pod. Asks only if virt-handler reported that it
+ * terminates. Any tenant may give a pod this label, so only a pod in KubeVirt's namespace counts.
  */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;

@@ -17,8 +17,8 @@ import type {
 
 export type Action =
   /**
-   * Lets KubeVirt set `status.evacuationNodeName` of a VMI. `forDescheduler`: also an annotation, so that its migration
-   * lets drains go first. `launcher`: the name of its pod; absent: Lifeboat reads it.
+   * Makes KubeVirt set a VMI's `status.evacuationNodeName`. `forDescheduler`: KubeVirt also annotates the VMI, so that
+   * its migration yields to those of drains. `launcher`: its pod's name; absent: Lifeboat reads it.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly launcher?: string; readonly forDescheduler?: true }
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
@@ -45,7 +45,7 @@ export type Action =
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  /** Annotates a migration of KubeVirt's as Lifeboat's own. The chain continues without it. */
+  /** Annotates KubeVirt's migration like Lifeboat's own migrations. The chain continues without it. */
   | {
       readonly verb: "AnnotateMigration";
       readonly migration: MigrationFacts;
@@ -79,14 +79,14 @@ export type Action =
   /** Cordons a schedulable node. `by`: NAME/UID of a NodeEvacuation. `from`: takes over the cordon of a NodeEvacuation that has ended or is gone. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /**
-   * Removes the cordon of this NodeEvacuation. `stays`: the cordon becomes a person's. A node that is schedulable only
-   * loses the annotation.
+   * Removes this NodeEvacuation's cordon and annotation. `stays`: removes only the annotation, and people own the
+   * cordon.
    */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
-  /** Sets the taint of a node whose turn in a RollingMaintenance is still to come, or takes it off. */
+  /** Sets the taint of a node whose turn in a RollingMaintenance is still to come, or removes it. */
   | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
-  /** Lets KubeVirt restart or stop the VM, as the Evacuation says. */
+  /** Makes KubeVirt restart or stop the VM, as the Evacuation says. */
   | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }
   /** Starts a VM that Lifeboat stopped. `ifRefused`: performed if KubeVirt refuses the VM's present state. */
   | { readonly verb: "StartVm"; readonly evacuation: EvacuationFacts; readonly ifRefused?: readonly Action[] }
@@ -97,14 +97,14 @@ export type Action =
       readonly nodeEvacuation: NodeEvacuationFacts;
     }
   | { readonly verb: "WithdrawEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Tests that the NodeEvacuation is as observed. */
+  /** Writes the status, if the NodeEvacuation is as observed. */
   | {
       readonly verb: "WriteNodeStatus";
       readonly nodeEvacuation: NodeEvacuationFacts;
       readonly status: NodeEvacuationStatus;
     }
   | { readonly verb: "DeleteNodeEvacuation"; readonly nodeEvacuation: NodeEvacuationFacts }
-  /** Creates the NodeEvacuation of a node of a RollingMaintenance. An existing one was created by the same action. */
+  /** Creates the NodeEvacuation for a node of a RollingMaintenance. If it exists, another process created it. */
   | {
       readonly verb: "CreateNodeEvacuation";
       readonly rm: RollingMaintenanceFacts;
@@ -120,7 +120,7 @@ export type Action =
   | { readonly verb: "DeleteRollingMaintenance"; readonly rm: RollingMaintenanceFacts }
   | ({ readonly verb: "Event" } & KubernetesEvent);
 
-/** Actions of a NodeEvacuation, besides those on Evacuations. */
+/** Actions of a NodeEvacuation, except those on Evacuations. */
 export type NodeAction = ActionOf<(typeof NODE_VERBS)[number]>;
 export const NODE_VERBS = [
   "Cordon",
@@ -144,7 +144,9 @@ export interface NewEvacuation extends NamespacedName {
   readonly spec: EvacuationSpec;
 }
 
-/** Chains of actions, each performed in order up to its first conflict. `again`: another reconcile has work at once. */
+/**
+ * Chains of actions, each performed in order up to its first conflict. `again`: another reconcile must follow at once.
+ */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
   readonly again?: boolean;

@@ -46,7 +46,7 @@ export function readsFrom(stores: Stores, client: Client): Client {
   return { ...client, get, list };
 }
 
-/** Returns the object as its watch shows it. Undefined: the watch cannot say. */
+/** Returns the object as its watch shows it. Undefined: the watch does not know. */
 export function shownObject(
   stores: Stores,
   resource: Resource,
@@ -58,7 +58,7 @@ export function shownObject(
 
 /**
  * Returns the objects of one VMI, all nodes, or the objects on one node, as the watches show them. Undefined: the
- * watches cannot say.
+ * watches do not know.
  */
 export function shownList(
   stores: Stores,

@@ -30,7 +30,7 @@ export interface Listing extends Selection {
 }
 
 interface As<T> {
-  /** Another view of the objects than the table's. */
+  /** A schema to use instead of the one in the table of resources. */
   readonly as?: z.ZodMiniType<T>;
 }
 
@@ -62,7 +62,7 @@ export interface WriteOptions extends Expecting {
 }
 
 export interface UpdateOptions extends Expecting {
-  /** Absent: a VMI. */
+  /** The object whose subresource is updated. Absent: a VMI. */
   readonly resource?: WithSubresources;
 }
 
@@ -73,9 +73,12 @@ export type Observed = NamespacedName & {
   readonly gracePeriodSeconds?: number | undefined;
 };
 
-/** A client of one API server. A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. Everything else throws a ClusterError. */
+/**
+ * A client of one API server. A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. Everything else
+ * throws a ClusterError.
+ */
 export interface Client {
-  /** Returns undefined also for the expected codes. */
+  /** Returns undefined for 404, and for the codes in `expect`. */
   get<R extends Resource, T = FactsOf<R>>(
     resource: R,
     key: NamespacedName,
@@ -92,7 +95,10 @@ export interface Client {
     patch: object,
     how?: WriteOptions,
   ): Promise<WriteAnswer<FactsOf<R>>>;
-  /** Updates a subresource of virt-api. Only the code is an answer: its refusals are texts, or a Status inside another Status. */
+  /**
+   * Updates a subresource of virt-api. Only the code is an answer: its refusals are texts, or a Status inside another
+   * Status.
+   */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
   /** Deletes only the observed object. With a resourceVersion, deletes it only if it has not changed. */
   delete(resource: Resource, seen: Observed): Promise<WriteAnswer>;

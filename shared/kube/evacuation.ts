@@ -17,14 +17,18 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
-/** Why a migration was created: for an evacuation, or by KubeVirt's workload updater, which replaces launchers of an older version. */
+/**
+ * Why a migration was created: for an evacuation, or by KubeVirt's workload updater, which replaces launchers of an
+ * older version.
+ */
 export type MigrationCause = Cause | "WorkloadUpdate";
 
 export type Urgency = "normal" | "urgent";
 
 /**
  * `urgent`: the guest ends if it has not moved in time, so that a migration may pause it. `asksToEvict`: a budget can
- * refuse the eviction. `mark`: KubeVirt's webhook reviews the request itself, or Lifeboat asks it, or nobody marks.
+ * refuse the eviction. `mark`: KubeVirt's webhook marks the VM, because it reviews the same request or because Lifeboat
+ * asks it; or nobody marks the VM.
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
@@ -61,8 +65,8 @@ export const ACTIVE_PHASES = [
 export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
- * `Stalled`: its migration has not started although KubeVirt's limits allow it. `Released`: mark and migrations are
- * removed after its end; a VM that it stopped has started again.
+ * `Stalled`: the migration has not started although KubeVirt's limits allow it. `Released`: after the end, the mark and
+ * waiting migrations are removed, and a VM that Lifeboat stopped has started again.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
@@ -80,7 +84,7 @@ export function isActive({ status: { phase } }: EvacuationFacts): boolean {
 
 const WAITING = ["BackingOff", "WaitingForExternalController", "Blocked", ...END_PHASES] as const;
 
-/** Returns whether it waits for KubeVirt, and not for a time or a person. */
+/** Returns whether the Evacuation waits for KubeVirt, and not for a time or a person. */
 export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status">): boolean {
   return phase === undefined || !(WAITING as readonly Phase[]).includes(phase);
 }
@@ -153,7 +157,7 @@ export interface EvacuationSpec {
   /** Absent if a person created the Evacuation, which is then about the pod in which the VM runs. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
-  /** The NodeEvacuation that this is part of. */
+  /** The NodeEvacuation that this Evacuation belongs to. */
   readonly nodeEvacuation?: { readonly name: string; readonly uid: string } | undefined;
   /** Absent: LiveMigration. */
   readonly by?: Way | undefined;
@@ -161,7 +165,7 @@ export interface EvacuationSpec {
   readonly runStrategy?: string | undefined;
 }
 
-/** The longest texts and lists and the largest numbers that Lifeboat writes. The definition allows them. */
+/** The longest texts and lists and the largest numbers that Lifeboat writes. The CRD allows them. */
 export const EVACUATION_BOUNDS = {
   "spec.requestedBy": 1024,
   "spec.inherited.attempts": 1000,

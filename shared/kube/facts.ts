@@ -60,11 +60,11 @@ export interface NodeFacts {
   readonly unschedulable: boolean;
   readonly taints: readonly Taint[];
   readonly pressures: readonly string[];
-  /** When the node ends, by its annotation. The text may be no valid time. */
+  /** When Karpenter terminates the node, by its annotation. The text may be an invalid time. */
   readonly endsAt?: string;
-  /** The last heartbeat of its virt-handler: whether VMs may start on the node, and its time (RFC 3339). */
+  /** The last heartbeat of the node's virt-handler: whether VMs may start on the node, and its time (RFC 3339). */
   readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
-  /** The NodeEvacuation that cordoned it, by its annotation. */
+  /** The NodeEvacuation that cordoned the node, by its annotation. */
   readonly cordonedBy?: string;
 }
 
@@ -89,16 +89,16 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
    * `status.activePods`: pod UID to node, for every pod that KubeVirt lists as the VMI's own, including finished ones.
    */
   readonly activePods: Readonly<Record<string, string>>;
-  /** Its condition `Paused` says that a disk has failed and the guest is paused. */
+  /** The VMI's condition `Paused` says that a disk has failed and the guest is paused. */
   readonly pausedByIoError?: true;
   readonly evictionSource?: string;
-  /** The guest runs on the target of its migration, though `nodeName` does not say so yet. */
+  /** The guest runs on the target of its migration, though `nodeName` still names the source. */
   readonly guestOnTarget?: boolean;
-  /** Its last migration. KubeVirt writes a failure here, and copies it to the migration moments later. */
+  /** The VMI's last migration. KubeVirt writes a failure here, and copies it to the migration moments later. */
   readonly lastMigration?: { readonly uid: string; readonly failureReason?: string };
   /**
-   * When its last migration to another node succeeded (milliseconds since the epoch, by a node's clock), and how long
-   * the migration took.
+   * When the VMI last migrated to another node (milliseconds since the epoch, by a node's clock), and how long that
+   * took.
    */
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
@@ -106,17 +106,19 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly priorityClass?: string;
   /** KubeVirt's labels say that an unfinished migration hands the guest over to a target pod. */
   readonly isMigrating: boolean;
-  /** The target node of its migration in progress, once there is one. */
+  /** The target node of the migration in progress, once it is known. */
   readonly targetNode?: string;
   /** The path of a disk that is a file of its node. On another node the VM would start with a different disk. */
   readonly hostDisk?: string;
-  /** Its backup in progress. KubeVirt starts no migration before the backup ends. */
+  /** The backup in progress. KubeVirt starts no migration before the backup ends. */
   readonly backup?: string;
-  /** Whether it has utility volumes. KubeVirt starts no migration with them, and gives a migration up after minutes. */
+  /** With utility volumes, KubeVirt starts no migration, and a waiting migration fails after some minutes. */
   readonly hasUtilityVolumes?: boolean;
-  /** `Receives`: its guest moves here from another namespace or cluster. `Sends`: its guest moves to one. */
+  /**
+   * `Receives`: the guest comes from another namespace or cluster. `Sends`: the guest moves to one.
+   */
   readonly decentralized?: "Sends" | "Receives";
-  /** Its owner forbids migrations that slow or pause the guest. */
+  /** The owner forbids migrations that slow or pause the guest. */
   readonly isGentle?: boolean;
   readonly evacuationLabel?: string;
   /** The label `lifeboat.dev/shield`, and how long the guest may take to shut down. */
@@ -139,21 +141,18 @@ export interface MigrationFacts extends NamespacedName {
   readonly createdAt: number;
   readonly failedAt?: number;
   readonly schedulingSince?: number;
-  /** For a successful migration: how long it had a place in KubeVirt's queue, from the creation of its target pod. */
+  /** For a successful migration: the seconds from the creation of its target pod to its end. */
   readonly tookSeconds?: number;
-  /** The node that it evacuates (annotation). Only KubeVirt's evacuation controller sets it. */
+  /** The node that the migration evacuates (annotation). Only KubeVirt's evacuation controller sets this. */
   readonly evacuates?: string;
   /** Lifeboat's annotation: why the VM has to leave. */
   readonly cause?: string;
-  /**
-   * An evacuation or a workload update. KubeVirt's back-off counts its failure and delays it, unless it skips the
-   * back-off.
-   */
+  /** Set for evacuations and workload updates. After a failure KubeVirt delays the next one, unless it is annotated. */
   readonly automatic?: true;
   readonly skipsBackoff?: true;
   readonly sourceNode?: string;
   readonly targetNode?: string;
-  /** Absent while it waits in KubeVirt's queue. */
+  /** Absent while the migration waits in KubeVirt's queue. */
   readonly targetPod?: string;
   readonly failureReason?: string;
   /** The condition that prevents progress: a quota, a backup, a utility volume, the other end of a decentralized migration. */

@@ -7,11 +7,11 @@ export type Failure =
   | { readonly reason: "TooLarge"; readonly request: string }
   /** A decision needed more rounds of reads than allowed. */
   | { readonly reason: "NeverRead"; readonly request: string }
-  /** Lifeboat holds as many bytes as it may: see transport.ts. */
+  /** The memory for answers of the API server is used up: see transport.ts. */
   | { readonly reason: "Busy" }
   /**
-   * The answer is not from a Kubernetes API server, or is not the requested object. `odd`: it is the requested object,
-   * in an unknown form.
+   * The answer is not from a Kubernetes API server, or is not the requested object. `odd`: the answer is the requested
+   * object, in an unknown form.
    */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 

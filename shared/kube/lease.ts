@@ -21,13 +21,13 @@ export interface Holding {
   readonly holder: string;
   readonly seconds: number;
   readonly now: Date;
-  /** Keeps the time at which the holder took it. */
+  /** Renews the Lease: the time at which the holder took the Lease stays. */
   readonly renewal?: boolean;
 }
 
 const CONFLICTS = { 404: "Conflict", 409: "Conflict" } as const;
 
-/** Takes the Lease and returns it. Conflict: another holder was first. */
+/** Takes the Lease and returns it. Conflict: another holder took it first. */
 export async function takeLease(
   key: NamespacedName,
   { resourceVersion, transitions = 0 }: LeaseFacts,
@@ -49,8 +49,8 @@ export async function takeLease(
 }
 
 /**
- * Gives the Lease back. The time of acquisition stays in it. `annotations`: written with it; null removes one.
- * Conflict: it had expired, and another holder has it.
+ * Gives the Lease back. The time of acquisition stays in the Lease. `annotations`: written at the same time; null
+ * removes one. Conflict: the Lease had expired, and another holder has it.
  */
 export async function giveLeaseBack(
   key: NamespacedName,

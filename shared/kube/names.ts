@@ -53,10 +53,13 @@ export const SHIELD_LABEL = "lifeboat.dev/shield";
 export const SHIELD_PLUGIN = "lifeboat-shield";
 export const PLUGINS_GATE = "Plugins";
 
-/** `spec.requestedBy` of an Evacuation that follows a mark: the next request replaces it with its user. */
+/**
+ * `spec.requestedBy` of an Evacuation that was created for a mark. The next request replaces this value with the name
+ * of its user.
+ */
 export const FOUND_MARKED = "KubeVirt";
 
-/** On a migration for an evacuation: why the VM has to leave, and the `Evacuation`. */
+/** On a migration for an evacuation: why the VM has to leave, and which `Evacuation` the migration is for. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 

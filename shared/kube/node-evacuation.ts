@@ -46,8 +46,8 @@ export type NodeBlocker = NodeEvacuationStatus["blockers"][number];
 export type VmOutcome = NodeEvacuationStatus["outcomes"][number];
 
 /**
- * `DrainInProgress` and `Drained` are KEP-5683's. `Returned`: the node is uncordoned, and VMs that return or start were
- * asked to.
+ * `DrainInProgress` and `Drained` are KEP-5683's. `Returned`: the node is uncordoned, and Lifeboat has asked KubeVirt
+ * to move VMs back and to start stopped VMs.
  */
 export const NODE_CONDITIONS = ["DrainInProgress", "Drained", "Blocked", "Returned"] as const;
 
@@ -63,7 +63,7 @@ export type NodeEvacuationStatus = Read<Omit<NodeStatusRead, "conditions">> & {
   readonly conditions: readonly NodeCondition[];
 };
 
-/** The longest texts and lists that Lifeboat writes. The definition allows them. */
+/** The longest texts and lists that Lifeboat writes. The CRD allows them. */
 export const NODE_EVACUATION_BOUNDS = {
   "status.message": 2048,
   "status.conditions": NODE_CONDITIONS.length,
@@ -79,9 +79,12 @@ export interface NodeEvacuationFacts {
   readonly resourceVersion: string;
   /** Milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
-  /** The command created it: Lifeboat deletes it some time after its end. An applied object would be applied again. */
+  /**
+   * Whether `lifeboat drain` created the object: then Lifeboat deletes it some time after its end. A GitOps tool would
+   * apply other objects again.
+   */
   readonly isCommands: boolean;
-  /** The RollingMaintenance that it is part of. */
+  /** The RollingMaintenance that this NodeEvacuation is part of. */
   readonly owner?: { readonly name: string; readonly uid: string } | undefined;
   readonly spec: NodeEvacuationSpec;
   readonly status: NodeEvacuationStatus;
@@ -95,7 +98,9 @@ function isReturned({ conditions }: NodeEvacuationStatus): boolean {
   return conditions.some(({ type, status }) => type === "Returned" && status === "True");
 }
 
-/** Returns whether a reconcile has work: after the node is uncordoned, VMs may return to it or start again. */
+/**
+ * Returns whether a reconcile still has work: after the node is uncordoned, VMs may return to the node or start again.
+ */
 export function isOpen({ status }: Pick<NodeEvacuationFacts, "status">): boolean {
   return !hasEnded({ status }) || isUnsettled(status) || (status.phase === "Evacuated" && !isReturned(status));
 }

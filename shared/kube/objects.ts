@@ -1,6 +1,7 @@
 /**
- * Recognizes pods, VMIs and nodes by their names, labels, owners, phases and taints, and matches labels and nodes. Upstream: KubeVirt's pod
- * eviction admitter; core/v1; apimachinery `LabelSelectorAsSelector`, component-helpers `nodeaffinity`.
+ * Recognizes pods, VMIs and nodes by their names, labels, owners, phases and taints, and matches labels and nodes.
+ * Upstream: KubeVirt's pod eviction admitter; core/v1; apimachinery `LabelSelectorAsSelector`, component-helpers
+ * `nodeaffinity`.
  */
 import type {
   LabelSelector,
@@ -23,7 +24,7 @@ import {
 import { isObjectName } from "./schemas/fields.ts";
 import type { Labels, NodeRequirement, NodeSelectorTerm, NodeRequirements } from "./scheduled-pod.ts";
 
-/** Returns whether a VMI or a migration has ended (KubeVirt's `IsFinal`), or a pod, whose guest then no longer runs. */
+/** Returns whether a VMI, a migration or a pod (with its guest) has ended. Upstream: KubeVirt's `IsFinal`. */
 export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
 /** Returns the key of a cluster-scoped object. */
@@ -59,7 +60,7 @@ export function vmiNameOf(launcher: PodFacts): string | undefined {
   return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
 }
 
-/** Returns why the end of this pod ends no guest. The caller checks whether the VMI, by its UID, lives. */
+/** Returns why the deletion of this pod would end no guest. The caller checks the VMI's phase. */
 export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
   if (isFinal(pod)) return "PodCompleted";
   const owner = launcherOfHotplug(pod);
@@ -75,7 +76,10 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
   return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
 }
 
-/** Returns whether the pod is on another node than its VMI, or not in KubeVirt's list: its end is not the guest's. */
+/**
+ * Returns whether the pod is on another node than its VMI, or not in KubeVirt's list. The guest does not end with such
+ * a pod.
+ */
 export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
   if (isBeingReceived(vmi)) return true;
   if (vmi.nodeName === undefined) return false;
@@ -85,7 +89,7 @@ export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: 
 
 const BEFORE_RUNNING: readonly string[] = ["", "Pending", "Scheduling", "Scheduled"];
 
-/** Returns whether its guest still runs in another VMI. Upstream: `IsMigrationTarget`, `IsWaitingForSync`. */
+/** Returns whether the VMI's guest still runs in another VMI. Upstream: `IsMigrationTarget`, `IsWaitingForSync`. */
 export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
   return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
 }
@@ -142,7 +146,7 @@ export function toleratedSeconds(taint: Taint, { tolerations = [] }: PodFacts): 
   return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
 }
 
-/** Time after its last heartbeat: virt-handler returns within that time from its own update. */
+/** How long after its last heartbeat virt-handler may be away, as while its DaemonSet is updated. */
 const HANDLER_AWAY_MS = 60_000;
 /** Heartbeats are up to 132 s apart. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
 const HANDLER_SILENT_MS = 180_000;

@@ -13,8 +13,8 @@ const PAGE_SIZE = 250;
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
- * Parses an answer. `name`: the requested object's. An answer with another name or none may be a proxy's, and the next
- * answer the object.
+ * Parses an answer. `name`: the name of the requested object. If the answer has another name or none, it may come from
+ * a proxy, and a later answer may be right.
  */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,
@@ -47,7 +47,7 @@ export async function getObject<S extends z.ZodMiniType>(
   send: Send,
   { resource, key, schema, expect = [] }: Sought<S>,
 ): Promise<z.output<S> | undefined> {
-  // Every API server has this resource.
+  // Every API server serves `version`.
   const isAlwaysThere = resource === "version";
   if (!isAlwaysThere && !isObjectKey(key)) return undefined;
   const path = object(resource, key);
@@ -150,8 +150,8 @@ const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.obj
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
 /**
- * Returns undefined also if a kind of Lifeboat's is not installed: only discovery distinguishes that 404 from a
- * proxy's.
+ * Returns undefined also if the CRD of a Lifeboat kind is not installed. Only discovery distinguishes that 404 from a
+ * proxy's 404.
  */
 export async function readUnlessNotServed<T>(
   send: Send,

@@ -20,8 +20,8 @@ export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
 /**
- * Reads the KubeVirt object. KubeVirt allows one per cluster. One that does not parse is an error, because its strategy
- * protects VMs.
+ * Reads the KubeVirt object. KubeVirt allows one per cluster. An object that cannot be parsed is an error, because the
+ * eviction strategy in it protects VMs.
  */
 export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | undefined> {
   return (await cluster.list("kubevirts", { strict: true }))[0];
@@ -41,8 +41,8 @@ export function readActiveEvacuations(cluster: Client): Promise<readonly Evacuat
 }
 
 /**
- * No field selector selects by condition. The full scan cleans up after Evacuations of moved VMs, which are too many to
- * list here.
+ * A field selector cannot select by condition. The full scan cleans up after Evacuations of moved VMs, which are too
+ * many to list here.
  */
 const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 
@@ -167,7 +167,7 @@ export interface EvictionOptions {
   readonly dryRun?: boolean;
 }
 
-/** Evicts a pod. The UID protects another pod with the same name. */
+/** Evicts a pod. The UID makes sure that a new pod of the same name is not evicted. */
 export async function requestEviction(
   { namespace, name, uid }: NamespacedName & { readonly uid: string },
   { annotations = {}, gracePeriodSeconds, dryRun = false }: EvictionOptions,
@@ -184,8 +184,8 @@ export async function requestEviction(
 }
 
 /**
- * Returns an empty list if the cluster does not serve the kind, so that a drain can be forecast without Lifeboat. A served kind never gives a 404
- * to a list.
+ * Returns an empty list if the cluster does not serve the kind, so that a drain can be forecast without Lifeboat. A
+ * served kind never gives a 404 to a list.
  */
 export function noneUnlessServed(error: unknown): readonly never[] {
   if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];

@@ -14,7 +14,7 @@ export const API_GROUP = "lifeboat.dev/v1alpha1";
 const CORE = "/api/v1";
 const KUBEVIRT = "/apis/kubevirt.io/v1";
 const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
-/** The schema of objects of which each reader has its own view. */
+/** The schema for a kind that each reader parses by a schema of its own. */
 const OWN_VIEW = z.unknown();
 
 export const RESOURCES = {

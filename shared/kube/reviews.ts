@@ -8,8 +8,8 @@ import type { ReviewedUser } from "./schemas/kubernetes.ts";
 import type { Right } from "./right.ts";
 
 /**
- * Returns the user of a token. Undefined: the token is invalid or for another audience. An authenticator without
- * audiences names none.
+ * Returns the user of a token. Undefined: the token is invalid or for another audience. An authenticator that does not
+ * support audiences returns none.
  */
 export async function userOfToken(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {
   const spec = { token, audiences: [audience] };
@@ -48,7 +48,10 @@ const Expiry = z.lazy(() => z.object({ exp: z.number() }));
 const OfPod = z.lazy(() => z.object({ "kubernetes.io": z.object({ pod: z.object({}) }) }));
 const Audience = z.lazy(() => z.object({ aud: z.union([z.string(), z.array(z.string())]) }));
 
-/** Reads when a token expires. Undefined: never, the kubelet renews it (a pod's own), or it is no JWT. Never throws. */
+/**
+ * Reads when a token expires. Undefined: it never expires, it is a pod's own token that the kubelet renews, or it is no
+ * JWT. Never throws.
+ */
 export function expiryOf(token: string): Date | undefined {
   const claims = claimsOf(token);
   const parsed = Expiry.safeParse(claims);

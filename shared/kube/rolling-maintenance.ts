@@ -6,7 +6,10 @@ export const ROLLING_END_PHASES = ["Completed", "Stopped", "Withdrawn"] as const
 
 export type RollingPhase = (typeof ROLLING_ACTIVE_PHASES)[number] | (typeof ROLLING_END_PHASES)[number];
 
-/** Phases of one node of it. Between `Starting` and its end, a node has the phase of its NodeEvacuation. */
+/**
+ * Phases of one node of a RollingMaintenance. After `Starting`, a node has the phase of its NodeEvacuation until that
+ * has ended.
+ */
 export const ROW_PHASES = [
   "Pending",
   "Starting",
@@ -25,7 +28,7 @@ export type NodeTemplate = Pick<
 
 /** Times are RFC 3339. */
 export interface RollingMaintenanceSpec {
-  /** The definition requires exactly one of these fields. */
+  /** The CRD requires exactly one of these fields. */
   readonly nodes: {
     readonly names?: readonly string[] | undefined;
     readonly matchLabels?: Readonly<Record<string, string>> | undefined;
@@ -70,7 +73,7 @@ export interface RollingMaintenanceStatus {
   readonly nodes: readonly NodeRow[];
 }
 
-/** The longest texts and lists that Lifeboat writes. The definition allows them. */
+/** The longest texts and lists that Lifeboat writes. The CRD allows them. */
 export const ROLLING_BOUNDS = {
   "status.message": 2048,
   "status.forecast": 1024,
@@ -84,7 +87,7 @@ export interface RollingMaintenanceFacts {
   readonly resourceVersion: string;
   /** Milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
-  /** The command created it: Lifeboat deletes it some time after its end. */
+  /** Whether `lifeboat drain` created the object: then Lifeboat deletes it some time after its end. */
   readonly isCommands: boolean;
   readonly spec: RollingMaintenanceSpec;
   readonly status: RollingMaintenanceStatus;

@@ -12,7 +12,9 @@ export type Resources = Readonly<Record<string, number>>;
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One requirement of a node selector term (core/v1 NodeSelectorRequirement); `values` of Gt and Lt hold one integer. */
+/**
+ * One requirement of a node selector term (core/v1 NodeSelectorRequirement); `values` of Gt and Lt hold one integer.
+ */
 export interface NodeRequirement {
   readonly key: string;
   readonly operator: string;
@@ -54,7 +56,10 @@ export interface SpreadConstraint {
 
 /** The fields of a pod by which kube-scheduler chooses among suitable nodes, and by which it spreads pods. */
 export interface PlacementTerms {
-  /** Required pod affinity: a pod on a node prefers these pods near it. */
+  /**
+   * Required pod affinity. kube-scheduler prefers the node of a running pod for new pods that the running pod's terms
+   * select.
+   */
   readonly near: readonly PodTerm[];
   /** Preferred pod affinity; anti-affinity has a negative weight. */
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];
@@ -76,7 +81,9 @@ export interface ScheduledPod extends PodFacts {
   readonly nodeName: string;
   readonly createdAt: number;
   readonly qosClass: QosClass;
-  /** The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  /**
+   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`.
+   */
   readonly requests: Resources;
   readonly placement: NodeRequirements;
   readonly antiAffinity: readonly PodTerm[];

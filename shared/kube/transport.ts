@@ -68,7 +68,7 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 function bodyOf(text: string, status: number, request: ApiRequest): unknown {
   const label = `${request.method} ${request.path}`;
   const body = parse(text, label);
-  // Without this check a proxy's 404 would seem to be a deleted pod, and its 409 another isolate's work.
+  // Without this check a proxy's 404 would look like a deleted pod, and its 409 like the work of another process.
   if (status >= 400 && !isStatus(body, status)) {
     throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
   }
@@ -111,8 +111,8 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 const CHUNK_BYTES = 32 * 1024;
 
 /**
- * Reads a body. Returns no text if it is too large. Chunks share their memory: by default workerd reads 4 KiB at a
- * time, for three times the CPU.
+ * Reads a body. Returns no text if the body is too large. All chunks are read into the same memory. By default workerd
+ * reads 4 KiB at a time, which takes three times the CPU.
  */
 async function readBody({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
   if (body === null) return { text: "", bytes: 0 };
@@ -137,8 +137,8 @@ async function readBody({ body }: Response, held: Held): Promise<{ readonly text
 function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {
   return {
     ...headers,
-    // The same as client-go's. The subresources of virt-api name no type that they produce: without the second one
-    // go-restful answers 406.
+    // client-go sends the same header. virt-api's subresources declare no content type: without `*/*` go-restful
+    // answers 406.
     accept: "application/json, */*",
     authorization: `Bearer ${token}`,
     "user-agent": "lifeboat",
@@ -199,7 +199,7 @@ export class MemoryBudget {
     return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }
 
-  /** Opens a reservation for work after an answer: as many as there were reviews. */
+  /** Opens a reservation of memory for the work after an answer. At most as many are open as there were reviews. */
   open(now: Date): Held {
     return this.#open(now, MOST_BYTES);
   }
@@ -234,7 +234,7 @@ export class MemoryBudget {
 
   /**
    * Returns whether this review is the oldest, which may always continue. Otherwise many reviews could each hold a pod
-   * and wait for room for the VM for ever.
+   * in memory, and wait for ever until there is room for its VMI.
    */
   #isOldestReview(lease: Lease): boolean {
     for (const one of this.#leases) if (one.reviews > 0) return one === lease;

@@ -37,8 +37,8 @@ export function newRollingMaintenance(names: readonly string[], now: Date, spec:
 export type Changed = "Done" | "Lacking" | "TryAgain";
 
 /**
- * Changes a NodeEvacuation, on condition that it asks for no more than checked: its effects on VMs need permissions of
- * their own.
+ * Changes a NodeEvacuation. The patch tests that `virtualMachines` is as it was when the user's permissions were
+ * checked, because its effects on VMs need permissions of their own.
  */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,
@@ -50,7 +50,7 @@ export async function changeNodeEvacuation(
   return meaningOf<Changed>(answer, { ...REFUSED, 404: "TryAgain" });
 }
 
-/** Changes a RollingMaintenance on the same condition. */
+/** Changes a RollingMaintenance. The patch tests `virtualMachines` of its template, as for a NodeEvacuation. */
 export async function changeRolling(
   { name, uid, spec: { template } }: RollingMaintenanceFacts,
   change: Change,

@@ -74,7 +74,7 @@ function podBlocker(subject: Subject, w: NodeWorld): NodeBlocker | undefined {
 /** A pod's owner says how long it may take to end: a year is possible. */
 const LONG_SECONDS = 3600;
 
-/** Why a pod that is deleted keeps the node from being empty for longer than a person would wait. */
+/** Returns why a terminating pod may stay on the node for longer than a person would wait. */
 function slowToEnd(pod: PreflightPod, w: NodeWorld): string | undefined {
   const node = nodeToDrain(w);
   if (pod.goneBy === undefined || node === undefined) return undefined;
@@ -102,7 +102,7 @@ function isSame(a: NodeBlocker, b: NodeBlocker | undefined): boolean {
   return b !== undefined && keyOf(a) === keyOf(b) && a.uid === b.uid && a.reason === b.reason;
 }
 
-/** In most clusters these end by themselves. */
+/** Reasons that usually end without a person's action. */
 const PASSING: ReadonlySet<string> = new Set([
   "BudgetExhausted",
   "BudgetOfController",
@@ -136,7 +136,7 @@ export function isCompleted({ verdict }: Subject): boolean {
   return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }
 
-/** Returns whether nothing leaves any more without a person. */
+/** Returns whether no further VM or pod will leave the node until a person acts. */
 export function isSettled(
   views: readonly VmView[],
   counts: VmCounts,
@@ -144,7 +144,7 @@ export function isSettled(
   w: NodeWorld,
 ): boolean {
   const late = overdue(w).length;
-  // The next restart waits for the late one.
+  // A VM that should restart next waits until the late VM has started.
   const others = late > 0 ? views.filter(({ fate }) => fate !== "ShutsDown") : views;
   const isBusy = counts.moving > late || !isCalm(others);
   const isOver = ({ reason, since }: NodeBlocker) =>

@@ -26,13 +26,13 @@ export const CLAIMED_VOLUMES: View<ClaimedVolume> = {
 
 export interface VolumesLeft {
   readonly isAwaited: boolean;
-  /** For people. Empty if there are none. */
+  /** The names of the volumes in a text for people. Empty if no volume is left. */
   readonly text: string;
 }
 
 /**
- * Lists attached volumes if a VM was on the node. Without the permission, or if the cluster does not serve the kind,
- * nothing is waited for.
+ * Lists volumes that are still attached, if a VM was on the node. Without the permission, or if the cluster does not
+ * serve the kind, the drain does not wait for volumes.
  */
 export function volumesLeft(w: NodeWorld): VolumesLeft {
   const lastLeft = Math.max(...w.ne.status.outcomes.map(({ time }) => Date.parse(time ?? "")).filter(Number.isFinite));
@@ -66,7 +66,7 @@ interface Attached {
   readonly attachments: readonly VolumeAttachmentFacts[];
   /** All pods of the node, including ended pods. */
   readonly pods: readonly Pick<PreflightPod, "namespace" | "phase" | "claims" | "ephemeralClaims">[];
-  /** Called only if the answer depends on it. */
+  /** Called only if the result depends on these volumes. */
   readonly volumes: () => readonly ClaimedVolume[];
 }
 

@@ -19,7 +19,7 @@ export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   if (ne.status.phase !== "Evacuated") return leftOver(w, more);
   const isBack = isOpen(ne) && nodeToDrain(w)?.unschedulable !== true;
   if (!isBack) return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
-  // Only once: VMs whose return has failed stay on their nodes.
+  // VMs are asked to return only once: a VM whose return has failed stays where it is.
   const isTime = nodeToDrain(w) !== undefined && !ne.status.conditions.some(isReturned);
   return {
     phase: "Evacuated",
@@ -39,7 +39,7 @@ function isReturned({ type }: NodeCondition): boolean {
   return type === "Returned";
 }
 
-/** Reports the VMs that do not run again, which keep the NodeEvacuation open. */
+/** Reports the stopped VMs that do not run again. As long as there are some, the NodeEvacuation has work. */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
@@ -53,7 +53,7 @@ function heldBecause({ status }: EvacuationFacts): string {
 }
 
 /**
- * Cleans up after another isolate that cordoned the node or started a VM's evacuation while this one ended the
+ * Cleans up if another process cordoned the node or started a VM's evacuation while this process ended the
  * NodeEvacuation.
  */
 function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
@@ -79,13 +79,18 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
   return wanted.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
-/** Gives up a cordon that another party removed: a later cordon is not Lifeboat's. */
+/**
+ * Gives up Lifeboat's cordon that another party removed: if the node is cordoned again later, that cordon is not
+ * Lifeboat's.
+ */
 export function disowned(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
 }
 
-/** Removes Lifeboat's cordon, also that of an earlier NodeEvacuation, unless another one needs it. */
+/**
+ * Removes Lifeboat's cordon, also that of an earlier NodeEvacuation, unless another NodeEvacuation needs the cordon.
+ */
 export function taken(w: NodeWorld): readonly Action[] {
   const [node, rivals] = [nodeToDrain(w), rivalsOf(w)];
   const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);

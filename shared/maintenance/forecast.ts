@@ -126,7 +126,7 @@ function startOf(pod: PreflightPod, vmi: VmiFacts, w: NodeWorld) {
   return renderStart(pod, vmi, virtualMachineOf(vmi, w)?.start, w.settings);
 }
 
-/** Returns whether the NodeEvacuation may start. If something cannot be judged, only `Always` starts. */
+/** Returns whether the NodeEvacuation may start. With the verdict Unknown it starts only if `startIf` is Always. */
 export function mayStart(startIf: NodeEvacuationSpec["startIf"], verdict: NodeVerdict): boolean {
   switch (startIf) {
     case "Always":

@@ -1,4 +1,7 @@
-/** Limits what may happen to each VM of the node. A drain that cannot succeed ends no guest: restarts, stops and shutdowns come last. */
+/**
+ * Limits what may happen to each VM of the node. A drain that cannot succeed ends no guest: restarts, stops and
+ * shutdowns come last.
+ */
 import { each, together, unlessFailed } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -28,7 +31,7 @@ export function viewsOf(w: NodeWorld): readonly VmView[] {
   return heldBack(withRoom(heldBack(views, w), w), w);
 }
 
-/** Holds VMs that would restart or stop while a budget refuses their evictions. */
+/** Keeps VMs from a restart or a stop while a budget refuses their evictions. */
 function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   if (views.every(({ fate }) => fate !== "ShutsDown")) return views;
   const refusals = unlessFailed(
@@ -52,7 +55,7 @@ function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] 
   });
 }
 
-/** Holds a VM that would restart if no other node has room for it. */
+/** Keeps a VM from a restart if no other node has room for it. */
 function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   const due = new Set(views.filter((view) => view.way === "Restart" && isShutdownDue(view, w)));
   if (due.size === 0 || !isRunning(w) || isRestarting(w)) return views;

@@ -20,7 +20,9 @@ const BY_STRATEGY = "EvictionStrategy";
 /** Another party ended the guest. */
 const BY_OTHERS = "ByOthers";
 
-/** Returns the outcomes of all VMs that were on the node before or are there now. The status lists some, see `listed`. */
+/**
+ * Returns the outcomes of all VMs that were on the node before or are there now. The status lists some, see `listed`.
+ */
 export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmOutcome[] {
   const vmis = vmisOf(w);
   const here = new Set(vmis.map(({ uid }) => uid));
@@ -46,7 +48,9 @@ function unlisted(w: NodeWorld): readonly VmOutcome[] {
   return [...new Map(found).values()];
 }
 
-/** Returns as many as the status may list: first guests that ended, then VMs that stay, last VMs that moved. */
+/**
+ * Returns as many outcomes as the status may list: first guests that ended, then VMs that stay, last VMs that moved.
+ */
 export function listed(outcomes: readonly VmOutcome[]): readonly VmOutcome[] {
   const most = BOUNDS["status.outcomes"];
   if (outcomes.length <= most) return outcomes;
@@ -63,7 +67,7 @@ function weightOf({ outcome, reason }: VmOutcome): number {
 /** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node stay there. */
 function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   const { outcomes } = w.ne.status;
-  // Only a full list leaves VMs out that were there.
+  // The list in the status is incomplete only if it has its maximum length.
   const all = outcomes.length < BOUNDS["status.outcomes"] ? outcomes : [...outcomes, ...unlisted(w)];
   return each(all, (one) => {
     const own = lastOf(one, w);
@@ -104,7 +108,7 @@ function startOf(own: EvacuationFacts | undefined): string | undefined {
   return own && (own.status.startTime ?? new Date(own.createdAt).toISOString());
 }
 
-/** A new Evacuation does not name its VMI yet. */
+/** Returns the last Evacuation of a VM. A new Evacuation does not name its VMI yet. */
 function lastOf(one: VmOutcome, w: NodeWorld) {
   const isIts = (e: EvacuationFacts) =>
     vmOf(e) === keyOf(one) && (e.status.virtualMachineInstanceUID ?? one.uid) === one.uid;

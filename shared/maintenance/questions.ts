@@ -63,8 +63,8 @@ export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): Vir
 }
 
 /**
- * Returns the active Evacuation of a VM on the node. A mark that no migration follows may stay for ever: another
- * party's Evacuation says why.
+ * Returns the active Evacuation of a VM on the node. If the VM is marked and does not migrate, an Evacuation that
+ * another party requested counts, too: its status says why.
  */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
@@ -111,7 +111,8 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
 const MOST_AHEAD = 5;
 
 /**
- * Returns the preflight, with VMs of nodes that leave first placed already. Returns undefined if there is no such node.
+ * Returns the facts of the preflight after the VMs of nodes that are drained first have been placed. Returns undefined
+ * if there is no such node.
  */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);

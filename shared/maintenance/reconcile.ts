@@ -25,9 +25,9 @@ export interface Maintaining {
   readonly settings: Settings;
   readonly clock: () => Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
-  /** Selects those to reconcile. */
+  /** Selects the NodeEvacuations to reconcile. */
   readonly isConcerned: (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) => boolean;
-  /** A tick or a scan reconciles, and not an event. */
+  /** Whether a tick or a full scan is the reason, and not an event. */
   readonly isThorough: boolean;
 }
 
@@ -36,13 +36,13 @@ export interface Maintained {
   readonly failures: number;
   /** VMs whose Evacuations have started or are withdrawn. */
   readonly vmis: readonly NamespacedName[];
-  /** Something leaves the node: the next reconcile should follow within seconds. */
+  /** Whether VMs or pods are leaving the node: then the next reconcile should follow within seconds. */
   readonly isUnderWay: boolean;
-  /** Whether it is part of a RollingMaintenance. */
+  /** Whether the NodeEvacuation is part of a RollingMaintenance. */
   readonly isPart: boolean;
 }
 
-/** Each pass acts on what the previous one wrote, such as a cordon or its start. */
+/** Each pass acts on what the previous pass wrote, such as a cordon. */
 const MOST_PASSES = 4;
 
 /**
@@ -56,7 +56,7 @@ export async function reconcileNodeEvacuations(deps: Maintaining): Promise<reado
   return results;
 }
 
-/** Lists NodeEvacuations, each as its RollingMaintenance wants it. */
+/** Lists NodeEvacuations, each with the pause or the withdrawal of its RollingMaintenance. */
 async function listAll(cluster: Client): Promise<readonly NodeEvacuationFacts[]> {
   const all = await cluster.list("nodeevacuations");
   if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;
@@ -109,7 +109,9 @@ async function examine(
   }
 }
 
-/** Returns the questions of each pass: the node and the Evacuations. The caller has already read all NodeEvacuations. */
+/**
+ * Returns the questions of each pass: the node and the Evacuations. The caller has already read all NodeEvacuations.
+ */
 function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]): Beforehand {
   const node: Question = { kind: "nodes", key: named(ne.spec.nodeName) };
   const own: Question = { kind: "evacuations", selection: selectEvacuationsFor(ne.name) };
@@ -120,7 +122,9 @@ const EVERY_NODE_EVACUATION: Question = { kind: "nodeevacuations", selection: {}
 
 const NOTHING: Examined = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
 
-/** Performs the actions of a step. A refused action does not stop the others, but its status is not written. */
+/**
+ * Performs the actions of a step. A refused action does not stop the others, but the step's status is then not written.
+ */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Examined> {
   const { chains = [], first = [] } = next;
   const acted = await eachOf(chains, async (chain) => ({ chain, ...(await perform(chain, performingOf(deps))) }));
@@ -142,8 +146,8 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
 }
 
 /**
- * Returns whether it should be reconciled again soon. A person ends a pause or a blocker, and the status should show
- * that at once, even without watches.
+ * Returns whether the NodeEvacuation should be reconciled again soon. When a person ends a pause or a blocker, the
+ * status should show that at once, even without watches.
  */
 function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
   return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));

@@ -37,7 +37,9 @@ export function returning(w: NodeWorld): readonly VmiFacts[] {
   return node === undefined ? [] : fitting(away, { node, here, settings, volumes: volumesOf(away, w) });
 }
 
-/** Empty if the VM is not where it moved, or cannot move now. */
+/**
+ * Returns the VM as a list with one entry. The list is empty if the VM is no longer where it moved, or cannot move now.
+ */
 function awayOf(e: EvacuationFacts, { facts }: NodeWorld): readonly Away[] {
   const { namespace } = e;
   const vmi = facts.get("virtualmachineinstances", { namespace, name: e.spec.vmiName });
@@ -68,7 +70,7 @@ interface Destination {
   readonly settings: Settings;
 }
 
-/** Selects VMs that fit, one after another: each takes its room. */
+/** Selects VMs that fit on the node, one after another: each takes room that the next ones do not have. */
 function fitting(away: readonly Away[], { node, here, volumes, settings }: Destination): readonly VmiFacts[] {
   let otherPods = here;
   return away.flatMap(({ vmi, pod, source }) => {

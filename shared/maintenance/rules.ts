@@ -14,11 +14,11 @@ import { actingOf, hasStarted, isTimeReached, type NodeNext, type NodeRule, type
 
 // prettier-ignore
 export const NODE_RULES: readonly NodeRule[] = [
-  // It ends, or has ended
+  // Rules that end the NodeEvacuation, or apply after its end
   afterwards, cancelled, nodeGone, expired, chained,
-  // It has not started
+  // Rules before its start
   pausedBefore, waitsForHour, waitsForAnother, waitsForRollout, notCordoned, judged,
-  // It has
+  // Rules after its start
   uncordoned, paused, leaving,
 ];
 
@@ -30,7 +30,10 @@ export function nextOfNode(w: NodeWorld): NodeNext | "Nothing" {
   return "Nothing";
 }
 
-/** Ends the NodeEvacuation. VMs that have not moved stay, stopped VMs start, and the node is schedulable again if Lifeboat cordoned it. */
+/**
+ * Ends the NodeEvacuation. VMs that have not moved stay, stopped VMs start, and the node is schedulable again if
+ * Lifeboat cordoned it.
+ */
 function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
   const more = hasStarted(w.ne) ? withCounts(outcomesOf([], w), w) : {};
   return { phase, message, more, first: [...withdrawals(w), ...taken(w)], again: true };
@@ -54,8 +57,8 @@ function expired(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * In 0.3 it waited for another NodeEvacuation. Without that order it would start at any time, beside the node before
- * it.
+ * Lifeboat 0.3 started this NodeEvacuation after another one. This version has no such order, and would start both at
+ * the same time: so it refuses.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
@@ -88,7 +91,7 @@ function waitsForAnother(w: NodeWorld): NodeNext | undefined {
   return acting.uid === w.ne.uid ? undefined : scheduled(w, MESSAGES.waitsForAnother(acting.name));
 }
 
-/** KubeVirt is being updated. VMs were lost when migrations of a drain and of a rollout met: kubevirt/kubevirt. */
+/** KubeVirt is being updated. VMs were lost when a drain migrated them during KubeVirt's rollout. */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || w.ne.spec.startIf === "Always" || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
   return scheduled(w, MESSAGES.waitsForRollout);
@@ -99,13 +102,15 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   return { phase: "Paused", message: MESSAGES.pausedBefore };
 }
 
-/** The node is not cordoned for it yet. A node that another party cordoned stays cordoned in the end. */
+/**
+ * The node is not cordoned for this NodeEvacuation yet. A node that another party cordoned stays cordoned in the end.
+ */
 function notCordoned(w: NodeWorld): NodeNext | undefined {
   const [{ ne }, node] = [w, nodeToDrain(w)];
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
-  // It takes over the cordon of a NodeEvacuation that has ended or is gone. Otherwise an isolate that cleans up would
-  // uncordon the node.
+  // This NodeEvacuation takes over the cordon of one that has ended or is gone. Otherwise a process that cleans up
+  // after that one would uncordon the node.
   const left = node.cordonedBy === by ? undefined : node.cordonedBy;
   if (node.unschedulable && left === undefined) return undefined;
   const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? left : undefined };
@@ -139,12 +144,13 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
-  // Drops earlier reasons: the party that uncordoned the node may have changed them. Stopped VMs start.
+  // The old blockers are removed: the party that uncordoned the node may have changed their causes. Stopped VMs
+  // start.
   const first = [...disowned(w), ...starts(w)];
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }
 
-/** A person has paused it. An empty node is drained even so. */
+/** A person has paused the NodeEvacuation. If nothing is left on the node, the node counts as drained all the same. */
 function paused(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.progress !== "Paused") return undefined;
   const next = leaving(w);

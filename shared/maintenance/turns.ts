@@ -43,7 +43,7 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
 }
 
-/** Returns no action for a VM that a drain, a person or another isolate has asked to move. */
+/** Returns no action for a VM that a drain, a person or another process has already asked to move. */
 function moveOf(vmi: VmiFacts, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(vmi, w.facts);
   return activeEvacuation(vmi, evacuations) === undefined ? [create(vmi, evacuations, {}, w)] : [];
@@ -59,15 +59,17 @@ function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
 
 function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(view.vmi, w.facts);
-  // Another isolate has started it.
+  // Another process has started the restart or the stop.
   if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
-  // Its migration is no longer wanted: a pod has one Evacuation at a time.
+  // A pod has one Evacuation at a time: the one that migrates the VM is withdrawn first.
   if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
   const runStrategy = virtualMachineOf(view.vmi, w)?.runStrategy;
   return [create(view.vmi, evacuations, { by: view.way, runStrategy, inherited: inheritedOf(view, evacuations) }, w)];
 }
 
-/** KubeVirt says that the VM can migrate, but its migrations fail. */
+/**
+ * Returns the attempts that failed earlier, for a VM whose migrations fail although KubeVirt says that it can migrate.
+ */
 function inheritedOf({ blocker }: VmView, evacuations: readonly EvacuationFacts[]) {
   if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
   const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);

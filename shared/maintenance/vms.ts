@@ -24,15 +24,15 @@ export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked
 export interface VmView {
   readonly vmi: VmiFacts;
   readonly fate: Fate;
-  /** Set for a VM that does not leave by itself. */
+  /** Why the VM does not leave without further action. */
   readonly blocker?: NodeBlocker | undefined;
-  /** A budget refuses its restart or stop for now. */
+  /** A budget refuses the VM's restart or stop for now. */
   readonly isKept?: true;
-  /** Lifeboat does not end its guest yet, because something else blocks the node. */
+  /** Lifeboat does not end the guest yet, because something else blocks the node. */
   readonly isHeldBack?: true;
-  /** How it is shut down. */
+  /** How Lifeboat shuts the VM down. */
   readonly way?: "Restart" | "ShutDown";
-  /** Its active Evacuation, if that is Blocked. */
+  /** The VM's active Evacuation, if that is Blocked. */
   readonly evacuation?: EvacuationFacts | undefined;
 }
 
@@ -100,7 +100,7 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
   return isFailed ? blocked(vmi, "Abandoned", message) : { vmi, fate: "Waits" };
 }
 
-/** Holds a VM until its owner's time, if owners' annotations count. */
+/** Keeps a VM on the node until the time that its owner's annotation names, if such annotations count. */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersChoices(vmi, w);
   if (secondsUntil(notBefore, w.now) <= 0) return undefined;
@@ -140,7 +140,7 @@ function staying(vmi: VmiFacts, blocker: NodeBlocker, w: NodeWorld): VmView {
   return way === "Wait" ? { vmi, fate: "Blocked", blocker } : shutDown(vmi, way, blocker, w);
 }
 
-/** `start` restores these run strategies. */
+/** KubeVirt's `start` restores these run strategies. */
 const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
 const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];
 
@@ -194,7 +194,10 @@ export function blockerOf(
   };
 }
 
-/** KubeVirt's queue gets the next VMs before the first have left. More of them could not be paused or ordered. */
+/**
+ * By default Lifeboat asks for twice as many migrations as KubeVirt runs at a time, so that its queue is never empty.
+ * With more, VMs could no longer be paused or ordered.
+ */
 const AHEAD = 2;
 
 /** Returns how many VMs may leave now. */

@@ -11,18 +11,20 @@ import { type Deciding, secondsUntil } from "../settings/time.ts";
 /** The subject of the rules of a NodeEvacuation, and the facts that they may ask for. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /** A tick or a scan reconciles, and not an event: expensive facts are judged again. */
+  /** Whether a tick or a full scan is the reason, and not an event: then expensive facts are judged again. */
   readonly isThorough: boolean;
 }
 
 export interface NodeNext {
   readonly phase: NodeEvacuationPhase;
-  /** For people. */
+  /** A text for people. */
   readonly message: string;
   readonly more?: Partial<NodeEvacuationStatus>;
-  /** Independent of each other. They come before the status, which says that they are done. */
+  /**
+   * Actions before the status is written, because the status says that they are done. They do not depend on each other.
+   */
   readonly first?: readonly Action[];
-  /** Independent of each other and of the status. */
+  /** Chains of actions that depend neither on each other nor on the status. */
   readonly chains?: readonly (readonly Action[])[];
   /** Another reconcile should follow at once. */
   readonly again?: boolean;

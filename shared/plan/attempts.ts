@@ -17,16 +17,16 @@ export interface ClassKey {
 }
 
 export interface Attempt {
-  /** Before the migration. */
+  /** The VM's class before the migration. */
   readonly key: ClassKey;
   readonly vm: string;
-  /** `FindsNoPlace`: the next pod ran nowhere, which says nothing about the VM. */
+  /** `FindsNoPlace`: the target pod got no node, which says nothing about the VM. */
   readonly outcome: "Proves" | "Fails" | "FindsNoPlace";
-  /** Why it failed, if it did. */
+  /** Why the migration failed. Absent: it did not fail. */
   readonly reason?: string;
 }
 
-/** The facts, by name. */
+/** The facts of a plan, in maps by name. */
 export interface PlanHistory {
   readonly f: PlanFacts;
   readonly vmiOf: ReadonlyMap<string, PlanVmi>;
@@ -34,7 +34,7 @@ export interface PlanHistory {
   readonly podOf: ReadonlyMap<string, PlanPod>;
   /** The pod in which the guest of each VM runs. The target of a migration does not count. */
   readonly presentOf: ReadonlyMap<string, PlanPod>;
-  /** By the UIDs of migrations. */
+  /** Target pods, by the UIDs of their migrations. */
   readonly targets: ReadonlyMap<string, PlanPod>;
   readonly finishedOf: ReadonlyMap<string, readonly PlanMigration[]>;
   readonly runs: readonly Run[];
@@ -65,7 +65,7 @@ function withStateOf(migration: PlanMigration, vmiOf: PlanHistory["vmiOf"]): Pla
   return state?.uid === migration.uid ? { ...state, ...migration } : migration;
 }
 
-/** Returns migrations that only their VMI still knows: somebody has deleted them, or you may not list them. */
+/** Returns migrations that only their VMI still shows: somebody has deleted them, or you may not list migrations. */
 function unlisted({ vmis, migrations }: PlanFacts): readonly PlanMigration[] {
   const listed = new Set(migrations.map(({ uid }) => uid));
   return vmis.flatMap(({ lastFinished }) => (lastFinished && !listed.has(lastFinished.uid) ? [lastFinished] : []));
@@ -104,8 +104,8 @@ function named(labels: Labels, prefix: string): string | undefined {
 }
 
 /**
- * Returns what finished migrations within the cluster say, the oldest first. A cancelled migration says nothing. `launcher`: the one that the next
- * pods get.
+ * Returns what finished migrations within the cluster show, the oldest first. A cancelled migration shows nothing.
+ * `launcher`: the launcher image that the next pods get.
  */
 export function attemptsOf(history: PlanHistory, launcher: string | undefined): readonly Attempt[] {
   return [...history.finishedOf.values()]
@@ -124,7 +124,7 @@ export function attemptsOf(history: PlanHistory, launcher: string | undefined): 
 
 type Result = Pick<Attempt, "outcome" | "reason">;
 
-/** Returns undefined for a migration to another launcher. */
+/** Returns undefined for a migration to a pod with another launcher image. */
 function resultOf(migration: PlanMigration, launcher: string | undefined, history: PlanHistory): Result | undefined {
   const target = targetOf(migration, history);
   const image = target?.image ?? imageAt(history.runs, migration.schedulingSince);
@@ -142,7 +142,10 @@ function failureOf(migration: PlanMigration, target: PlanPod | undefined): Resul
   return reason === undefined ? { outcome: "FindsNoPlace" } : { outcome: "Fails", reason };
 }
 
-/** KubeVirt waits 5 minutes for a node, and 15 minutes for a pod that has one. Upstream: `handlePendingPodTimeout`. */
+/**
+ * KubeVirt waits 5 minutes for a target pod to get a node, and 15 minutes for a pod that has one. So a wait of more
+ * than 14 minutes means that the pod had a node. Upstream: `handlePendingPodTimeout`.
+ */
 const WAITS_FOR_POD_MS = 14 * 60_000;
 
 /** Returns why a migration failed. Returns undefined if its target pod had no node: that says nothing about the VM. */
@@ -164,10 +167,12 @@ function sourceImageOf(migration: PlanMigration, vmi: PlanVmi, history: PlanHist
   return sourcePod === undefined ? undefined : imageAt(history.runs, bornAt(migration, vmi, history));
 }
 
-/** KubeVirt deletes older finished migrations of a VMI. Upstream: `defaultFinalizedMigrationGarbageCollectionBuffer`. */
+/**
+ * KubeVirt deletes older finished migrations of a VMI. Upstream: `defaultFinalizedMigrationGarbageCollectionBuffer`.
+ */
 const KEPT_MIGRATIONS = 5;
 
-/** Returns the time when KubeVirt created the source pod: for an earlier migration, or when the VM started. */
+/** Returns when KubeVirt created the source pod: for an earlier migration of the VM, or at the start of the VM. */
 function bornAt(
   { sourcePod, createdAt }: PlanMigration,
   vmi: PlanVmi,

@@ -24,7 +24,7 @@ export interface PlanFacts extends Moment {
   readonly attached?: AttachedVolumes;
   /** Names the lists that could not be read. */
   readonly unread: readonly string[];
-  /** The same for lists that matter only after a drain: no verdict depends on them. */
+  /** Names the lists that could not be read and that matter only after a drain: no verdict depends on them. */
   readonly unreadAfterwards: readonly string[];
 }
 
@@ -42,19 +42,19 @@ export interface PlanPod extends PreflightPod {
 export interface PlanVmi extends VmiFacts {
   /** The properties that VMs of one class share. */
   readonly kind: VmKind;
-  /** Its owner's annotation offers it for a first migration. */
+  /** The owner's annotation offers this VM for a first migration. */
   readonly isCanary?: true;
-  /** KubeVirt has labelled it: its launcher is not the one that KubeVirt uses now. */
+  /** KubeVirt has labelled the VMI as outdated: its launcher is not the one that KubeVirt uses now. */
   readonly isOutdated?: true;
-  /** When KubeVirt created its first pod. Milliseconds since the epoch. */
+  /** When KubeVirt created the VM's first pod. Milliseconds since the epoch. */
   readonly startedAt?: number;
-  /** Its last migration within the cluster, if it has ended. */
+  /** The VM's last migration within the cluster, if it has ended. */
   readonly lastFinished?: PlanMigration;
 }
 
 export interface PlanMigration extends MigrationFacts {
   readonly sourcePod?: string;
-  /** Somebody has cancelled it. */
+  /** Somebody has cancelled the migration. */
   readonly isCancelled?: true;
 }
 
@@ -91,7 +91,7 @@ export interface Range {
 export interface NodePlan {
   readonly node: string;
   readonly verdict: NodeVerdict;
-  /** One line. */
+  /** A summary in one line. */
   readonly summary: string;
   /** Why the node is not drained: its verdict does not satisfy `startIf`. Its VMs stay. */
   readonly refusal?: string;
@@ -115,7 +115,7 @@ export interface NodePlan {
   readonly failing: number;
   /** The resources that are missing for its VMs. */
   readonly shortage?: string;
-  /** The node after which it would have room. */
+  /** The node after whose maintenance this node would have room. */
   readonly roomAfter?: string;
   /** `namespace/name` of VMs that leave with some choices of kube-scheduler and not with others. */
   readonly unsure: readonly string[];

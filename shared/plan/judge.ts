@@ -45,7 +45,10 @@ export function judge(name: string, p: Placement, given: Given): NodeJudged | un
   return { found, isRefused, judged: { facts, vms: given.facts.vms, verdicts, mayEnd: isForced || !isKept } };
 }
 
-/** Returns whether the verdict is unknown only here: the server may read more than the person who plans. */
+/**
+ * Returns whether the verdict is Unknown only because the person who plans may not read everything. Lifeboat itself may
+ * read more.
+ */
 export function isUnjudged({ verdict }: Preflight, { unread }: Pick<PreflightFacts, "unread">): boolean {
   return verdict === "Unknown" && unread.length > 0;
 }
@@ -72,7 +75,7 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
     otherPods: podsElsewhere(p, name),
     evacuations: p.evacuations.filter((one) => isHere(one.namespace, one.spec.vmiName)),
     migrations: p.migrations.filter((one) => isHere(one.namespace, one.vmiName)),
-    // The plan's own times are ranges.
+    // Only the plan estimates how long migrations take.
     finished: [],
     migratingElsewhere: [...p.vmis.values()].filter((vmi) => vmi.isMigrating && vmi.nodeName !== name),
     budgets: [...namespaces].flatMap((namespace) => budgetsIn.get(namespace) ?? []),
@@ -84,7 +87,9 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
   } satisfies PreflightFacts;
 }
 
-/** Returns the facts at the node's turn. `now`: owners may keep their VMs on the node until some time. */
+/**
+ * Returns the facts at the time of the node's drain. This time decides whether an owner still keeps a VM on the node.
+ */
 function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: Given): NodeWorld {
   const ne = nodeEvacuationOf(facts.node.name, options);
   return { ne, facts: factsOn(facts, vms), settings, now: options.at, isThorough: true };

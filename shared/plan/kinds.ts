@@ -50,7 +50,7 @@ const ClaimInfo = z.lazy(() => part({ accessModes: listOf(z.string()), volumeMod
 const Flag = z.nullish(z.boolean());
 const Other = z.lazy(() => part({ syncAddress: Text }));
 
-/** The last migration. The other end of a migration to another cluster has an address. */
+/** The state of the last migration. Only a migration to another cluster or namespace has a `syncAddress`. */
 const State = z.lazy(() =>
   part({
     migrationUid: Text,

@@ -1,10 +1,10 @@
 /**
- * Which launcher image a pod had that may be gone: `kubectl drain` and Kubernetes' garbage collector delete the ended pods that migrations leave
- * behind.
+ * Finds out which launcher image a deleted pod had. `kubectl drain` and Kubernetes' garbage collector delete the ended
+ * pods that migrations leave behind.
  */
 import type { PlanPod } from "./facts.ts";
 
-/** A time in which KubeVirt created pods with one image. Milliseconds since the epoch. */
+/** A period in which KubeVirt created pods with one image. Times are milliseconds since the epoch. */
 export interface Run {
   readonly image: string;
   readonly from: number;
@@ -12,8 +12,8 @@ export interface Run {
 }
 
 /**
- * Returns the runs, the oldest first. KubeVirt creates every pod with the image that it uses at the time. Between two pods with one image, and no other
- * pod between them, it used that image.
+ * Returns the periods, the oldest first. KubeVirt creates every pod with the image that it uses at the time. If no pod
+ * with another image was created between two pods, it used their image all the time.
  */
 export function runsOf(launchers: readonly PlanPod[]): readonly Run[] {
   const runs: Run[] = [];
@@ -26,7 +26,7 @@ export function runsOf(launchers: readonly PlanPod[]): readonly Run[] {
   return runs;
 }
 
-/** Returns undefined if the time is between two runs. */
+/** Returns the image at that time. Returns undefined if the time is between two periods. */
 export function imageAt(runs: readonly Run[], time: number | undefined): string | undefined {
   return time === undefined ? undefined : runs.find(({ from, to }) => from <= time && time <= to)?.image;
 }

@@ -13,7 +13,10 @@ export interface Ordered {
   readonly moves: number;
 }
 
-/** Moves for each VM with which the search ends: another order saves little, and takes as long again. */
+/**
+ * The search ends if an order moves each VM at most this often, on average. Another order would save little, and
+ * finding it takes as long again.
+ */
 const FEW_MOVES = 1.05;
 
 /**

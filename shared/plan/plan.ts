@@ -18,9 +18,9 @@ export interface Plan {
   readonly verdict: NodeVerdict;
   /** In the order of the drains. */
   readonly nodes: readonly NodePlan[];
-  /** RFC 3339. */
+  /** The start, in RFC 3339. */
   readonly begins: string;
-  /** Seconds. */
+  /** The duration in seconds. */
   readonly takes: Range;
   readonly basis: string;
   readonly evidence: Evidence;

@@ -21,8 +21,8 @@ export function powerOffObstacles(
 }
 
 /**
- * Names volumes of the node that no pod uses now: nothing that leaves during the drain detaches them. Pods that come
- * from other nodes do not count, because they bring their own attachments.
+ * Names attached volumes that no pod of the node uses now, so that no pod's end detaches them. Pods that come from
+ * other nodes do not count, because they bring their own attachments.
  */
 function unusedOn(node: string, { pods, attached }: Pick<PlanFacts, "pods" | "attached">): readonly string[] {
   if (attached === undefined) return [];

@@ -11,15 +11,15 @@ import { hasNoRoom, stepsOf, type Step } from "./sequence.ts";
 
 type Template = PlanOptions["template"];
 
-/** The part of a plan for one node that depends on such circumstances. */
+/** The result of all rehearsals for one node. */
 export interface Doubt {
-  /** Why the node may have no room all the same. */
+  /** Why the node may have no room, although the plan finds some. */
   readonly reasons: readonly string[];
   /** `namespace/name` of VMs that leave in some rehearsals and not in others. */
   readonly unsure: readonly string[];
   /**
-   * `namespace/name` of VMs that may be on the node by then, and end there: their guests end on an earlier node, and start on the node that
-   * kube-scheduler chooses.
+   * `namespace/name` of VMs that may end on this node, too: their guests end on an earlier node, and kube-scheduler may
+   * start them on this one.
    */
   readonly mayEnd: readonly string[];
   /** The drain starts in no rehearsal. */
@@ -114,7 +114,10 @@ function fateOf(pod: PodVerdict, mayEnd: boolean): Fate {
   return mayEnd ? "Ends" : "Stays";
 }
 
-/** Returns the variants of the rehearsal: other orders, another scoring, drains at the same time. Each has other random choices. */
+/**
+ * Returns the variants of the rehearsal: other orders, another scoring, drains at the same time. Each has other random
+ * choices.
+ */
 function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (readonly [Given, number])[] {
   const ordered = (order: typeof template.virtualMachines.order): Given => ({
     ...given,

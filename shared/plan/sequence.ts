@@ -1,4 +1,7 @@
-/** Drains one node after the other: each is judged after the drains before it, and returns empty. */
+/**
+ * Drains one node after the other. Each node is judged as it is after the drains before it, and returns to service
+ * without VMs.
+ */
 import type { Preflight } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
 import { type Given, judge, type NodeJudged } from "./judge.ts";

@@ -15,7 +15,7 @@ export interface PlanTimes {
   /** For each step: seconds from the start. */
   readonly steps: readonly { readonly starts: Range; readonly ends: Range }[];
   readonly total: Range;
-  /** In words. */
+  /** The basis of the estimate, in words. */
   readonly basis: string;
 }
 
@@ -90,7 +90,7 @@ const TAKES = {
   begin: [3, 12],
   /** Pods end, mostly long before their grace period. */
   pods: [5, 40],
-  /** Lifeboat waits for 60 s before a guest ends. */
+  /** Lifeboat waits at least 60 s before it ends a guest. */
   wait: [60, 75],
   start: [15, 60],
 } as const;

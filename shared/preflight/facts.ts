@@ -25,13 +25,13 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
   readonly limits?: Resources;
   /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
-  /** Claims that exist as long as the pod. Its replacement has others. */
+  /** Claims that exist only as long as the pod. The pod's replacement gets new ones. */
   readonly ephemeralClaims?: readonly string[];
-  /** Whether it has an emptyDir. */
+  /** Whether the pod has an emptyDir. */
   readonly localStorage: boolean;
   /**
-   * When the deletion should have ended, including the grace period, in milliseconds since the epoch. Absent: it is not
-   * deleted.
+   * When the pod's deletion should have ended, including the grace period, in milliseconds since the epoch. Absent: the
+   * pod is not being deleted.
    */
   readonly goneBy?: number;
   readonly finalizers: readonly string[];
@@ -43,7 +43,7 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
 export interface Volume {
   readonly namespace: string;
   readonly claim: string;
-  /** ORed. */
+  /** A node that matches one of these terms reaches the volume. */
   readonly reachedFrom: readonly NodeSelectorTerm[];
 }
 
@@ -52,11 +52,11 @@ export interface QuotaFacts extends NamespacedName {
   /** By its own names (`pods`, `requests.memory`, …), in the units of requests. */
   readonly hard: Resources;
   readonly used: Resources;
-  /** The scopes, with the ones of `scopeSelector`. */
+  /** The quota's scopes, including those of `scopeSelector`. */
   readonly scopes: readonly string[];
-  /** Its labels, annotations and writers. */
+  /** Labels, annotations and writers of the quota. */
   readonly marks: QuotaMarks;
-  /** Whether its controller has counted its usage. The API server refuses pods until then. */
+  /** Whether the quota's controller has counted its usage. The API server refuses pods until then. */
   readonly counted: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface PreflightFacts extends Moment {
   readonly migrations: readonly MigrationFacts[];
   /** Some successful migrations, of any VMI of the cluster. */
   readonly finished: readonly MigrationFacts[];
-  /** VMIs that other nodes are handing over: they use KubeVirt's places. */
+  /** VMIs that other nodes are handing over: they count against KubeVirt's migration limits. */
   readonly migratingElsewhere: readonly VmiFacts[];
   /** Budgets of the pods' namespaces, including budgets of other parties. */
   readonly budgets: readonly BudgetFacts[];
@@ -119,7 +119,7 @@ export interface PreflightFacts extends Moment {
   readonly lots?: number | undefined;
 }
 
-/** The first that applies, from the top. */
+/** The verdict on a node: the first of these that applies. */
 export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithShutdowns" | "WillSucceed";
 
 /**
@@ -134,7 +134,7 @@ export interface RoomFound {
   readonly fits: boolean;
   /** A node with room. The scheduler may choose another one. */
   readonly node?: string;
-  /** How many other nodes have room for it, after the VMs before it are placed. */
+  /** How many other nodes have room for the VM, after the VMs before it are placed. */
   readonly nodes: number;
   /** Fields that the next pod may have, and with which the VM would not fit. */
   readonly unsure?: readonly string[];
@@ -149,7 +149,7 @@ export interface PodVerdict {
   readonly outcome: PodOutcome;
   readonly reason: string;
   readonly message: string;
-  /** Who can change it, and how. */
+  /** Who can change the outcome, and how. */
   readonly remedy?: string;
   /** For VMs that move, and for pods whose budget waits for a replacement that has no node. */
   readonly room?: RoomFound;
@@ -169,7 +169,7 @@ export interface DrainTime {
 export interface Preflight {
   readonly node: string;
   readonly verdict: NodeVerdict;
-  /** One line. */
+  /** A summary in one line. */
   readonly summary: string;
   readonly counts: Readonly<Partial<Record<PodOutcome, number>>>;
   readonly time?: DrainTime;

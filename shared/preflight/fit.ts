@@ -18,7 +18,9 @@ import { isCpuMissing } from "./host-cpu.ts";
 export type { FitNode };
 
 export interface FitPod {
-  /** The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  /**
+   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`.
+   */
   readonly requests: Resources;
   readonly placement: NodeRequirements;
   readonly tolerations?: readonly Toleration[];
@@ -111,7 +113,7 @@ export function taintsOf(node: NodeFacts): readonly Taint[] {
   return taints;
 }
 
-/** A plan asks for them a million times. */
+/** A cache, because a plan asks for the taints of a node a million times. */
 const TAINTS = new WeakMap<NodeFacts, readonly Taint[]>();
 
 function allTaintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {

@@ -66,7 +66,7 @@ export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFac
   return !isMoving && !vmi.isMigrating && vmi.decentralized === undefined && !hasJustMoved;
 }
 
-/** Its Evacuation is blocked, and says why. */
+/** The VM's Evacuation is blocked, and says why. */
 function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): HeldReason | undefined {
   const active = ofVmi(evacuations, vmi).find((e) => isActive(e) && e.status.phase === "Blocked");
   if (active === undefined) return undefined;
@@ -74,7 +74,7 @@ function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): Held
   return { reason, message: MESSAGES.evacuationBlocked(active, message) };
 }
 
-/** No other node has what its owner requires. */
+/** No other node has what the VM's owner requires. */
 function bound(vmi: VmiFacts, { otherNodes }: PreflightFacts): HeldReason | undefined {
   const message = boundBecause(vmi.asks, otherNodes);
   return message === undefined ? undefined : { reason: "BoundToNode", message };

@@ -68,7 +68,7 @@ function withUnknown<N extends object>(
   return unknown.length === 0 ? next : { ...next, unknown };
 }
 
-/** Lists the fields that KubeVirt is plugging in if the VMI does not show how they differ from the guest. */
+/** Lists the fields that KubeVirt is hotplugging and whose current value the VMI does not show. */
 function hotpluggedIn({ asks, currentVcpus, currentMemory, hotplugs = [] }: Source): readonly string[] {
   const fields = {
     HotMemoryChange: isDifferent(currentMemory, asks.guestMemory) ? undefined : "spec.domain.memory",
@@ -137,7 +137,10 @@ interface From {
   /** KubeVirt rendered the present pod from these requirements. */
   readonly had: GuestAsks;
   readonly rendering: Rendering;
-  /** Whether the next pod selects a label of KubeVirt's again that the present pod selects. */
+  /**
+   * Returns whether the next pod selects this label again. It is asked for labels of KubeVirt's that the present pod
+   * selects.
+   */
   readonly isOwn: (key: string) => boolean;
 }
 
@@ -172,7 +175,7 @@ function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
   return unchecked.filter((field) => field === "hostPort");
 }
 
-/** Returns whether the label is KubeVirt's: of its node labeller, of the CPU manager, or the architecture. */
+/** Returns whether the label belongs to KubeVirt: to its node labeller or CPU manager. The architecture counts, too. */
 function isKubeVirts(key: string): boolean {
   const [domain = ""] = key.split("/");
   const isOwn = domain === "kubevirt.io" || domain.endsWith(".kubevirt.io");
@@ -180,8 +183,8 @@ function isKubeVirts(key: string): boolean {
 }
 
 /**
- * Renders the node selector. Other labels in the present pod's selector come from its last migration (`addedNodeSelector`), from admission,
- * or from an older spec of the VMI. Admission never adds a hostname.
+ * Renders the node selector. Other labels in the present pod's selector come from its last migration
+ * (`addedNodeSelector`), from admission, or from an older spec of the VMI. Admission never adds a hostname.
  */
 function placementOf(pod: LauncherPod, { asks, rendering, isOwn }: From): Part {
   const own = { ...rendering.nodeSelectors, ...asks.nodeSelector };

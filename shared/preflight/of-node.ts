@@ -1,9 +1,8 @@
 /**
  * The facts of a preflight about a node to drain: its pods with their VMs, and the room on other nodes. The node is
- * read in full. For pods on other nodes only their room is kept; for volumes, if a VM of the node has any, only the
- * nodes that reach them. Two kinds of requests grow with the node: a list of migrations for each namespace whose VMs
- * move already (for a few hundred VMs, by the length of their names), and a VMI for each launcher pod that was read
- * before its VMI.
+ * read in full. Pods on other nodes are kept only as far as they decide about room. Two kinds of requests grow with the
+ * node: lists of migrations for each namespace whose VMs are moving (several, if the names are too long for one URL),
+ * and a read of each VMI that is missing in the list although its launcher pod is on the node.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { each, type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
@@ -140,8 +139,8 @@ function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[]
 }
 
 /**
- * Returns VMIs on the node, and VMIs that are missing there although their launcher pods are on it. A launcher pod whose
- * VMI cannot be parsed is left out: nothing is known of its guest.
+ * Returns VMIs on the node, and VMIs that are missing there although their launcher pods are on it. A launcher pod
+ * whose VMI cannot be parsed is left out: nothing is known of its guest.
  */
 function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts) {
   const known = new Set(here.map(keyOf));

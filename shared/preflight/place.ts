@@ -31,7 +31,7 @@ type World = Pick<
   "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring" | "lots" | "present"
 >;
 
-/** Also the pods that hold hotplugged volumes, and the nodes by name. */
+/** The world, with the pods that hold hotplugged volumes and with the nodes by name. */
 interface Seen extends World {
   readonly holders: readonly PreflightPod[];
   readonly labelsOf: ReadonlyMap<string, Labels>;
@@ -91,7 +91,7 @@ interface Before {
   readonly gone?: readonly PreflightPod[];
   /** Pods that are on another node by now. */
   readonly moved?: readonly NeighbourPod[];
-  /** More pods that hold volumes of those to place. */
+  /** Hotplug pods, which hold volumes of the pods to place. */
   readonly hotplug?: readonly PreflightPod[];
 }
 
@@ -169,8 +169,8 @@ function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): Roo
 }
 
 /**
- * Returns the surroundings. The drained node is cordoned by then. A hotplugged volume belongs to the hotplug pod, which
- * leaves with the VM.
+ * Returns the facts that decide where the pod fits. The drained node is cordoned by then. A hotplugged volume belongs
+ * to the hotplug pod, which leaves with the VM.
  */
 function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen): Around {
   const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];

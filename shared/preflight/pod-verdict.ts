@@ -58,7 +58,7 @@ function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFac
  * anyway.
  */
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
-  // Ended or not.
+  // A mirror pod stays, whether it has ended or not.
   if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
     return is("Stays", "MirrorPod", MESSAGES.mirrorPod);
   }
@@ -99,9 +99,9 @@ function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Fo
 }
 
 /**
- * Finds a launcher pod that outlives its VMI. KubeVirt's webhook reads the VMI by name: without a VMI it refuses every
- * eviction, and a VMI with another UID answers for this pod. Upstream: `admitLauncherPod` of KubeVirt's pod eviction
- * admitter.
+ * Finds a launcher pod whose VMI is gone. KubeVirt's webhook reads the VMI by name: without a VMI it refuses every
+ * eviction. If a new VMI has the same name, the webhook decides by the new VMI. Upstream: `admitLauncherPod` of
+ * KubeVirt's pod eviction admitter.
  */
 function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: PreflightFacts): Found | undefined {
   if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;
@@ -190,7 +190,7 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
 }
 
 /**
- * Returns why KubeVirt does not start its migration, which may not exist yet. Upstream: `handleVMBackup` and
+ * Returns why KubeVirt does not start the VM's migration, which may not exist yet. Upstream: `handleVMBackup` and
  * `handleUtilityVolumes` of virt-controller's migration controller.
  */
 function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {

@@ -61,7 +61,7 @@ export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
   return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
 }
 
-/** Returns whether it needs action. The owner of an External VM may have acted already, or asked KubeVirt to. */
+/** Returns whether a person has to act. The owner of an External VM may have acted already. */
 export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
   const isOnItsWay = vmi?.isMigrating === true || (migration !== undefined && migration.blockedBy === undefined);
   return verdict.outcome === "Blocked" && !isOnItsWay;
@@ -74,7 +74,7 @@ export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "
   return phase === "BackingOff" || phase === "Abandoned" ? phase : undefined;
 }
 
-/** Names the target node. A migration names it only after its end; before, the VMI does. */
+/** Names the target node. A migration names it only after the migration has ended; before that, the VMI does. */
 function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
   return [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].find(Boolean);
 }
@@ -123,7 +123,7 @@ function migrating(subject: Subject): Pick<ProgressRow, "mood" | "words"> | unde
   return at("moving", isWorkloadUpdate(migration) ? MESSAGES.byWorkloadUpdate(words) : words);
 }
 
-/** Returns why it waits. The Evacuation knows more than the migration. */
+/** Returns why the migration waits. The Evacuation knows more than the migration. */
 function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | undefined): string | undefined {
   const { reason, message = "" } = evacuation?.status ?? {};
   if (reason === "KubeVirtBackoff") return MESSAGES.backsOff;
@@ -131,14 +131,14 @@ function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | unde
   return phase === "Pending" ? MESSAGES.queued : undefined;
 }
 
-/** Returns whether it only waits for other VMs. */
+/** Returns whether the VM only waits for other VMs. */
 export function isInQueue({ words }: ProgressRow): boolean {
   return words === MESSAGES.queued;
 }
 
 /**
- * `Draining`: something asks all of its VMs to leave. `Drained`: cordoned or tainted, and empty of what leaves.
- * `Cordoned`: nothing asks its VMs to leave. `InUse`: none of these.
+ * `Draining`: something asks all VMs of the node to leave. `Drained`: the node is cordoned or tainted, and everything
+ * that leaves has left. `Cordoned`: nothing asks the VMs to leave. `InUse`: none of these.
  */
 export type NodeState = "Draining" | "Drained" | "Cordoned" | "InUse";
 
@@ -205,7 +205,7 @@ export function nodeState(
     return active.some(({ spec }) => DRAIN_CAUSES.has(spec.cause)) ? "Draining" : "InUse";
   }
   if (here === 0 && !isPartlySeen) return "Drained";
-  // Other VMs may be pinned: the drain asks again and again, and nothing in the cluster shows that.
+  // The VMs that are left may be unable to migrate: no object shows that a drain keeps evicting them.
   const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING_CAUSES.has(cause));
   return isAsked ? "Draining" : "Cordoned";
 }

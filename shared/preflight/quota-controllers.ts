@@ -9,21 +9,21 @@ import type { FitNode } from "./fit.ts";
 export interface QuotaMarks {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The writers of its fields, usually names of programs. */
+  /** The programs that wrote the quota's fields. */
   readonly managers: readonly string[];
 }
 
 interface QuotaController {
   readonly name: string;
   readonly isSeen: (marks: QuotaMarks, nodes: readonly Pick<FitNode, "labels">[]) => boolean;
-  /** The resources that it raises. Absent: any. */
+  /** The resources that the controller raises. Absent: any resource. */
   readonly raises?: readonly string[];
 }
 
 const HARVESTER = "harvesterhci.io/";
 const HARVESTER_NODE = `${HARVESTER}managed`;
 const HARVESTER_SKIPS = `${HARVESTER}skipResourceQuotaAutoScaling`;
-/** Rancher sets it, also without Harvester. */
+/** Rancher sets this annotation, also without Harvester. */
 const RANCHER_DEFAULT = "resourcequota.management.cattle.io/default-resource-quota";
 const AAQ = "aaq.kubevirt.io";
 

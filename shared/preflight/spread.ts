@@ -83,7 +83,7 @@ function isLike({ selector, matchLabelKeys }: SpreadConstraint, pod: SpreadPod, 
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** kube-scheduler spreads the pods of a ReplicaSet by these if they have no constraints of their own. */
+/** kube-scheduler spreads the pods of a ReplicaSet by these constraints, if the pods have none of their own. */
 const DEFAULTS = [
   { topologyKey: HOSTNAME, maxSkew: 3 },
   { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },

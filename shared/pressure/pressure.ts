@@ -92,8 +92,8 @@ function endingOf({ signals, settings, evacuations }: PressureWorld) {
 const MAKES_ROOM: ReadonlySet<string> = new Set(["Evicted", "Preempting"]);
 
 /**
- * Returns whether the pod ends to make room. A kubelet also reports `Killing` after a failed liveness probe and at its
- * node's shutdown: it counts only while the node is under pressure.
+ * Returns whether the kubelet ends the pod to make room. A kubelet also reports `Killing` after a failed liveness probe
+ * and when its node shuts down. So `Killing` counts only while the node is under pressure.
  */
 function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
   return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);
@@ -153,8 +153,8 @@ function selectVictims(
 }
 
 /**
- * Selects External VMs, which are only marked: their controllers decide where they move and how many at a time. The
- * VMs that may leave at once get some minutes. Then others are marked, so that an idle controller does not block them.
+ * Selects External VMs, which are only marked: their controllers decide where they move and how many at a time. The VMs
+ * that may leave at once get some minutes. Then others are marked, so that an idle controller does not block them.
  */
 function externalVictims(
   inTurn: readonly VmOnNode[],
@@ -188,8 +188,8 @@ function overRequest({ vmi, pod }: VmOnNode): number {
 }
 
 /**
- * Returns whether the scheduler may place the target of a migration there. Most pods tolerate a memory pressure's
- * taint, but a node under pressure is no help.
+ * Returns whether the scheduler may place a migration's target pod on the node. Most pods tolerate the taint for memory
+ * pressure, but a node under pressure is no help.
  */
 export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]>): boolean {
   const { name, pressures } = spot.node;

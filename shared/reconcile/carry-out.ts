@@ -7,7 +7,7 @@ import type { Settings } from "../settings/settings.ts";
 import { eachOf } from "../act/each-of.ts";
 import { perform } from "../act/perform.ts";
 
-/** The place of a change, as an event names it. It only says what to reconcile: the cluster is read anew. */
+/** The object that has changed, as an event names it. Lifeboat reads the object anew before it decides. */
 export type ReconcileRequest =
   | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
@@ -34,14 +34,14 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** Failures among these that would fail again: a request is refused, or an object cannot be parsed. */
+  /** How many of these failures would happen again: a request is refused, or an object cannot be parsed. */
   readonly refused: number;
   readonly left: number;
-  /** An action has consequences, or another isolate was faster: another reconcile should follow at once. */
+  /** An action has consequences, or another process was faster: another reconcile should follow at once. */
   readonly again: boolean;
   /** Nodes that VMs leave because of pressure: when a VM has left or cannot leave, the next one may. */
   readonly pressured: readonly string[];
-  /** Names of NodeEvacuations for which VMs leave, for the same reason. */
+  /** Names of NodeEvacuations for which VMs leave: when a VM has left or cannot leave, the next one may. */
   readonly nodeEvacuations: readonly string[];
   /** A VM moves, or a node is being drained: another reconcile should follow within seconds. */
   readonly isUnderWay: boolean;

@@ -15,7 +15,7 @@ import { hasNoExecuteTaint, readLaunchersOn, ofEach, ofThese } from "./taints.ts
 
 export interface PlansOfNodes {
   readonly plans: Plans;
-  /** The facts of the plans. */
+  /** Evacuations, for all plans of this file. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with room. It reads one node
- * after another, because the pods of ten nodes may not fit into an isolate.
+ * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with room. Nodes are read one
+ * after another, because the pods of ten nodes may not fit into a Worker's memory.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";

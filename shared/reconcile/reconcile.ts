@@ -1,6 +1,6 @@
 /**
- * Reconciles one VMI, the objects of an event, everything in progress, or everything. Any number may run at once, and
- * each may be stopped anywhere.
+ * Reconciles one VMI, the objects of an event, everything in progress, or everything. Any number of reconciles may run
+ * at once, and each may be interrupted at any point.
  */
 import { isDue } from "../evacuation/attempts.ts";
 import { eachOf, rotated } from "../act/each-of.ts";
@@ -50,7 +50,7 @@ function pressuredBy(evacuations: readonly EvacuationFacts[]): readonly string[]
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
-/** Returns the NodeEvacuations for which a place may be free. */
+/** Returns the NodeEvacuations that may start with another VM, because a VM has left or cannot leave. */
 function nodeEvacuationsOf(evacuations: readonly EvacuationFacts[], { done }: Result): readonly string[] {
   if (done["WriteStatus"] === undefined) return [];
   return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
@@ -132,7 +132,7 @@ async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: De
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
-    // The watches show all of them.
+    // The watches show all Evacuations.
     const needsAll = deps.watched !== undefined || isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
     return await reconcileOneOfMany(key, deps, needsAll ? {} : { evacuations: ofVmi });
   };

@@ -42,7 +42,7 @@ export async function scan(observer: Observer): Promise<Scanned> {
   const { nodeEvacuations, rolling } = maintenance ?? { nodeEvacuations: [], rolling: [] };
   const openNodeEvacuations = maintenance && new Set(nodeEvacuations.filter(isOpen).map(({ uid }) => uid));
   const [{ budgets, unread }, launchers, around] = await Promise.all([
-    // Read even if none are wanted, to remove old ones.
+    // Budgets are read even if none are wanted, because old ones have to be removed.
     readBudgets(vmis, observer),
     isFeatureOn(deschedulerSupport, observer.settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     readPressure({ vmis, nodes, pods: [], requests: [], evacuations }, observer),
@@ -72,7 +72,7 @@ interface Maintenance {
   readonly rolling: readonly RollingMaintenanceFacts[];
 }
 
-/** Returns undefined if the cluster has manifests of an older version. */
+/** Reads node maintenance. Returns undefined if the cluster has manifests of an older version. */
 async function readMaintenance({ cluster, onFailure }: Observer): Promise<Maintenance | undefined> {
   try {
     const [nodeEvacuations, rolling] = await Promise.all([

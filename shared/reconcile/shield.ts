@@ -25,7 +25,10 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
   return [{ name: shield.name, ...shield.plan({ settings, now, vmis: [], evacuations, pressured: [], shielded }) }];
 }
 
-/** Reads a refusal. If the Events of a namespace cannot be read, its VMs may end in time. */
+/**
+ * Reads whether virt-handler was refused a shutdown. If that cannot be read, the result is `Unknown`, and the shield
+ * ends in time.
+ */
 async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
     const [refusal, migrations] = await Promise.all([readRefusal(vmi, cluster), readMigrationsOf([vmi], cluster)]);
@@ -37,12 +40,12 @@ async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   }
 }
 
-/** virt-handler repeats one Event; few others have the same reason. */
+/** The most Events to read. virt-handler repeats one Event, and few others have the same reason. */
 const SAMPLE = 50;
 
 /**
- * Reads when virt-handler was last refused to shut the guest down, by its Events. `Unknown`: they may not be read, or
- * do not say.
+ * Reads from Events when virt-handler was last refused to shut the guest down. `Unknown`: the Events may not be read,
+ * or have no time.
  */
 export async function readRefusal(
   { namespace, uid }: VmiFacts,

@@ -19,8 +19,8 @@ import type { PlansOfNodes } from "./nodes.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Adds to the settings whether the hold policy exists. It reads the policy only if its gate is off: Lifeboat then
- * deletes the pods.
+ * Adds to the settings whether the policy that refuses deletions for NoExecute taints is installed. Reads that only if
+ * the feature gate is off: then Lifeboat deletes the pods that the policy keeps.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
@@ -93,8 +93,8 @@ function isNothingToDo({ plans }: PlansOfNodes): boolean {
 type Requeue = (before: PlansOfNodes, started: Result, deps: Deps) => Promise<Result>;
 
 /**
- * Reconciles tainted nodes, including taints from before a gate was enabled. If nodes and pods are watched, nothing is read unless the watches
- * show something to do.
+ * Reconciles tainted nodes, including taints from before a gate was enabled. If nodes and pods are watched, nothing is
+ * read unless the watches show something to do.
  */
 export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Result> {
   const { cluster, clock, watched } = deps;

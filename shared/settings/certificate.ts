@@ -9,9 +9,9 @@ export interface Validity {
 
 /** The certificate, compared with the caBundle of one webhook object. */
 export interface CertificateFacts {
-  /** The caBundle has the certificate itself, or an authority that issued it. */
+  /** The caBundle contains the certificate itself, or a CA that issued it. */
   readonly trusted: boolean;
-  /** The validity of the certificate, and of the authority in the caBundle. */
+  /** The validity of the certificate, and of the CA in the caBundle. */
   readonly chain: readonly Validity[];
 }
 

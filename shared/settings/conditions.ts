@@ -16,11 +16,14 @@ export interface ConfigurationFindings {
   readonly credential: CredentialVerdict;
   readonly webhooks: readonly WebhookState[];
   readonly called: boolean;
-  /** Undefined: the guard is off, or its policies may not be read. */
+  /**
+   * Whether the guard's policies refuse deletions while Lifeboat is unavailable. Undefined: the guard is off, or its
+   * policies may not be read.
+   */
   readonly holds: HoldVerdict | undefined;
 }
 
-/** The definition allows this length. */
+/** The CRD allows this length. */
 export const LONGEST_MESSAGE = 32_768;
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -46,7 +49,10 @@ function guardHolds({ holds }: ConfigurationFindings): readonly Verdict[] {
   return [{ type: "GuardHolds", status: reason === "Holds" ? "True" : "False", reason, message }];
 }
 
-/** Returns why the guard does not hold, by the last full scan. */
+/**
+ * Returns why the guard's policies would not refuse deletions while Lifeboat is unavailable, according to the last full
+ * scan.
+ */
 export function guardProblem(observed: Pick<ConfigurationObserved, "conditions"> | undefined): string | undefined {
   return observed?.conditions.find(({ type, status }) => type === "GuardHolds" && status === "False")?.reason;
 }
@@ -87,8 +93,8 @@ function certificateValid({ webhooks }: ConfigurationFindings, now: Date): reado
 }
 
 /**
- * Reports whether the API server calls the webhook. The scanning isolate may never be called: once True, the condition
- * stays True while the objects are in order.
+ * Reports whether the API server calls the webhook. The API server may never call the process that scans: once True,
+ * the condition stays True while the webhook objects are in order.
  */
 function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
   const type = "WebhookCalled";
@@ -105,7 +111,9 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 
-/** An eviction that was answered without what Lifeboat needed to read counts this long: the time between two full scans. */
+/**
+ * How long a review without the necessary facts shows in the condition, in seconds: the time between two full scans.
+ */
 const UNDECIDED_SECONDS = 600;
 const RENEWED_SECONDS = 60;
 
@@ -117,7 +125,9 @@ function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undef
   return observed?.conditions.find(({ type, status }) => type === "ReviewsDecided" && status === "False");
 }
 
-/** Returns the condition of a full scan: True again if no review was undecided for a while. */
+/**
+ * Returns the condition for a full scan. It is True again if Lifeboat could read the facts of every review for a while.
+ */
 function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   const type = "ReviewsDecided";
   const seen = undecidedOf(observed);
@@ -132,7 +142,10 @@ function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   };
 }
 
-/** Records an undecided review. `lastTransitionTime` has the time of the last one. */
+/**
+ * Records a review for which Lifeboat could not read the facts. `lastTransitionTime` has the time of the last such
+ * review.
+ */
 export function reportUndecided(observed: ConfigurationObserved, why: string, now: Date): readonly Action[] {
   const seen = undecidedOf(observed);
   if (seen !== undefined && secondsSince(seen.lastTransitionTime, now) < RENEWED_SECONDS) return [];

@@ -1,6 +1,6 @@
 /**
- * LifeboatConfiguration: the administrator's settings, merged with the KubeVirt object. The cluster's definition may be
- * older or newer.
+ * LifeboatConfiguration: the administrator's settings, merged with the KubeVirt object. The installed CRD may be older
+ * or newer.
  */
 import * as z from "zod/mini";
 import {

@@ -1,4 +1,7 @@
-/** Lifeboat's answers when it cannot learn the facts. At a 5xx the API server applies failurePolicy, as when Lifeboat is down. */
+/**
+ * Lifeboat's answers when it cannot learn the facts. At a 5xx the API server applies failurePolicy, as when Lifeboat is
+ * down.
+ */
 import type { PodFacts } from "../kube/facts.ts";
 import { isOfLiveVm } from "../kube/objects.ts";
 
@@ -20,14 +23,17 @@ export const WHEN_UNDECIDED = {
   evictionOfOddPod: "refuse",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
-  /** A policy of the API server then holds the pod for a while. `functions/deletions.ts` always fails in this case. */
+  /**
+   * A policy of the API server then refuses the deletion for a while. `functions/deletions.ts` always fails in this
+   * case.
+   */
   deletion: "fail",
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
 
 /**
- * Returns the answer to an undecided eviction. `pod`: as just read. `forGood`: the same request would fail in the same
- * way again.
+ * Returns the answer to an eviction for which Lifeboat could not read the facts. `pod`: as just read. `forGood`: the
+ * same request would fail in the same way again.
  */
 export function whenEvictionIsUndecided(pod: PodFacts | "Odd" | undefined, forGood: boolean): Posture {
   if (pod === "Odd") return WHEN_UNDECIDED.evictionOfOddPod;
@@ -42,7 +48,10 @@ export function undecidedMessage(request: "eviction" | "deletion", what: string,
 
 const UNDECIDED = "cannot decide on the";
 
-/** Returns whether a refusal says that it is undecided. The refused action may have happened, because an answer to Lifeboat can be lost. */
+/**
+ * Returns whether a refusal says that Lifeboat could not read the facts. The refused action may have happened all the
+ * same, because an answer to Lifeboat can be lost.
+ */
 export function saysUndecided(words: string): boolean {
   return words.startsWith(UNDECIDED);
 }

@@ -15,7 +15,7 @@ export interface Feature {
   readonly name: string;
   readonly about: string;
   readonly gates: readonly FeatureGate[];
-  /** Says whether it is on. Absent: it is on with one of its gates. */
+  /** Returns whether the feature is on. Absent: the feature is on if one of its gates is on. */
   readonly isOn?: (settings: Settings) => boolean;
   /** Names of its manifests, in the order in which they are applied. */
   readonly manifests: readonly string[];
@@ -28,11 +28,11 @@ export interface Feature {
   readonly withoutRelay?: string;
   /** Events that only this feature records. */
   readonly events?: readonly EventReason[];
-  /** Its rules in a reconcile. */
+  /** The feature's rules in a reconcile. */
   readonly plan?: (world: never) => Plan;
   /** Describes settings that have no effect, or less than expected. */
   readonly notes?: (settings: Settings) => readonly string[];
-  /** Its check of `lifeboat doctor`. */
+  /** The feature's check in `lifeboat doctor`. */
   readonly examine?: (seen: Examined) => Promise<readonly Finding[]>;
 }
 

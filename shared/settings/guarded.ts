@@ -3,9 +3,12 @@ import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";
 
-/** `reason`: of the pod condition `DisruptionTarget`. Without a reason, the requester shows the cause. */
+/**
+ * `reason`: the reason in the pod's condition `DisruptionTarget`. If a cause has none, the deletion's requester shows
+ * the cause.
+ */
 export const GUARDED = {
-  /** Kubernetes since VERSIONS.asynchronousPreemption. */
+  /** The scheduler deletes victims in this way since VERSIONS.asynchronousPreemption. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   /** A taint on a device of the pod by Dynamic Resource Allocation (VERSIONS.deviceTaints): the node has no taint. */
@@ -23,8 +26,8 @@ export const GUARD_CAUSES = [
 ] as const satisfies readonly GuardCause[];
 
 /**
- * Causes of deletions that the guard's webhook reviews. For a node's taint, a policy of the API server refuses deletions, and Lifeboat finds them
- * itself.
+ * Causes of deletions that the guard's webhook reviews. For a node's taint, a policy of the API server refuses
+ * deletions, and Lifeboat finds them itself.
  */
 export type ReviewedCause = Exclude<GuardCause, "NoExecuteTaint">;
 

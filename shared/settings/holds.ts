@@ -1,6 +1,6 @@
 /**
- * Whether the guard's policies hold while Lifeboat is unavailable: they match its gates, and virt-handler tolerates a
- * taint.
+ * Whether the guard's policies refuse deletions while Lifeboat is unavailable: they match its feature gates, and
+ * virt-handler tolerates a NoExecute taint.
  */
 import { HOLD_NODE_END, HOLD_PREEMPTION, HOLD_TAINTS, LAUNCHERS_POLICY } from "../kube/names.ts";
 import { GUARD_CAUSES, type GuardCause, isGateOn } from "./guarded.ts";
@@ -25,7 +25,7 @@ export function isPolicyWanted(policy: HoldPolicy, settings: Pick<Settings, "fea
 export interface HoldVerdict {
   readonly reason: "Holds" | "PolicyWithoutGate" | "PolicyMissing" | "HandlerEndsWithTaint";
   readonly message: string;
-  /** The advice. Undefined: nothing has to be done. */
+  /** The advice to a person. Undefined: nothing has to be done. */
   readonly fix?: string;
 }
 

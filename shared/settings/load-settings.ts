@@ -16,7 +16,7 @@ export interface Observer {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
-  /** Called for a failed read that can wait. */
+  /** Called for a failed read whose result is not needed now. */
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }
 
@@ -24,7 +24,7 @@ const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Set if nothing answered: the last known settings count. */
+  /** Set if the API server did not answer: the last known settings count. */
   readonly silence?: ClusterError;
 }
 
@@ -81,7 +81,7 @@ async function readCover(settings: Settings, cluster: Client): Promise<boolean> 
   return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
-/** Returns undefined also if they may not be read. */
+/** Reads the webhook objects. Returns undefined also if Lifeboat may not read them. */
 async function readWebhooks(
   resource: "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
   name: string,

@@ -1,6 +1,6 @@
 /**
- * The administrator's settings: each field once, with its kind and default. The types, the parser and the definition's
- * check derive from them.
+ * The administrator's settings: each field once, with its kind and default. The types, the parser and the test of the
+ * CRD derive from them.
  */
 
 export const FEATURE_GATES = [

@@ -20,7 +20,10 @@ export function secondsAfter(now: Date, seconds: number): string {
   return new Date(now.getTime() + seconds * 1000).toISOString();
 }
 
-/** Renders a time in whole seconds, as Kubernetes writes it. A time that a rule compares keeps its fraction: without it, it would be too early. */
+/**
+ * Renders a time in whole seconds, as Kubernetes writes it. Do not use it for a time that a rule compares: without its
+ * fraction, the time would be too early.
+ */
 export function wholeSeconds(time: Date): string {
   return withoutFractions(time.toISOString());
 }
@@ -30,12 +33,15 @@ export function withoutFractions(time: string): string {
   return time.replace(/\.\d+Z$/, "Z");
 }
 
-/** Returns the seconds until a time. Returns 0 if it has passed, is absent or malformed. */
+/** Returns the seconds until a time. Returns 0 if the time has passed, is absent or is malformed. */
 export function secondsUntil(time: string | undefined, now: Date): number {
   return Math.max(0, -secondsSince(time, now) || 0);
 }
 
-/** Returns the seconds since a time, negative if it is in the future. Returns NaN if it is absent or malformed. */
+/**
+ * Returns the seconds since a time, negative if the time is in the future. Returns NaN if the time is absent or
+ * malformed.
+ */
 export function secondsSince(time: string | number | undefined, now: Date): number {
   const began = typeof time === "number" ? time : Date.parse(time ?? "");
   return (now.getTime() - began) / 1000;

@@ -1,8 +1,8 @@
 /**
- * The shield: which VMs may move after SIGTERM instead of shutting down, and when that ends. It covers a VM before
- * SIGTERM, because virt-handler acts on SIGTERM at once. It ends in time, because the launcher destroys a guest that
- * has neither moved nor shut down at the end of its grace period. Only Events of refusals show when SIGTERM came, so
- * that the label says when to check for them.
+ * The shield: which VMs may move after SIGTERM instead of shutting down, and until when. Lifeboat labels a VM before
+ * SIGTERM, because virt-handler acts on SIGTERM at once. The label is removed in time, because the launcher destroys a
+ * guest that has neither moved nor shut down at the end of its grace period. Only Events of refused shutdowns show when
+ * SIGTERM came. So the label's value is the time at which Lifeboat reads these Events.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -19,10 +19,13 @@ export const MIN_GRACE_SECONDS = 300;
 const MIN_HOLD_SECONDS = 60;
 /** The time that the launcher adds to the guest's grace period before it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
-/** How late a label may be removed: a tick takes a minute, and its requests take time. */
+/** How late a label may be removed, in seconds: a tick takes a minute, and its requests take time. */
 const LATE_SECONDS = 75;
 
-/** Value of the label of a VM that shuts down if it has SIGTERM. It is not covered again while the danger lasts. */
+/**
+ * The label's value after the cover has ended: if the VM's launcher has SIGTERM, the VM shuts down. The VM is not
+ * covered again while the danger lasts.
+ */
 export const OVER = "over";
 
 /** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
@@ -39,7 +42,7 @@ export interface Shielded {
    * `Unknown`: the Events could not be read. Absent: none, or not read, because the label says that it is too early.
    */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
-  /** Read when the cover may have to end. */
+  /** The VMI's migrations. They are read only when the cover may have to end. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -74,7 +77,7 @@ function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
   return now.getTime() + holdSeconds(vmi, settings) * 1000;
 }
 
-/** Returns whether it is time to check for refusals. */
+/** Returns whether it is time to read the Events of refused shutdowns. */
 export function isCheckDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
   const until = untilOf(vmi);
   return vmi.shield !== OVER && (until <= now.getTime() || until > longest(vmi, settings, now) + 1000);

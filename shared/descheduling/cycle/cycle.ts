@@ -76,9 +76,14 @@ export const VERDICT = {
 
 /** The state of a cycle, with what it learns about pods, by UID. */
 interface Cycle extends Omit<CycleWorld, "memory">, Requesting {
-  /** Nominating one of them again counts as accepted. */
+  /**
+   * UIDs of pods whose eviction this cycle has requested. If a plugin nominates such a pod again, the verdict is
+   * Accepted.
+   */
   readonly requested: Set<string>;
-  /** The cycle does not request them a second time. */
+  /**
+   * Pods whose eviction was refused in this cycle, each with the result. The cycle does not request them a second time.
+   */
   readonly refused: Map<string, NominationResult>;
 }
 
@@ -118,8 +123,8 @@ async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
 }
 
 /**
- * Returns whether the Evacuation waits for KubeVirt to start a migration. A started migration may finish. An eviction
- * by another descheduler has the same cause.
+ * Returns whether the Evacuation still waits for KubeVirt to start a migration. A started migration may finish.
+ * Evictions by another descheduler have the same cause, so `requestedBy` decides.
  */
 function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
   const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);

@@ -15,7 +15,7 @@ export function vmiOf(pod: ScheduledPod, vmis: Vmis): VmiFacts | undefined {
 export interface InProgressFacts {
   readonly pods: readonly ScheduledPod[];
   readonly vmis: Vmis;
-  /** They were read before the pods. */
+  /** Evacuations, read before the pods. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 

@@ -1,4 +1,7 @@
-/** How many more pods a cycle may request. Upstream: pkg/descheduler/evictions; evacuations in progress count from the start of a cycle. */
+/**
+ * How many more pods a cycle may request. Upstream: pkg/descheduler/evictions; evacuations in progress count from the
+ * start of a cycle.
+ */
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { isLauncher } from "../../kube/objects.ts";
@@ -13,9 +16,9 @@ const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
 /**
- * The limits in upstream's order of checks. `only`: the limit counts VMs and pods whose eviction is a request, and no
- * others. The verdict is what a plugin receives: a limit that leaves room for other pods of the node skips only this
- * pod.
+ * The limits in upstream's order of checks. `only`: the limit counts only VMs, and pods that another party evicts in
+ * the background. `verdict`: the answer to the plugin. A limit that leaves room for other pods of the node skips only
+ * this pod.
  */
 const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
   { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },

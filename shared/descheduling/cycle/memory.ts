@@ -1,15 +1,15 @@
 /**
- * Remembers which pods other parties evict in the background (KEP-1397). An annotation has no time, and a request
- * changes nothing on the pod. So the Lease of descheduling keeps both: each cycle reads and writes it anyway, and only
- * its holder does.
+ * Remembers which pods other parties evict in the background (KEP-1397). The pod's annotation has no time, and a
+ * requested eviction does not change the pod. So Lifeboat stores both in the Lease of descheduling, which each cycle
+ * reads and writes anyway.
  */
 import * as names from "../../kube/names.ts";
 import { isFinal } from "../../kube/objects.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 /**
- * `in-progress`: the pod has both annotations. `requested`: its eviction had a known answer, and the second annotation
- * is awaited.
+ * `in-progress`: the pod has both annotations. `requested`: the eviction was answered like an eviction in the
+ * background, and the second annotation is still missing.
  */
 export interface Noted {
   readonly as: "requested" | "in-progress";
@@ -22,7 +22,10 @@ export type Memory = ReadonlyMap<string, Noted>;
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** A Lease holds 500 entries in 50 KB. Lost requests are repeated. Lost annotations do not count. */
+/**
+ * The entries take 50 KB of the Lease. A pod whose `requested` entry is left out is requested again. A pod whose
+ * `in-progress` entry is left out does not count.
+ */
 export const MOST_REMEMBERED = 500;
 
 /** Returns whether an eviction of the pod is only a request that another party carries out. */
@@ -46,8 +49,8 @@ export interface Recalled {
 }
 
 /**
- * Recalls which pods are in progress. An old entry does not count, but stays while the pod has both annotations:
- * without the entry they would count again.
+ * Returns which pods are still being evicted. An old entry of an annotated pod no longer counts. It stays, because a
+ * new entry would make the pod count again.
  */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;
@@ -64,13 +67,13 @@ export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Re
   return { inProgress, memory: kept };
 }
 
-/** Returns the note on a pod. A request in progress whose annotation is gone was cancelled. */
+/** Returns the entry for a pod. If the pod has lost its in-progress annotation, its eviction was cancelled. */
 function notedNow(pod: ScheduledPod, before: Noted | undefined, now: Date): Noted | undefined {
   if (!isAnnotatedInProgress(pod)) return before?.as === "requested" ? before : undefined;
   return before?.as === "in-progress" ? before : { as: "in-progress", since: now.getTime() };
 }
 
-/** Records that the pod's eviction had a known answer. */
+/** Records that the answer to the pod's eviction announced an eviction in the background. */
 export function notedRequest(pod: ScheduledPod, now: Date): Noted {
   return { as: isAnnotatedInProgress(pod) ? "in-progress" : "requested", since: now.getTime() };
 }
@@ -79,7 +82,7 @@ function rank({ as, since }: Noted): number {
   return as === "requested" ? -since : since;
 }
 
-/** Keeps requests first, the newest of them, then the annotations that have been there for longest. */
+/** Limits the number of entries. Keeps the newest requests first, and then the oldest annotations. */
 function bounded(memory: Memory): Memory {
   if (memory.size <= MOST_REMEMBERED) return memory;
   const byRank = [...memory].toSorted(

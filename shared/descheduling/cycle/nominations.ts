@@ -19,7 +19,7 @@ export interface Nominated extends Nomination {
 export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "nextPod" | "replicasOf"> {
   readonly nodes: readonly ScheduledNode[];
   readonly pods: readonly ScheduledPod[];
-  /** By `namespace/name`. It has at least the VMIs of all launcher pods. */
+  /** VMIs by `namespace/name`, at least those of all launcher pods. */
   readonly vmis: Vmis;
   readonly settings: Pick<Settings, "rendering">;
 }
@@ -75,10 +75,10 @@ function indexesOf(pods: readonly ScheduledPod[]): Pick<EvictorWorld, "podsOn" |
 }
 
 /**
- * Protects three kinds of launcher pods. First, the target of a migration: KubeVirt answers its eviction as that of the
- * source, so that the cycle would wait for an evacuation that never happens and count one VM twice. Second, a pod whose
- * VMI is unknown, which may be a target. Third, an ended pod of a VM that moved: its eviction frees nothing, counts
- * against a limit, and KubeVirt deletes it with the VMI.
+ * Protects three kinds of launcher pods. First, the target of a migration: KubeVirt would answer as for the source pod,
+ * and the cycle would count one VM twice and wait for an evacuation that never happens. Second, a pod whose VMI is
+ * unknown, because the pod may be a target. Third, an ended pod of a VM that moved: its eviction frees nothing, counts
+ * against a limit, and KubeVirt deletes the pod with the VMI.
  */
 function sparing(evictor: Evictor, vmis: Vmis): Evictor {
   const isSpared = (pod: ScheduledPod): boolean => {

@@ -8,7 +8,7 @@ export interface DeschedulingLimits {
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;
-  /** Evacuations in progress. */
+  /** The most evacuations in progress. */
   readonly evacuationsPerNode?: number;
   readonly evacuationsPerNamespace?: number;
 }
@@ -26,7 +26,7 @@ export interface Profile {
 }
 
 export interface DeschedulerPolicy {
-  /** The nodes that plugins see. Absent: all. */
+  /** The nodes that plugins see. Absent: all nodes. */
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**

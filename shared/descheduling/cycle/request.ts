@@ -32,8 +32,8 @@ const REPEATED = /^Evacuation in progress: /;
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
 /**
- * Interprets the answer to an eviction. `prefixes`: messages of webhooks that evict the pod in the background. They are
- * empty for a pod that does not announce such an eviction.
+ * Interprets the answer to an eviction. `prefixes`: starts of messages of webhooks that evict the pod in the
+ * background. The list is empty for a pod that does not announce such an eviction by its annotation.
  */
 export function interpretAnswer(
   answer: { readonly code: number; readonly message: string },
@@ -63,7 +63,7 @@ export interface Requests {
 }
 
 /**
- * `PodChanged`: the pod was written since the cycle read it, or another isolate was first. `BackingOff`: the VM's last
+ * `PodChanged`: the pod was written since the cycle read it, or another process was first. `BackingOff`: the VM's last
  * evacuation just ended without a move. `InProgress`: another party's evacuation started since the cycle read the
  * cluster.
  */

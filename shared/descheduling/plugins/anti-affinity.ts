@@ -19,7 +19,7 @@ export const antiAffinity: Plugin<Arguments> = {
   arguments: Arguments,
   *nominate(args, world) {
     const excludes = neighbourhood(args, world);
-    /** If two pods exclude each other, one may stay. */
+    /** UIDs of pods that are nominated already. If two pods exclude each other, only one of them has to leave. */
     const gone = new Set<string>();
     for (const node of world.nodes.toSorted(byNodeName)) {
       const verdict = yield* nominateOn(node, { args, world, gone, excludes });
@@ -86,7 +86,7 @@ interface Asked {
   readonly domain: string;
 }
 
-/** Returns whether both are the same pod or pods of one VM: the other is the target of its migration. */
+/** Returns whether both are one pod, or the source and the target pod of one VM's migration. */
 function isSame(pod: ScheduledPod, other: ScheduledPod): boolean {
   const vmi = pod.labels[CREATED_BY_LABEL];
   return pod.uid === other.uid || (vmi !== undefined && vmi === other.labels[CREATED_BY_LABEL]);

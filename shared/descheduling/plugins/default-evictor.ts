@@ -54,9 +54,9 @@ export const EvictorArguments = z.lazy(() =>
     }),
     z.transform(({ noEvictionPolicy, podProtections: { defaultDisabled, extraEnabled }, ...args }) => ({
       ...args,
-      /** A pod's `prefer-no-eviction` is respected. */
+      /** Whether a pod's annotation `prefer-no-eviction` prevents its eviction. */
       obeysPreference: noEvictionPolicy === "Mandatory",
-      /** The protections in force. */
+      /** The protections that apply. */
       protections: [...DEFAULT_PROTECTIONS.filter((one) => !defaultDisabled.includes(one)), ...extraEnabled],
     })),
   ),
@@ -93,7 +93,7 @@ function isStatic({ annotations }: ScheduledPod): boolean {
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
 }
 
-/** The pods that pass each protection. */
+/** For each protection, a function that returns whether it lets the pod be evicted. */
 const PASSES = {
   PodsWithLocalStorage: ({ localStorage }) => !localStorage,
   SystemCriticalPods: ({ priority = -Infinity }, { priorityThreshold }) =>

@@ -68,7 +68,9 @@ interface NodeUsage {
   readonly usage: ReadonlyMap<string, number>;
 }
 
-/** Returns the resources that have a threshold. CPU, memory and pods always count, because their room must not run out. */
+/**
+ * Returns the resources that have a threshold. CPU, memory and pods always count, because their room must not run out.
+ */
 function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
 }
@@ -100,7 +102,10 @@ interface Run {
   readonly mayGo: (pod: ScheduledPod) => boolean;
 }
 
-/** Sorts by the total request of a node's pods. Memory decides, if any is requested. */
+/**
+ * Sorts nodes by the sum of all their requests, the fullest first. Memory dominates the sum, because it is counted in
+ * bytes.
+ */
 const fullestFirst: Order<NodeUsage> = inLevels(
   by(({ usage }) => -[...usage.values()].reduce((sum, amount) => sum + amount, 0)),
   by(({ node }) => node.name),

@@ -23,7 +23,7 @@ export type Nominations = Generator<Nomination, void, Verdict>;
 /** Decides which pods may be evicted: DefaultEvictor of the plugin's profile, and never the target of a migration. */
 export interface Evictor {
   filter(pod: ScheduledPod): boolean;
-  /** Plugins call it last, because it costs more. */
+  /** Plugins call this filter last, because it is expensive. */
   preEvictionFilter(pod: ScheduledPod): boolean;
 }
 
@@ -35,7 +35,10 @@ export interface PluginWorld {
   /** Returns the pod's replacement: the target of the migration for a VM, an equal pod otherwise. */
   nextPod(pod: ScheduledPod): NextPod<ScheduledPod>;
   readonly evictor: Evictor;
-  /** Whether the pod's evacuation is in progress. Plugins nominate it first: it counts, and is not requested again. */
+  /**
+   * Whether the pod's evacuation is in progress. Plugins nominate such a pod first: it counts against the limits, and
+   * is not requested again.
+   */
   isInProgress(pod: ScheduledPod): boolean;
   readonly now: Date;
 }
@@ -53,7 +56,9 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 /** The value that a schema of arguments returns. */
 export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
-/** Keys, defaults and rules of the arguments are upstream's: pkg/framework/plugins/NAME/{types,defaults,validation}.go. */
+/**
+ * Keys, defaults and rules of the arguments are upstream's: pkg/framework/plugins/NAME/{types,defaults,validation}.go.
+ */
 export interface Plugin<Arguments> {
   readonly name: string;
   /** All `deschedule` plugins of all profiles run before the first `balance` plugin. */

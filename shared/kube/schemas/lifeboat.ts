@@ -19,7 +19,7 @@ import { Template } from "./guest.ts";
 const Anything = z.nullish(z.unknown());
 
 export const Words = z._default(z.string(), "");
-/** The definition does not require a UID, which a status that a person wrote may lack. No object has an empty UID. */
+/** The CRD does not require a UID, so a status that a person wrote may lack it. No object has an empty UID. */
 const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 
 export const CONDITION = {
@@ -42,7 +42,7 @@ function knownPhase(text: string | undefined) {
   return PHASES.find((phase) => phase === text);
 }
 
-/** 0.3 had the cause `EvictionRequest`, too. Such an Evacuation continues as if a person had asked for it. */
+/** Lifeboat 0.3 also had the cause `EvictionRequest`. Such an Evacuation continues as if a person had asked for it. */
 const Cause = z.lazy(() =>
   z.pipe(
     z.transform((cause: unknown) => (cause === "EvictionRequest" ? "Operator" : cause)),
@@ -105,7 +105,7 @@ const evacuation = kind(
 );
 
 export const Evacuation: z.ZodMiniType<EvacuationFacts> = evacuation;
-/** A test checks that it has the same fields as the type. */
+/** A test checks that this type has the same fields as `EvacuationFacts`. */
 export type EvacuationRead = z.output<typeof evacuation>;
 
 /** Another party may add its own conditions. They hide none of Lifeboat's, and Lifeboat's next write removes them. */

@@ -17,7 +17,7 @@ const how = () => ({
     whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),
     ownersChoice: wordOf(["Respected", "Ignored"], "Respected"),
   }),
-  /** Guests end even if something else blocks the node. */
+  /** Whether Lifeboat ends guests even if something else blocks the node. */
   forceShutdowns: z._default(z.boolean(), false),
   otherPods: wordOf(["Evict", "EvictWithLocalData", "Leave"], "Evict"),
   afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
@@ -48,7 +48,7 @@ const nodeSpec = () =>
     schedule: part({
       notBefore: Text,
       notAfter: Text,
-      /** In 0.3 it waited for the NodeEvacuation of this name. */
+      /** Lifeboat 0.3 waited for the NodeEvacuation of this name before it started this one. */
       after: Text,
     }),
     ...how(),
@@ -58,7 +58,7 @@ const nodeStatus = () =>
     phase: z.optional(z.enum([...nodes.NODE_ACTIVE_PHASES, ...nodes.NODE_END_PHASES])),
     message: Text,
     verdict: Text,
-    /** When the node was cordoned for it. Absent: it has not started. */
+    /** When the node was cordoned for this maintenance. Absent: the maintenance has not started. */
     startTime: Text,
     estimatedCompletionTime: Text,
     completionTime: Text,
@@ -85,7 +85,7 @@ const nodeStatus = () =>
         outcome: z.optional(z.enum(nodes.OUTCOMES)),
         reason: Text,
         targetNode: Text,
-        /** When Lifeboat started with the VM. */
+        /** When the VM's evacuation started. */
         startTime: Text,
         time: Text,
       }),
@@ -115,7 +115,7 @@ const nodeEvacuation = kind(
       status: { ...status, conditions: status.conditions.filter(isNodes) },
     } satisfies nodes.NodeEvacuationFacts;
   },
-  // It may have many blockers.
+  // A NodeEvacuation may have many blockers.
   LARGE_FACTS,
 );
 
@@ -187,7 +187,7 @@ const rollingMaintenance = kind(
       status,
     } satisfies rolling.RollingMaintenanceFacts;
   },
-  // It may have many nodes.
+  // A RollingMaintenance may have many nodes.
   2 * LARGE_FACTS,
 );
 

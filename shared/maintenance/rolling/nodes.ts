@@ -14,7 +14,10 @@ import { evacuationOf, isActiveRow, type RollingWorld } from "./world.ts";
 
 type Seen = Omit<RollingWorld, "rows">;
 
-/** Returns the nodes in their order. Labels are resolved once: a node that is added later is not part of it. */
+/**
+ * Returns the nodes in their order. A label selector is resolved once: a node that is added later does not belong to
+ * the RollingMaintenance.
+ */
 export function resolved({ rm, facts }: Seen): readonly string[] {
   const { names, matchLabels = {} } = rm.spec.nodes;
   if (names !== undefined) return names;

@@ -28,7 +28,10 @@ export interface Rolled {
   readonly failures: number;
   /** Names of NodeEvacuations that were created. */
   readonly created: readonly string[];
-  /** A RollingMaintenance that steers has another phase, or one of its nodes does. */
+  /**
+   * Whether a phase has changed, of a RollingMaintenance or of one of its nodes: then the taints that steer the
+   * scheduler may have to change.
+   */
   readonly isTurned: boolean;
 }
 

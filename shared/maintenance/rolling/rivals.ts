@@ -14,12 +14,12 @@ export function rivalOf(node: string, w: RollingWorld): string | undefined {
   return wanted && MESSAGES.otherNodeEvacuation(wanted.name);
 }
 
-/** Returns whether the node's turn has come and the node is not back. */
+/** Returns whether the node's turn has come in this RollingMaintenance and the node is not yet back in service. */
 function holds(node: string, one: RollingMaintenanceFacts): boolean {
   return one.status.nodes.some((row) => row.name === node && isUnavailable(row, one));
 }
 
-/** Returns whether it has started and the node's turn has not come. */
+/** Returns whether this RollingMaintenance has started and the node's turn has not come. */
 function awaits(node: string, one: RollingMaintenanceFacts): boolean {
   return !hasRollingEnded(one) && one.status.nodes.some((row) => row.name === node && isPendingRow(row));
 }

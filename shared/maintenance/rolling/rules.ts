@@ -22,7 +22,7 @@ import {
 
 // prettier-ignore
 export const ROLLING_RULES: readonly RollingRule[] = [
-  // Rules that end it
+  // Rules that end the RollingMaintenance
   ended, cancelled,
   // Rules before its start
   pausedBefore, waitsForHour, tooLate, starts,
@@ -45,14 +45,14 @@ export function nextOfRolling(uid: string, facts: Facts, moment: Moment) {
   return { rm, next: "Nothing" as const };
 }
 
-/** It has ended. Only outcomes of VMs that were still moving are added. */
+/** The RollingMaintenance has ended. Only the outcomes of VMs that were still moving are added. */
 function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined {
   if (!hasRollingEnded(rm)) return undefined;
   const { phase = "Completed", message = "" } = rm.status;
   return JSON.stringify(rows) === JSON.stringify(rm.status.nodes) ? "Nothing" : { phase, message, rows };
 }
 
-/** A person cancelled it: no further node starts, and it ends when its nodes are uncordoned. */
+/** A person cancelled the RollingMaintenance: no further node starts, and it ends when its nodes are uncordoned. */
 function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
   if (rm.spec.intent !== "Withdrawn") return undefined;
   const left = skipped(rows.map((row) => (row.phase === "Starting" ? { ...row, phase: "Pending" } : row)));
@@ -61,13 +61,13 @@ function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
   return { phase: "Running", message: MESSAGES.withdrawnWaits(active), rows: left };
 }
 
-/** A person paused it before it started. */
+/** A person paused the RollingMaintenance before it started. */
 function pausedBefore({ rm }: RollingWorld): RollingNext | undefined {
   if (rm.spec.progress !== "Paused" || rm.status.startTime !== undefined) return undefined;
   return { phase: "Paused", message: MESSAGES.pausedBefore };
 }
 
-/** Its time has not come. */
+/** The start time has not come. */
 function waitsForHour({ rm, now }: RollingWorld): RollingNext | undefined {
   const { notBefore } = rm.spec.schedule;
   if (notBefore === undefined || rm.status.startTime !== undefined || secondsUntil(notBefore, now) === 0)
@@ -75,13 +75,13 @@ function waitsForHour({ rm, now }: RollingWorld): RollingNext | undefined {
   return { phase: "Scheduled", message: MESSAGES.startsAt(notBefore) };
 }
 
-/** Its time passed before it could start. */
+/** The end time passed before the RollingMaintenance could start. */
 function tooLate(w: RollingWorld): RollingNext | undefined {
   if (w.rm.status.startTime !== undefined || !isPastWindow(w)) return undefined;
   return { phase: "Stopped", message: MESSAGES.tooLate(windowEnd(w)) };
 }
 
-/** It starts: the status lists its nodes. */
+/** The RollingMaintenance starts: the status lists its nodes. */
 function starts(w: RollingWorld): RollingNext | undefined {
   if (w.rm.status.startTime !== undefined) return undefined;
   const names = resolved(w);
@@ -109,7 +109,10 @@ function creates(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.startsWithAll(claimed)), first, again: true };
 }
 
-/** A node failed, and no further one starts: it ends when the others that have started are done. */
+/**
+ * A node failed, and no further node starts. The RollingMaintenance ends when the other nodes that have started are
+ * done.
+ */
 function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
   if (!isStoppedByFailure(w.rm, w.rows)) return undefined;
   const failed = w.rows.filter(isFailedRow);
@@ -120,7 +123,7 @@ function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: MESSAGES.failed(failed, left), rows: skipped(w.rows) };
 }
 
-/** A person paused it: nothing new starts. */
+/** A person paused the RollingMaintenance: nothing new starts. */
 function paused(w: RollingWorld): RollingNext | undefined {
   if (w.rm.spec.progress !== "Paused") return undefined;
   return { phase: "Paused", message: MESSAGES.paused(w.rows) };
@@ -168,14 +171,14 @@ function nextIsGone(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.nextIsGone(next.name)), rows, again: true };
 }
 
-/** Another maintenance has the next node. */
+/** Another RollingMaintenance or NodeEvacuation already names the next node. */
 function waitsForRival(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   const rival = next && rivalOf(next.name, w);
   return rival === undefined ? undefined : running(w, MESSAGES.waitsForRival(next?.name, rival));
 }
 
-/** KubeVirt is being updated. VMs were lost when migrations of a drain and of a rollout met: kubevirt/kubevirt. */
+/** KubeVirt is being updated. VMs were lost when a drain migrated them during KubeVirt's rollout. */
 function waitsForRollout(w: RollingWorld): RollingNext | undefined {
   const [kubevirt] = w.facts.list("kubevirts");
   if (kubevirt?.isRollingOut !== true) return undefined;

@@ -5,7 +5,10 @@ import { isPendingTaint } from "../../kube/names.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { isPastWindow, isPendingRow, isStoppedByFailure } from "./world.ts";
 
-/** Sets the taint on nodes to avoid, and removes it from all others, also if no maintenance names the node any more. */
+/**
+ * Sets the taint on nodes that the scheduler should avoid, and removes it from all others, also if no maintenance names
+ * the node any more.
+ */
 export function planSteering(
   nodes: readonly NodeFacts[],
   rolling: readonly RollingMaintenanceFacts[],

@@ -19,13 +19,13 @@ export interface RollingWorld extends Moment {
   readonly others: readonly RollingMaintenanceFacts[];
   /** Every NodeEvacuation. */
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
-  /** Its nodes, by the present state of their NodeEvacuations. */
+  /** The nodes of this RollingMaintenance, with the present state of their NodeEvacuations. */
   readonly rows: readonly NodeRow[];
 }
 
 export interface RollingNext {
   readonly phase: RollingPhase;
-  /** For people. */
+  /** A text for people. */
   readonly message: string;
   /** Absent: unchanged. */
   readonly rows?: readonly NodeRow[];
@@ -80,7 +80,10 @@ export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenan
   return { ...ne, spec: { ...ne.spec, intent, progress: rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress } };
 }
 
-/** Returns whether a reconcile may find something to do: it has not ended, or the outcome of some VM is open. */
+/**
+ * Returns whether a reconcile may have work: the RollingMaintenance has not ended, or the outcome of some VM is not
+ * known.
+ */
 export function isRollingOpen(rm: RollingMaintenanceFacts, nodeEvacuations: readonly NodeEvacuationFacts[]): boolean {
   if (!hasRollingEnded(rm)) return true;
   return rm.status.nodes.some((row) => {
