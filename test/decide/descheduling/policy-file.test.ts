@@ -1,6 +1,7 @@
 /** The descheduler's policy file: every key with its default, and the problem of a wrong value. */
 import { dump } from "js-yaml";
 import { expect, test } from "vitest";
+import { evictorWorld, pod, UNEVICTABLE } from "../../support/descheduling/fixtures.ts";
 import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file.ts";
 
 const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
@@ -60,12 +61,18 @@ test("absent keys have their defaults", async () => {
 test.each([
   [{ nodeSelector: "k=a, !c , d!=e,f" },             { nodeSelector: { matchLabels: {}, matchExpressions: [
     { key: "k", operator: "In", values: ["a"] }, { key: "c", operator: "DoesNotExist", values: [] }, { key: "d", operator: "NotIn", values: ["e"] }, { key: "f", operator: "Exists", values: [] }] } }],
+  [{ nodeSelector: " " },                            { nodeSelector: { matchLabels: {}, matchExpressions: [] } }],
+  [{ nodeSelector: "example.com/pool ==  blue,e=" }, { nodeSelector: { matchLabels: {}, matchExpressions: [
+    { key: "example.com/pool", operator: "In", values: ["blue"] }, { key: "e", operator: "In", values: [""] }] } }],
   [{ maxNoOfPodsToEvictPerNode: 2 },                 { limits: { evictionsPerNode: 2 } }],
   [{ maxNoOfPodsToEvictPerNamespace: 3 },            { limits: { evictionsPerNamespace: 3 } }],
   [{ maxNoOfPodsToEvictTotal: 0 },                   { limits: { evictionsTotal: 0 } }],
   [{ maxNoOfPodsEvacuationsPerNode: 0 },             { limits: { evacuationsPerNode: 0 } }],
   [{ maxNoOfPodsEvacuationsPerNamespace: 4 },        { limits: { evacuationsPerNamespace: 4 } }],
   [{ maxEvacuationRequestTTL: "1m30s" },             { requestTtlSeconds: 90 }],
+  [{ maxEvacuationRequestTTL: "12h" },               { requestTtlSeconds: 43_200 }],
+  [{ maxEvacuationRequestTTL: "15m" },               { requestTtlSeconds: 900 }],
+  [{ maxEvacuationRequestTTL: "0.25s" },             { requestTtlSeconds: 0.25 }],
   [{ evictionFailureEventNotification: true },       { notifyFailures: true }],
   [{ evictionMessagePrefixes: ["Moved"] },           { messagePrefixes: ["Moved"] }],
   [{ evictionMessagePrefixes: [] },                  {}],
@@ -90,15 +97,46 @@ test.each([
   expect(await parse(withPlugins(plugins))).toEqual({ ok: true, value: { ...DEFAULTS, profiles: [profile("p", ...expected)] } });
 });
 
-const plugins = (point: string, ...enabled: readonly unknown[]) => withPlugins({ [point]: { enabled } });
 const config = (...pluginConfig: readonly unknown[]) => withPlugins({}, pluginConfig);
+const args = (name: PluginName, tweak: object) => config({ name, args: { ...LEAST[name], ...tweak } });
+const evictor = (tweak: object) => args("DefaultEvictor", tweak);
+// prettier-ignore
+test.each([
+  ["LowNodeUtilization",                      { thresholds: { cpu: 50, memory: 0 }, targetThresholds: { cpu: 50, memory: 100 } }],
+  ["LowNodeUtilization",                      { evictableNamespaces: { exclude: ["kube-system"] }, evictionLimits: { node: 0 } }],
+  ["RemovePodsViolatingNodeTaints",           { includedTaints: ["a", "b=c"] }],
+  ["RemovePodsViolatingNodeTaints",           { excludedTaints: ["a"] }],
+  ["PodLifeTime",                             { namespaces: { include: ["a"], exclude: [] } }],
+  ["RemovePodsViolatingInterPodAntiAffinity", { labelSelector: { matchExpressions: [{ key: "a", operator: "In", values: [""] }, { key: "b", operator: "DoesNotExist" }, { key: "c", operator: "NotIn", values: ["d"] }] } }],
+  ["DefaultEvictor",                          { priorityThreshold: { value: -2_147_483_648 }, noEvictionPolicy: "" }],
+] as const)("%s accepts %j", async (name, tweak) => {
+  expect(await parse(args(name, tweak))).toMatchObject({ ok: true, value: { profiles: [profile("p")] } });
+});
+
+const prefersToStay = pod("p", { annotations: { "descheduler.alpha.kubernetes.io/prefer-no-eviction": "" } });
+
+// prettier-ignore
+test.each([
+  ["by default, ordinary pods are evictable",                       {},                                                        pod("p"),                                   true],
+  ["by default, a preference to stay does not count",               {},                                                        prefersToStay,                              true],
+  ["a mandatory preference to stay protects",                       { noEvictionPolicy: "Mandatory" },                         prefersToStay,                              false],
+  ["a preferred preference to stay does not protect",               { noEvictionPolicy: "Preferred" },                         prefersToStay,                              true],
+  ["a DaemonSet's pod is protected",                                {},                                                        pod("p", UNEVICTABLE.daemonSet),            false],
+  ["a protection can be switched off",                              { podProtections: { defaultDisabled: ["DaemonSetPods"] } }, pod("p", UNEVICTABLE.daemonSet),           true],
+  ["another protection can be switched on",                         { podProtections: { extraEnabled: ["PodsWithPVC"] } },     pod("p", { claims: ["data"] }),             false],
+  ["a priority threshold protects pods above it",                   { priorityThreshold: { value: 800 } },                     pod("p", { priority: 801 }),                false],
+])("DefaultEvictor as configured: %s", async (_, tweak, subject, expected) => {
+  const parsed = await parseDeschedulerPolicy(dump({ ...HEAD, ...evictor(tweak) }));
+  const [found] = parsed.ok ? parsed.value.policy.profiles : [];
+  expect(found?.evictor(evictorWorld({ nodes: [], pods: [subject] })).filter(subject)).toBe(expected);
+});
+
+const plugins = (point: string, ...enabled: readonly unknown[]) => withPlugins({ [point]: { enabled } });
 
 const HAS =
   "LowNodeUtilization, RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingNodeTaints, RemovePodsViolatingNodeAffinity, RemovePodsViolatingInterPodAntiAffinity, PodLifeTime, DefaultEvictor";
 const UNKNOWN = `not supported by Lifeboat: expected one of ${HAS}`;
 
-const args = (name: PluginName, tweak: object) => config({ name, args: { ...LEAST[name], ...tweak } });
-const evictor = (tweak: object) => args("DefaultEvictor", tweak);
 const ARGS = "0.pluginConfig.0.args";
 const SELECTOR = "expected a label selector, such as: d=e,f!=g,h,!i";
 const DURATION = "expected a duration, such as 10m, 1h30m or 0.5s";
@@ -107,7 +145,12 @@ const EXPRESSION = { labelSelector: { matchExpressions: [{ key: "a", operator: "
 // prettier-ignore
 test.each([
   ["nodeSelector",                  { nodeSelector: "a in (b)" },                                 SELECTOR],
+  ["nodeSelector",                  { nodeSelector: "a=b,-c=d" },                                 SELECTOR],
+  ["nodeSelector",                  { nodeSelector: "a=-b" },                                     SELECTOR],
+  ["nodeSelector",                  { nodeSelector: "Example.com/a=b" },                          SELECTOR],
   ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "soon" },                          DURATION],
+  ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "" },                              DURATION],
+  ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "in 10m" },                        DURATION],
   ["maxEvacuationRequestTTL",       { maxEvacuationRequestTTL: "0s" },                            "expected more than 0"],
   ["evictionMessagePrefixes.0",     { evictionMessagePrefixes: [""] },                            "expected the start of a message"],
   ["maxNoOfPodsToEvictPerNod",      { maxNoOfPodsToEvictPerNod: 1 },                              "unknown key"],
@@ -120,6 +163,8 @@ test.each([
   [`${ARGS}.useDeviationThresholds`, args("LowNodeUtilization", { useDeviationThresholds: true }), "unknown key"],
   [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { cpu: 10 } }), "expected the same resources as in thresholds, each with no less"],
   [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { memory: 90 } }), "expected the same resources as in thresholds, each with no less"],
+  [`${ARGS}.evictableNamespaces.include`, args("LowNodeUtilization", { evictableNamespaces: { include: ["a"] } }), "unknown key"],
+  [`${ARGS}.evictionLimits.node`,   args("LowNodeUtilization", { evictionLimits: { node: -1 } }), "expected a whole number, 0 or more"],
   [`${ARGS}.targetThresholds.cpu`,  args("LowNodeUtilization", { targetThresholds: { cpu: 101 } }), "expected a percentage, from 0 to 100"],
   [`${ARGS}.nodeAffinityType.0`,    args("RemovePodsViolatingNodeAffinity", { nodeAffinityType: ["preferredDuringSchedulingIgnoredDuringExecution"] }), "expected requiredDuringSchedulingIgnoredDuringExecution"],
   [`${ARGS}.includedTaints`,        args("RemovePodsViolatingNodeTaints", { includedTaints: ["a"], excludedTaints: ["b"] }), "expected excludedTaints or includedTaints, not both"],
@@ -127,6 +172,9 @@ test.each([
   [`${ARGS}.sorters.0`,             args("PodLifeTime", { sorters: ["Newest"] }),                 "expected one of LowestPriority, LowestQoS, Oldest, Youngest, LeastMemory"],
   [`${ARGS}.inProgressFirst`,       args("LowNodeUtilization", { inProgressFirst: "no" }),        "expected true or false"],
   [`${ARGS}.namespaces`,            args("RemovePodsViolatingInterPodAntiAffinity", { namespaces: { include: ["a"], exclude: ["b"] } }), "expected include or exclude, not both"],
+  [`${ARGS}.includePreferNoSchedule`, args("RemovePodsViolatingNodeTaints", { includePreferNoSchedule: 1 }), "expected true or false"],
+  [`${ARGS}.labelSelector.matchLabels.a`, args("RemovePodsViolatingInterPodAntiAffinity", { labelSelector: { matchLabels: { a: "-b" } } }), "expected the value of a label"],
+  [`${ARGS}.labelSelector.matchExpressions.0.operator`, args("RemovePodsViolatingInterPodAntiAffinity", { labelSelector: { matchExpressions: [{ key: "a", operator: "Gt", values: ["1"] }] } }), "expected In, NotIn, Exists or DoesNotExist"],
   [`${ARGS}.labelSelector.matchLabels.a b`, args("RemovePodsViolatingInterPodAntiAffinity", { labelSelector: { matchLabels: { "a b": "c" } } }), "expected the key of a label"],
   [`${ARGS}.constraints.0`,         args("RemovePodsViolatingTopologySpreadConstraint", { constraints: ["Always"] }), "expected DoNotSchedule or ScheduleAnyway"],
   [`${ARGS}.topologyBalanceNodeFit`, args("RemovePodsViolatingTopologySpreadConstraint", { topologyBalanceNodeFit: 1 }), "expected true or false"],
@@ -150,10 +198,21 @@ test.each([
   });
 });
 
+test("thresholds without a resource are a problem of both fields", async () => {
+  const none = args("LowNodeUtilization", { thresholds: {}, targetThresholds: {} });
+  const fields = ["thresholds", "targetThresholds"].map((field) => `policy.yaml.profiles.${ARGS}.${field}`);
+  const message = "expected at least one resource";
+  expect(await parse(none)).toMatchObject({ problems: fields.map((field) => ({ field, message })) });
+});
+
 // prettier-ignore
 test.each([
   [`${ARGS}.nodeFit`,               evictor({ nodeFit: 1 }),                                      "expected true or false"],
   [`${ARGS}.evictLocalStoragePods`, evictor({ evictLocalStoragePods: true }),                     "unknown key"],
+  [`${ARGS}.noEvictionPolicy`,      evictor({ noEvictionPolicy: "Always" }),                      "expected Preferred or Mandatory"],
+  [`${ARGS}.priorityThreshold.value`, evictor({ priorityThreshold: { value: 2_000_000_001 } }),   "expected no more than 2000000000"],
+  [`${ARGS}.priorityThreshold.value`, evictor({ priorityThreshold: { value: -2_147_483_649 } }),  "expected a whole number of 32 bits"],
+  [`${ARGS}.labelSelector.matchExpressions.0.values`, evictor({ labelSelector: { matchExpressions: [{ key: "a", operator: "Exists", values: ["b"] }] } }), "expected values with In and NotIn, and none with Exists and DoesNotExist"],
   [`${ARGS}.priorityThreshold.name`, evictor({ priorityThreshold: { value: 1, name: "a" } }),     "unknown key"],
   [`${ARGS}.podProtections.defaultDisabled.0`, evictor({ podProtections: { defaultDisabled: ["All"] } }), "expected one of PodsWithLocalStorage, SystemCriticalPods, FailedBarePods, DaemonSetPods"],
   [`${ARGS}.labelSelector.matchExpressions.0.values`, evictor(EXPRESSION),                        "expected values with In and NotIn, and none with Exists and DoesNotExist"],

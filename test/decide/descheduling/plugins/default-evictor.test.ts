@@ -47,6 +47,10 @@ const rows: readonly (readonly [string, Partial<ScheduledPod>, Partial<EvictorAr
   // evictable
   ["an ordinary pod is evictable",                                {},                                                {},                                true],
   ["a failed pod without owner is protected",                          { ...bare, phase: "Failed" },                      {},                                false],
+  ["a failed pod without owner is evictable without FailedBarePods",  { ...bare, phase: "Failed" },                      without("FailedBarePods"),         true],
+  ["a pod with the evict annotation is evictable, whatever protects it",   { annotations: { "descheduler.alpha.kubernetes.io/evict": "" }, localStorage: true }, {}, true],
+  ["a static pod is protected by its source",                           { annotations: { "kubernetes.io/config.source": "file" } }, {},                       false],
+  ["a pod of the API server's source is evictable",                     { annotations: { "kubernetes.io/config.source": "api" } }, {},                        true],
   ["a running pod without owner is protected without FailedBarePods",                 bare,                                              without("FailedBarePods"),         false],
   ["a pod with local storage is protected",                             { localStorage: true },                            {},                                false],
   ["a pod with local storage is evictable without its protection",                { localStorage: true },                            without("PodsWithLocalStorage"),   true],
@@ -77,6 +81,7 @@ describe("minReplicas", () => {
     [1, "1 replica: counts from 2 on",  [[a]],           true],
     [2, "replicas of others",           [[a], [b]],      false],
     [2, "two owners: not asked",        [[a, b], [b]],   true],
+    [0, "no minimum",                   [[a]],           true],
   ] as const)("minReplicas %i, %s: evictable or not", (minReplicas, _, owners, expected) => {
     const pods = owners.map((of, i) => pod(`p${i}`, { owners: of }));
     const evictor = defaultEvictor(evictorArguments({ minReplicas }))(evictorWorld({ nodes: [], pods }));

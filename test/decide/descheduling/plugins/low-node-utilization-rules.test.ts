@@ -33,12 +33,24 @@ describe("LowNodeUtilization", () => {
   // prettier-ignore
   test.each([
     ["evicts from the fullest node first, until each node is at the target",  cpu(30, 50),                        ["a-0", "a-1", "b-0"]],
+    ["evicts no pod of a node at its target",                                 cpu(30, 80),                        []],
     ["evicts no pod if no node is under-utilised",                            cpu(9, 50),                         []],
   ] as const)("%s", (_, given, expected) => expect(evicted(lowNodeUtilization, given, world({ nodes, pods }))).toEqual(expected));
 
   test("ignores the requests of ended pods, and does not evict them", () => {
     const ended = pods.map((p) => (p.nodeName === "a" ? { ...p, phase: "Succeeded" } : p));
     expect(evicted(lowNodeUtilization, cpu(30, 50), world({ nodes, pods: ended }))).toEqual(["b-0"]);
+  });
+
+  test("judges a node by any resource that is over its target", () => {
+    const memory = args({ thresholds: { cpu: 30, memory: 99 }, targetThresholds: { cpu: 50, memory: 100 } });
+    expect(evicted(lowNodeUtilization, memory, world({ nodes, pods }))[0]).toBe("a-0");
+  });
+
+  test("evicts no pod of an excluded namespace", () => {
+    const shop = pods.map((one) => (one.name === "a-0" ? { ...one, namespace: "shop" } : one));
+    const given = cpu(30, 50, { evictableNamespaces: { exclude: ["shop"] } });
+    expect(evicted(lowNodeUtilization, given, world({ nodes, pods: shop }))).toEqual(["a-1", "a-2", "b-0"]);
   });
 
   test("evicts no more than fits on the other nodes", () => {
@@ -94,6 +106,7 @@ describe("LowNodeUtilization evicts first", () => {
   const both = { operator: "Exists" };
   // prettier-ignore
   test.each([
+    ["both taints",                                         [toleration("a", both), toleration("b", { ...both, effect: "PreferNoSchedule" })], true],
     ["one of two taints",                                   [toleration("a", both), toleration("c", both)],        false],
     ["two taints with one toleration (upstream's quirk)",   [both],                                                false],
   ] as const)("no pod, unless it tolerates the other node's taints: a pod that tolerates %s", (_, tolerations, goes) => {

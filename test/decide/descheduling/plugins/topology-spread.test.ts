@@ -1,11 +1,7 @@
-/**
- * RemovePodsViolatingInterPodAntiAffinity and RemovePodsViolatingTopologySpreadConstraint: which pods they evict, and
- * how many.
- */
+/** RemovePodsViolatingTopologySpreadConstraint: which pods it evicts, and how many. */
 import { describe, expect, test } from "vitest";
-import { antiAffinity } from "../../../../shared/descheduling/plugins/anti-affinity.ts";
 import { type Arguments, topologySpread } from "../../../../shared/descheduling/plugins/topology-spread.ts";
-import type { PodTerm, ScheduledNode, ScheduledPod, SpreadConstraint } from "../../../../shared/kube/scheduled-pod.ts";
+import type { ScheduledNode, ScheduledPod, SpreadConstraint } from "../../../../shared/kube/scheduled-pod.ts";
 import {
   ANYWHERE,
   evicted,
@@ -25,10 +21,6 @@ import {
 
 const WEB = { app: "web" };
 
-function zoned(name: string, zone: string): ScheduledNode {
-  return node(name, { labels: { zone, host: name } });
-}
-
 function args(tweak: Partial<Arguments> = {}): Arguments {
   return { constraints: ["DoNotSchedule"], topologyBalanceNodeFit: true, ...tweak };
 }
@@ -39,63 +31,6 @@ function nodesOf(count: number): readonly ScheduledNode[] {
     node(`n${i}`, { labels: { zone: `z${i}` }, allocatable: { cpu: 99_999, pods: 200 } }),
   );
 }
-
-describe("RemovePodsViolatingInterPodAntiAffinity", () => {
-  const nodes = [zoned("n1", "a"), zoned("n2", "a"), zoned("n3", "b")];
-  const apart = (topologyKey: string, more: Partial<PodTerm> = {}): Partial<ScheduledPod> => ({
-    labels: WEB,
-    antiAffinity: [{ topologyKey, namespaces: [], selector: labelled(WEB), ...more }],
-  });
-  const web = (name: string, tweak: Partial<ScheduledPod> = {}) => pod(name, { labels: WEB, ...tweak });
-  const vm = { "kubevirt.io/created-by": "vmi" };
-
-  // prettier-ignore
-  test.each<[string, readonly ScheduledPod[], readonly string[]]>([
-    ["evicts one of two pods that exclude each other",                [pod("a", apart("host")), pod("b", apart("host"))],                                   ["a"]],
-    ["evicts two of three pods that exclude each other",              [pod("a", apart("host")), pod("b", apart("host")), pod("c", apart("host"))],          ["a", "b"]],
-    ["evicts the pod of lower priority",                              [pod("a", { ...apart("host"), priority: 1 }), pod("b", apart("host"))],               ["b"]],
-    ["evicts only the pod that has the term",                         [web("a"), pod("b", apart("host"))],                                                  ["b"]],
-    ["evicts a pod with a neighbour on another node of the domain",   [pod("a", apart("zone")), web("b", { nodeName: "n2" })],                              ["a"]],
-    ["evicts no pod whose neighbour is in another domain",            [pod("a", apart("zone")), web("b", { nodeName: "n3" })],                              []],
-    ["evicts no pod by a topology label that its node lacks",         [pod("a", apart("rack")), web("b")],                                                  []],
-    ["evicts no pod whose neighbour is in another namespace",         [pod("a", apart("host")), web("b", { namespace: "shop" })],                           []],
-    ["evicts a pod whose neighbour is in a namespace of the term",    [pod("a", apart("host", { namespaces: ["shop"] })), web("b", { namespace: "shop" })], ["a"]],
-    ["evicts no pod whose neighbour the term does not select",        [pod("a", apart("host")), web("b", { labels: { app: "db" } })],                       []],
-    ["evicts no pod by a term without a selector",                    [pod("a", { ...apart("host"), antiAffinity: [{ topologyKey: "host", namespaces: [] }] }), web("b")], []],
-    ["evicts no pod whose neighbour has ended or is being deleted",   [pod("a", apart("host")), web("b", { phase: "Failed" }), web("c", { deleting: true })], []],
-    ["evicts the neighbour of a pod that DefaultEvictor protects",    [pod("a", { ...apart("host"), ...UNEVICTABLE.daemonSet }), pod("b", apart("host"))],  ["b"]],
-    ["evicts no VM beside the target of its own migration",           [pod("a", { ...apart("zone"), labels: { ...WEB, ...vm } }), web("b", { nodeName: "n2", labels: { ...WEB, ...vm } })], []],
-    ["evicts a VM beside another VM",                                 [pod("a", { ...apart("zone"), labels: { ...WEB, ...vm } }), web("b", { nodeName: "n2", labels: { ...WEB, "kubevirt.io/created-by": "other" } })], ["a"]],
-  ])("%s", (_, pods, expected) => {
-    expect(evicted(antiAffinity, {}, world({ nodes, pods }))).toEqual(expected);
-  });
-
-  const both = [pod("a", apart("host")), pod("b", apart("host"))];
-
-  test("counts a pod that is already leaving, and evicts no other, in any order", () => {
-    for (const args of [{}, { inProgressFirst: false }])
-      expect(nominated(antiAffinity, args, world({ nodes, pods: both }, {}, ["b"]))).toEqual(["b"]);
-  });
-
-  test("evicts another pod if one was refused", () => {
-    expect(nominated(antiAffinity, {}, world({ nodes, pods: both }), saying("Skipped", "a"))).toEqual(["a", "b"]);
-  });
-
-  test("applies its arguments to pods and their neighbours", () => {
-    const seen = world({ nodes, pods: [pod("a", apart("host")), web("b", { labels: { ...WEB, tier: "x" } })] });
-    expect(evicted(antiAffinity, { labelSelector: labelled({ tier: "x" }) }, seen)).toEqual([]);
-    expect(evicted(antiAffinity, { namespaces: { exclude: ["default"] } }, seen)).toEqual([]);
-  });
-
-  test("skips the rest of a node at the node's limit, and ends at the total limit", () => {
-    const pods = ["n1", "n2"].flatMap((nodeName) =>
-      ["a", "b", "c"].map((name) => pod(`${nodeName}-${name}`, { ...apart("host"), nodeName })),
-    );
-    const seen = world({ nodes, pods });
-    expect(evicted(antiAffinity, {}, seen, limits({ perNode: 1 }))).toEqual(["n1-a", "n2-a"]);
-    expect(nominated(antiAffinity, {}, seen, limits({ total: 1 }))).toEqual(["n1-a", "n1-b"]);
-  });
-});
 
 describe("RemovePodsViolatingTopologySpreadConstraint", () => {
   const spread = (tweak: Partial<SpreadConstraint> = {}): SpreadConstraint => ({
@@ -160,11 +95,50 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     ["ignores pods of another namespace",                                          [web("a"), web("b", { namespace: "shop" })],                           []],
     ["ignores ended pods and pods that are being deleted",                         [web("a"), web("b", { phase: "Succeeded" }), web("c", { deleting: true })], []],
     ["ignores a constraint without a selector",                                    [web("a", { spread: [] }), web("b", { spread: [] })],                  []],
-    ["ignores nodes that a pod does not select",                                   [web("a", only), web("b", only)],                                      []],
-    ["counts nodes that a pod does not select with nodeAffinityPolicy Ignore",     [web("a", { ...only, spread: [spread({ nodeAffinityPolicy: "Ignore" })] }), web("b", { spread: [spread({ nodeAffinityPolicy: "Ignore" })] })], ["b"]],
+    ["evicts a pod with a node selector last",                                     [web("a", { placement: { nodeSelector: { zone: "z0" } }, spread: [spread({ nodeAffinityPolicy: "Ignore" })] }), web("b", { priority: 9, spread: [spread({ nodeAffinityPolicy: "Ignore" })] })], ["b"]],
+    ["evicts pods of the same version by matchLabelKeys",                          ["a", "b"].map((name) => web(name, { labels: { ...WEB, v: "1" }, spread: [spread({ matchLabelKeys: ["v"] })] })), ["a"]],
+    ["ignores a key of matchLabelKeys that the pod lacks",                         ["a", "b"].map((name) => web(name, { spread: [spread({ matchLabelKeys: ["v"] })] })), ["a"]],
     ["ignores pods of another version by matchLabelKeys",                          [web("a", { labels: { ...WEB, v: "1" }, spread: [spread({ matchLabelKeys: ["v"] })] }), web("b", { labels: { ...WEB, v: "2" }, spread: [spread({ matchLabelKeys: ["v"] })] })], []],
   ])("%s", (_, pods, expected) => {
     expect(evicted(topologySpread, args(), world({ nodes: nodesOf(2), pods }))).toEqual(expected);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<SpreadConstraint>, Partial<ScheduledPod>, readonly string[]]>([
+    ["ignores nodes that a pod does not select",                                    {},                                only, []],
+    ["counts nodes that a pod does not select with nodeAffinityPolicy Ignore",      { nodeAffinityPolicy: "Ignore" },  only, ["z0-0"]],
+    ["ignores nodes without the topology label",                                    { topologyKey: "rack" },           {},   []],
+  ])("%s, wherever the pods fit", (_, constraint, tweak, expected) => {
+    const pods = podsIn([2, 0], { ...tweak, spread: [spread(constraint)] });
+    const seen = world({ nodes: nodesOf(2), pods });
+    expect(evicted(topologySpread, args({ topologyBalanceNodeFit: false }), seen)).toEqual(expected);
+  });
+
+  test("ignores constraints of pods that the arguments do not select", () => {
+    const pods = [web("a"), pod("b", { nodeName: "n0", labels: { ...WEB, tier: "x" } })];
+    const seen = world({ nodes: nodesOf(2), pods });
+    expect(evicted(topologySpread, args({ labelSelector: labelled({ tier: "x" }) }), seen)).toEqual([]);
+  });
+
+  test("takes pods of the next domain if no pod of the largest may leave", () => {
+    const stay = podsIn([4, 0, 0], UNEVICTABLE.daemonSet);
+    const pods = [...stay, ...podsIn([0, 3, 0], { spread: own })];
+    expect(evicted(topologySpread, args(), world({ nodes: nodesOf(3), pods }))).toEqual(["z1-0"]);
+  });
+
+  test("keeps a pod that fits only nodes of domains that are fuller than the average", () => {
+    const nodes = nodesOf(3).map((one) => (one.name === "n2" ? { ...one, allocatable: { pods: 0 } } : one));
+    const seen = world({ nodes, pods: podsIn([5, 4, 0], { spread: own }) });
+    expect(evicted(topologySpread, args(), seen)).toEqual([]);
+  });
+
+  test("balances each constraint of a pod", () => {
+    const two = [spread(), spread({ topologyKey: "rack" })];
+    const racks = ["r0", "r0", "r1"];
+    const nodes = nodesOf(3).map((one, i) => ({ ...one, labels: { zone: `z${i % 2}`, rack: racks[i] ?? "" } }));
+    // Zones z0 and z1 have two pods each, and rack r0 has all four.
+    const seen = world({ nodes, pods: podsIn([2, 2, 0], { spread: two }) });
+    expect(evicted(topologySpread, args(), seen)).toHaveLength(2);
   });
 
   test("counts a tainted node, unless the constraint honors taints and the pod does not tolerate them", () => {
@@ -175,6 +149,10 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     };
     expect(leave({})).toEqual(["z0-0"]);
     expect(leave({ nodeTaintsPolicy: "Honor" })).toEqual([]);
+    const preferred = node("n1", { labels: { zone: "z1" }, taints: [taint("t", { effect: "PreferNoSchedule" })] });
+    const honoring = podsIn([2, 0], { spread: [spread({ nodeTaintsPolicy: "Honor" })] });
+    const soft = world({ nodes: [...nodesOf(1), preferred], pods: honoring });
+    expect(evicted(topologySpread, args(), soft)).toEqual(["z0-0"]);
     expect(leave({ nodeTaintsPolicy: "Honor" }, { tolerations: [toleration("t", { operator: "Exists" })] })).toEqual([
       "z0-0",
     ]);
