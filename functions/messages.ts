@@ -38,7 +38,7 @@ export const ENDPOINT_MESSAGES = {
   policyGroup: "expected policy/v1 or policy/v1beta1",
   eviction: "expected Eviction",
   deletedByLifeboat: (pod: string, reason: string) =>
-    `pod "${pod}" may go (${reason}): Lifeboat itself deletes it, by its UID`,
+    `pod "${pod}" may be deleted (${reason}): Lifeboat itself deletes it, by its UID`,
   vmiChanges: "its VMI keeps changing",
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",

@@ -103,7 +103,7 @@ export const CLI_MESSAGES = {
   blocker: (object: string, pod: string, since: string | undefined, why: string) =>
     `${object}: ${pod}${since === undefined ? "" : `, for ${since}`}: ${why}`,
   withFix: (message: string, fix: string | undefined) => (fix === undefined ? message : `${message} (${fix})`),
-  unlisted: (vms: number, moved: number) => `${vms} not listed (${moved} of all moved)`,
+  unlisted: (vms: number, moved: number) => `${vms} not listed (of all VMs, ${moved} moved)`,
 
   // Files with a secret
   fileExists: (file: string) =>

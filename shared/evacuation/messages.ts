@@ -15,7 +15,7 @@ const startCommand = ({ namespace, spec }: EvacuationFacts) => `virtctl start ${
 
 const WITHDRAWN = "spec.intent is Withdrawn";
 const REFUSED = (e: EvacuationFacts) =>
-  `KubeVirt refuses to start the VM; Lifeboat asks again every minute. Its owner: ${startCommand(e)} says why`;
+  `KubeVirt refuses to start the VM; Lifeboat asks again every minute. ${startCommand(e)} says why`;
 
 export const EVACUATION_MESSAGES = {
   // The start
@@ -59,8 +59,8 @@ export const EVACUATION_MESSAGES = {
     `KubeVirt does not start migration ${name} while the VM has a second launcher pod, ${other.name} on node ${other.nodeName}`,
   queued: (m: Migration) => `${called(m)} waits in KubeVirt's queue: its limits are reached`,
   stalled: "KubeVirt has not started the migration although its limits are not reached",
-  stuck: (seconds: number) => `KubeVirt has not started it for ${seconds} s, although its limits are not reached`,
-  targetTooSlow: (message: string, seconds: number) => `${message}: it has not started within ${seconds} s`,
+  stuck: (seconds: number) => `KubeVirt has not started the migration for ${seconds} s, although its limits are not reached`,
+  targetTooSlow: (message: string, seconds: number) => `${message}: the pod has not started within ${seconds} s`,
 
   // A migration in progress
   preparing: (m: Migration, targetNode: string | undefined) =>
@@ -92,7 +92,7 @@ export const EVACUATION_MESSAGES = {
     `migration ${name}, which a person created, cannot start: ${why}`,
   notMigratable: (why: string) => `the VM is not live-migratable: ${why}`,
   unknownStrategy: (field: string, value: string) => `${field} is "${value}": this is no eviction strategy of KubeVirt`,
-  strategyNone: "its eviction strategy is None: KubeVirt does not migrate it",
+  strategyNone: "the VM's eviction strategy is None: KubeVirt does not migrate the VM",
 
   // The end
   noVmi: "there is no VirtualMachineInstance of this name",

@@ -22,11 +22,11 @@ export const GUARD_MESSAGES = {
   allowed: ({ requester, pod }: Deletion, cause: Cause, why: string) =>
     `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`,
   unknownStrategy: (field: string, value: string) => `KubeVirt does not know ${field} "${value}"`,
-  notMigratable: (vmi: VmiFacts) => `it is not live-migratable: ${pinnedBecause(vmi)}`,
+  notMigratable: (vmi: VmiFacts) => `the VM is not live-migratable: ${pinnedBecause(vmi)}`,
   handlerNeedsRoom:
     "virt-handler is pending until this pod frees its memory, and without virt-handler the VM cannot move",
-  nodeEnds: (deadline: string) => `it has not moved, and its node is terminated at ${deadline}`,
-  deadlinePassed: (seconds: number) => `it has not moved within ${seconds} s`,
+  nodeEnds: (deadline: string) => `the VM has not moved, and its node is terminated at ${deadline}`,
+  deadlinePassed: (seconds: number) => `the VM has not moved within ${seconds} s`,
 
   // A disruption in progress
   terminating: (pod: Named, cause: Cause, nodeName: Where) =>
@@ -36,7 +36,7 @@ export const GUARD_MESSAGES = {
   taintedAndStays: ({ name, nodeName }: PodFacts, taint: string) =>
     `node ${nodeName} has the taint ${taint}, and the VM does not move: deleting pod ${name}`,
   overdue: ({ name, nodeName }: PodFacts, deadline: Where, taint: string) =>
-    `it has not left node ${nodeName} by ${deadline} (taint ${taint}): deleting pod ${name}`,
+    `the VM has not left node ${nodeName} by ${deadline} (taint ${taint}): deleting pod ${name}`,
 
   // The doctor
   refusesDeletions: (causes: readonly string[]) => `the guard refuses deletions: ${causes.join(", ")}`,

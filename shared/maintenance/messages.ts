@@ -17,13 +17,13 @@ const MOST_NAMES = 5;
 const INSTALL = "lifeboat install --with maintenance";
 const PERMISSION = (what: string) => `Lifeboat lacks a permission (${what}): run ${INSTALL}`;
 const DETACHING_UNKNOWN = (failed: ClusterError) =>
-  `whether volumes are still attached to it is not known: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; run ${INSTALL}` : ""}`;
+  `whether volumes are still attached to the node is not known: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; run ${INSTALL}` : ""}`;
 
 export const MAINTENANCE_MESSAGES = {
   // Before the start
   startsAt: ({ schedule }: NodeEvacuationSpec) => `starts at ${withoutFractions(schedule.notBefore ?? "")}`,
   startsNow: "starts now",
-  pausedBefore: "spec.progress is Paused: it has not started, and does not start until it is resumed",
+  pausedBefore: "spec.progress is Paused: the drain has not started, and starts only after it is resumed",
   waitsForAnother: (name: string) => `waits for NodeEvacuation ${name} of the same node`,
   waitsForRollout: "waits until KubeVirt's rollout has ended",
   withForecast: (why: string, verdict: string) => `${why}; forecast as of now: ${verdict}`,
@@ -32,7 +32,7 @@ export const MAINTENANCE_MESSAGES = {
     return `node ${nodeName} will be drained${when}: the guest of this VM will shut down (NodeEvacuation ${name})`;
   },
   chained: (after: string) =>
-    `it waited for NodeEvacuation ${after} (spec.schedule.after), which is no longer supported: create a RollingMaintenance of the nodes`,
+    `spec.schedule.after (NodeEvacuation ${after}) is no longer supported: create a RollingMaintenance of the nodes`,
   refused: (startIf: string, verdict: string, summary: string) =>
     `startIf is ${startIf}, and the verdict is ${verdict}: ${summary}`,
   nothingToMove: "no VM has to move",
@@ -68,9 +68,9 @@ export const MAINTENANCE_MESSAGES = {
   noVirtualMachine: "it has no VirtualMachine object, so KubeVirt cannot restart or stop it",
   notRestartable: (runStrategy: string) => `its run strategy is ${runStrategy}: it would not start again`,
   alreadyShutDown: "this NodeEvacuation has restarted or stopped it, and does so only once",
-  evictedLater: "its eviction ends its guest; Lifeboat evicts it",
+  evictedLater: "its eviction shuts the guest down; Lifeboat evicts the VM",
   heldBack: (message: string) =>
-    `${message} once nothing else blocks the node (spec.forceShutdowns: true does not wait)`,
+    `${message} once nothing else blocks the node (with spec.forceShutdowns: true, Lifeboat does not wait)`,
   slowToEnd: (end: string) => `Terminating, and its grace period ends at ${withoutFractions(end)}`,
   slowToEndFix: ({ namespace, name }: NamespacedName) =>
     `its owner, or an administrator: kubectl describe pod ${name} -n ${namespace}`,
@@ -101,7 +101,7 @@ export const MAINTENANCE_MESSAGES = {
     const again = "create another NodeEvacuation with a later time";
     if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter): ${again}`;
     const { message = "Lifeboat had not reconciled it" } = ne.status;
-    return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}; ${again}`;
+    return `the drain had not started at ${notAfter} (spec.schedule.notAfter): ${message}; ${again}`;
   },
   empty: (seconds: number, total: number, ended: string) =>
     `the node is empty after ${seconds}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`,
@@ -115,7 +115,7 @@ export const MAINTENANCE_MESSAGES = {
   },
   detaching: (volumes: number) => `volumes that are not detached yet: ${volumes}`,
   stillAttached: (volumes: number) =>
-    `volumes that are still attached to it (kubectl get volumeattachments): ${volumes}`,
+    `volumes that are still attached to the node (kubectl get volumeattachments): ${volumes}`,
   attachmentsUnknown: DETACHING_UNKNOWN,
   noVmLeft: (volumes: string) => `no VM is left; ${volumes}`,
   notStartedAgain: (vms: readonly string[]) => `not started again yet: ${vms.join("; ")}`,

@@ -25,7 +25,7 @@ export const SETTINGS_MESSAGES = {
   tokenEnded: (end: string) => `Lifeboat's token of this cluster expired at ${end}: ${REPLACE}`,
   tokenEnds: (end: string, days: number) =>
     `Lifeboat's token of this cluster expires at ${end}, in less than ${days} days: ${REPLACE}`,
-  tokenRejected: `The API server does not accept Lifeboat's token (401): it was revoked, or is not this cluster's; ${REPLACE}`,
+  tokenRejected: `The API server does not accept Lifeboat's token (401): it was revoked, or belongs to another cluster; ${REPLACE}`,
   tokenAccepted: (end: string) =>
     `The API server accepts Lifeboat's token, which ${end === "" ? "does not expire" : `expires at ${end}`}`,
 

@@ -75,7 +75,7 @@ Waiting …
 `,
   workerUnready: (why: string | undefined) => `the Worker is not ready: ${why}`,
   workerNotYetReady: (why: string) => `The Worker is not ready yet: ${why}\n`,
-  workerUnknowing: "it does not know this cluster, or this entry of it",
+  workerUnknowing: "it does not know this cluster, or has another entry for it",
   workerAnswers: (url: string, code: number, said: string) => `${url} answers ${code}: ${said}`,
   workerSilent: (request: string, seconds: number) => `the Worker has not answered ${request} within ${seconds} s`,
   workerUnreachable: (url: string, why: string) => `the Worker cannot be reached at ${url}: ${why}`,

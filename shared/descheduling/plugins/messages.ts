@@ -33,7 +33,7 @@ export const PLUGIN_MESSAGES = {
   notTolerated: (taint: string, node: string) => `it does not tolerate taint ${taint} of node ${node}`,
   tooOld: (seconds: number) => `it is older than ${seconds} s`,
   uneven: (key: string, most: Domain, least: Domain) =>
-    `${key}=${most.name} has ${most.size} such pods, and ${least.name} ${least.size}`,
+    `${key}: ${most.name} has ${most.size} of the pods to spread, and ${least.name} has ${least.size}`,
 } as const;
 
 interface Domain {

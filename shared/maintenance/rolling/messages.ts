@@ -42,8 +42,8 @@ const FAILED = (failed: Rows) => `${stuckText(failed)}; spec.whenNodeFails is St
 export const ROLLING_MESSAGES = {
   // Before the start
   startsAt: (time: string) => `starts at ${withoutFractions(time)}`,
-  pausedBefore: "spec.progress is Paused: it does not start until it is resumed",
-  tooLate: (end: string) => `it had not started at ${end} (spec.schedule.notAfter)`,
+  pausedBefore: "spec.progress is Paused: the maintenance starts only after it is resumed",
+  tooLate: (end: string) => `the maintenance had not started at ${end} (spec.schedule.notAfter)`,
   noNodes: "no node has the labels of spec.nodes.matchLabels",
   tooManyNodes: (count: number, most: number) =>
     `${count} nodes have the labels of spec.nodes.matchLabels, and a RollingMaintenance has room for ${most}: choose fewer`,
@@ -55,7 +55,7 @@ export const ROLLING_MESSAGES = {
   waitsForService: (rows: Rows) =>
     `waits until ${namesText(rows)} is schedulable and Ready again: run kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
   waitsForRival: (node: string | undefined, rival: string) => `node ${node} waits for ${rival}`,
-  olderRolling: (name: string) => `RollingMaintenance ${name}, which has this node, too`,
+  olderRolling: (name: string) => `RollingMaintenance ${name}, which names this node, too`,
   otherNodeEvacuation: (name: string) => `NodeEvacuation ${name} of the same node`,
   waitsForRollout: "the next node waits until KubeVirt's rollout has ended",
   paused: (rows: Rows) =>

@@ -102,6 +102,6 @@ test("an ended token is reported by endpoints that need no cluster; a new token 
   revoked.add(next);
   await scanned();
   const revocation =
-    "The API server does not accept Lifeboat's token (401): it was revoked, or is not this cluster's; replace it (infra/kubernetes/README.md#rotate)";
+    "The API server does not accept Lifeboat's token (401): it was revoked, or belongs to another cluster; replace it (infra/kubernetes/README.md#rotate)";
   expect(logged("Rejected")).toMatchObject([{ level: "error", cluster: "prod", message: revocation }]);
 });

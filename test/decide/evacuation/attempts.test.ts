@@ -135,7 +135,7 @@ describe("an unfinished migration", () => {
   const stalled = { queue: FREE, stalledSince: time(-180) };
   const scheduling = { ...old, phase: "Scheduling", targetPod: "target" };
   const UNSCHEDULABLE = "target pod target cannot be scheduled: 0/3 nodes are available";
-  const STALLED = "KubeVirt has not started it for 180 s, although its limits are not reached";
+  const STALLED = "KubeVirt has not started the migration for 180 s, although its limits are not reached";
 
   // prettier-ignore
   test.each<[string, MigrationFacts, Tweak, string | undefined]>([
@@ -154,7 +154,7 @@ describe("an unfinished migration", () => {
     ["is not blocked by a target pod that KubeVirt does not list",       scheduling,                                 unplaced(999, { uid: "forged" }), undefined],
     ["is blocked by a scheduling gate for stuckSeconds",  scheduling,                                 { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, "target pod target waits for its scheduling gate example.com/wait to be removed"],
     ["is not blocked by a scheduling gate for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] }, undefined],
-    ["is blocked by a scheduled target pod that does not start", scheduling,                      { launchers: [pod(), bound] },                                    "target pod target of migration migration is starting: it has not started within 180 s"],
+    ["is blocked by a scheduled target pod that does not start", scheduling,                      { launchers: [pod(), bound] },                                    "target pod target of migration migration is starting: the pod has not started within 180 s"],
     ["is blocked by a volume of its target pod",                scheduling,                                 { launchers: [pod(), bound], events: [said("target", "FailedAttachVolume", "in use")] }, "target pod target has not started: FailedAttachVolume: in use"],
     ["is not blocked by a target pod that has been starting for less",                           { ...scheduling, schedulingSince: at(-179).getTime() }, { launchers: [pod(), bound] },                       undefined],
     ["is blocked by a policy that refuses its target pod",      old,                                        { ...stalled, events: [said("vmi-uid", "FailedCreate", "denied by policy")] }, "KubeVirt cannot create the target pod of migration migration: denied by policy"],

@@ -126,9 +126,9 @@ describe("a deletion is allowed for", () => {
 
   // prettier-ignore
   test.each<[Partial<DeletionFacts>, why: string]>([
-    [{ vmi: vmi(PINNED) },                        "it is not live-migratable: DisksNotLiveMigratable"],
+    [{ vmi: vmi(PINNED) },                        "the VM is not live-migratable: DisksNotLiveMigratable"],
     [{ vmi: vmi({ evictionStrategy: "Odd" }) },   'KubeVirt does not know spec.evictionStrategy "Odd"'],
-    [{ pod: target("Preemption", -121) },         "it has not moved within 120 s"],
+    [{ pod: target("Preemption", -121) },         "the VM has not moved within 120 s"],
     [{ makesRoomForHandler: true },               "virt-handler is pending until this pod frees its memory, and without virt-handler the VM cannot move"],
   ])("a VM that cannot leave, with one Event per pod that says why: %#", (tweak, why) => {
     const message = `pod ${pod().name} is deleted by ${SCHEDULER} (cause Preemption) and the VM with it: ${why}`;

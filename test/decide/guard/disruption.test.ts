@@ -84,7 +84,7 @@ describe("at the deadline of a NoExecute taint, Lifeboat", () => {
   const DELETED = ["DeletePod", "Event"] as const;
 
   test("deletes the pod with its UID, and creates an Event", () => {
-    const message = `it has not left node node01 by ${time(0)} (taint CriticalAddonsOnly): deleting pod ${pod().name}`;
+    const message = `the VM has not left node node01 by ${time(0)} (taint CriticalAddonsOnly): deleting pod ${pod().name}`;
     const event = { type: "Warning", reason: "DeadlineKept", occasion: overdue.uid, message };
     expect(plannedDisruptions(given)).toMatchObject([{ verb: "DeletePod", pod: pod() }, event]);
   });

@@ -49,8 +49,8 @@ const STAYING = {
   },
 };
 const WAITS = "Evacuating, Drained False; volumes that are not detached yet";
-const SAYS = "Evacuated, Drained True; volumes that are still attached to it (kubectl get volumeattachments)";
-const UNKNOWN = "Evacuated, Drained True; whether volumes are still attached to it is not known";
+const SAYS = "Evacuated, Drained True; volumes that are still attached to the node (kubectl get volumeattachments)";
+const UNKNOWN = "Evacuated, Drained True; whether volumes are still attached to the node is not known";
 
 describe("a node without VMs", () => {
   // prettier-ignore

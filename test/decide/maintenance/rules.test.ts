@@ -54,8 +54,8 @@ describe("the message before the start", () => {
   // prettier-ignore
   test.each<readonly [what: string, world: Situation, expected: string]>([
     ["names the hour",                              { ne: asked({ spec: FUTURE }) },                      `starts at ${time(60).replace(".000", "")}`],
-    ["names the pause before the hour",             { ne: asked({ spec: { ...FUTURE, progress: "Paused" } }) }, "spec.progress is Paused: it has not started, and does not start until it is resumed"],
-    ["says that the time ended before the start",   { ne: asked({ spec: { schedule: { notAfter: time(0) } }, status: { message: "waits for x" } }) }, `it had not started at ${time(0).replace(".000", "")} (spec.schedule.notAfter): waits for x; create another NodeEvacuation with a later time`],
+    ["names the pause before the hour",             { ne: asked({ spec: { ...FUTURE, progress: "Paused" } }) }, "spec.progress is Paused: the drain has not started, and starts only after it is resumed"],
+    ["says that the time ended before the start",   { ne: asked({ spec: { schedule: { notAfter: time(0) } }, status: { message: "waits for x" } }) }, `the drain had not started at ${time(0).replace(".000", "")} (spec.schedule.notAfter): waits for x; create another NodeEvacuation with a later time`],
   ])("%s", (_, situation, expected) => {
     const { message } = waiting({ node: PLAIN, ...situation });
     expect(message.replace("; forecast as of now: WillSucceed", "")).toBe(expected);

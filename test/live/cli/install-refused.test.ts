@@ -46,7 +46,7 @@ describe("install is refused", () => {
     expect(code).toBe(1);
     expect(err.join("\n")).toMatch(/Give it .*entry\.json .*\n +npm run cluster -- add prod --entry/);
     expect(err.join("\n")).toContain(
-      "error: the Worker is not ready: it does not know this cluster, or this entry of it",
+      "error: the Worker is not ready: it does not know this cluster, or has another entry for it",
     );
     expect(await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
   });
