@@ -24,14 +24,14 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** One call of the command. */
+/** One invocation of `lifeboat`. */
 export interface Call {
   readonly host: Host;
   /** The line that the person typed. */
   readonly line: string;
   /** Connects to the cluster that the options name. */
   readonly connect: () => Connection;
-  /** Every command in one program, for completion. */
+  /** The program with all commands, for completion. */
   readonly everything: () => Promise<CommandUnknownOpts>;
   /** Runs a command and keeps its exit code. */
   readonly ends: <A extends readonly unknown[]>(
@@ -62,13 +62,13 @@ export async function agree(
   if (!/^y(es)?$/i.test(answer.trim())) throw new Failed(MESSAGES.nothingChanged);
 }
 
-/** The forms of the output of every command that has a choice. */
+/** The output formats of every command that has the option `-o`. */
 const FORMS = ["table", "wide", "json", "yaml"] as const;
 export type Form = (typeof FORMS)[number];
 
 /**
- * Adds the option for the form of the output. `about`: the content of `wide`, or a remark. `further`: forms of this
- * command alone.
+ * Adds the option `-o` for the output format. `about`: the content of `wide`, or a remark. `further`: formats that only
+ * this command has.
  */
 export function output<const T extends readonly string[] = []>(about?: string, further?: T) {
   const choices: readonly (Form | T[number])[] = [...FORMS, ...(further ?? [])];
@@ -96,7 +96,7 @@ export const KIND = {
   vm: /^(?:vmi?s?|virtualmachine(?:instance)?)\//i,
 } as const;
 
-/** Parses an argument that names an object, with its kind or without. */
+/** Returns a parser for an argument that names an object, with its kind or without. */
 export function nameMatching(what: string, kind: RegExp): (text: string) => string {
   return (text) => {
     const name = text.replace(kind, "");
@@ -105,7 +105,7 @@ export function nameMatching(what: string, kind: RegExp): (text: string) => stri
   };
 }
 
-/** Parses one of several names, and ignores repeated ones. */
+/** Returns a parser for an argument that may be given several times. Repeated names count once. */
 export function namesOf(what: string, kind: RegExp): (text: string, before: readonly string[]) => readonly string[] {
   const name = nameMatching(what, kind);
   return (text, before) => [...new Set([...before, name(text)])];

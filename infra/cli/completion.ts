@@ -6,7 +6,7 @@ import { type Add, EXIT } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { PARTS } from "./install/manifests.ts";
 
-/** The library's types are commander's without its extra typings. Its methods accept more than these. */
+/** The completion library expects commander's own types. Its methods accept more than these. */
 interface Adapter {
   model(program: object, options: { readonly completionCommandName: string }): ReturnType<typeof tab>;
 }
@@ -62,7 +62,7 @@ fish: lifeboat completion fish > ~/.config/fish/completions/lifeboat.fish`,
     );
 };
 
-/** A shell shows one line for each command. */
+/** Shortens the description, because a shell shows one line for each command. */
 function shorten(command: CommandUnknownOpts): void {
   for (const one of command.commands) {
     one.description(one.summary());
@@ -70,7 +70,7 @@ function shorten(command: CommandUnknownOpts): void {
   }
 }
 
-/** Nobody waits longer for a TAB. */
+/** The time limit for reading names from the cluster: nobody waits longer after pressing TAB. */
 const READ_SECONDS = 2;
 
 type Commands = ReadonlyMap<string, { readonly arguments: ReadonlyMap<string, unknown> }>;
@@ -109,5 +109,5 @@ const vmsAndMaintenance: List = async (connection) => [
   ...(await vms(connection)).map((name) => `vm/${name}`),
 ];
 
-/** By the name of a command's first argument. */
+/** The lists of names, by the name of a command's first argument. */
 const LISTS: Readonly<Record<string, List>> = { node: nodes, nodes, vm: vms, maintenance, what: vmsAndMaintenance };

@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   readonly namespace?: string | undefined;
-  /** Seconds. */
+  /** The time limit of a request, in seconds. */
   readonly requestTimeout: number;
 }
 
@@ -29,7 +29,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
-  /** Requests end after the time limit, counted from the connection. */
+  /** The time limit of requests counts from here. */
   const cluster = () =>
     createClient({
       endpoint,
@@ -40,7 +40,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   return {
     context,
     server,
-    /** `-n`, otherwise the context's, otherwise `default`. */
+    /** The namespace: that of `-n`, otherwise that of the context, otherwise `default`. */
     namespace: options.namespace ?? config.getContextObject(context)?.namespace ?? "default",
     cluster,
     send: () => sender(endpoint, signal()),
@@ -72,7 +72,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
   return config;
 }
 
-/** The context that client-node invents if it finds no kubeconfig. */
+/** The name of the context that client-node invents if it finds no kubeconfig. */
 const MADE_UP = "loaded-context";
 
 function noCluster(context: string | undefined): string {
@@ -83,8 +83,9 @@ function noCluster(context: string | undefined): string {
 const Status = z.object({ message: z.string() });
 
 /**
- * Removes characters that control a terminal, once for everything that any command prints. Records messages that
- * shared/kube drops: a Worker would pass them on to its caller, but the command shows them to the person who asked.
+ * Returns a `fetch` that removes characters which control a terminal from every answer. It records the messages of
+ * refusals: shared/kube drops them, because a Worker would pass them on to its caller, but here the person who asked
+ * may see them.
  */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();
@@ -118,7 +119,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns the innermost cause: `fetch failed` has one that says more. */
+/** Returns the innermost cause: an error such as `fetch failed` has a cause that says more. */
 function rootOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : messageOf(error);
 }

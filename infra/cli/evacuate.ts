@@ -1,5 +1,5 @@
 /**
- * `lifeboat evacuate`, `retry` and `cancel`: a person's requests about the evacuation of one VM, and waiting for their
+ * `lifeboat evacuate`, `retry` and `cancel`: sends a person's request about the evacuation of one VM, and waits for the
  * result.
  */
 import { parseAnswer } from "../../shared/kube/read.ts";
@@ -25,7 +25,7 @@ import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
 import { readEvacuationsOf } from "../../shared/kube/requests.ts";
 
-/** Adds a command about one VM, which takes the name as kubectl does. */
+/** Adds a command about one VM, which takes the VM's name in the same forms as kubectl. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
   const command = program
     .command(name)
@@ -100,7 +100,7 @@ async function startedOf(
   }
 }
 
-/** Reads the VMI before anything is asked, because its name may be misspelt. */
+/** Reads the VMI before the command asks the person, because the name may be misspelt. */
 async function runningVm(key: NamespacedName, connection: Connection) {
   const vmi = await connection.cluster().get("virtualmachineinstances", key);
   if (vmi === undefined || isFinal(vmi)) throw await notRunning(key, connection);
@@ -122,7 +122,10 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-/** Returns the key of a named VM. KubeVirt's names of both kinds are accepted: a VMI has its VM's name. */
+/**
+ * Returns the key of the VM that a word names. The word may have KubeVirt's names of both kinds: a VMI has the name of
+ * its VM.
+ */
 export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
   return { namespace, name: word.replace(KIND.vm, "") };
 }
@@ -133,7 +136,10 @@ async function askingOf(connection: Connection, host: Host): Promise<Requester> 
   return { requestedBy: await whoAmI(connection), cluster: connection.cluster(), now: host.now() };
 }
 
-/** Asks the API server who the caller is, to name them in the Evacuation. Every user may ask (system:basic-user). */
+/**
+ * Asks the API server for the caller's name, which the Evacuation then names as its requester. Every user may ask this
+ * (system:basic-user).
+ */
 async function whoAmI(connection: Connection): Promise<string> {
   const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -147,7 +153,10 @@ interface Following extends With {
 }
 
 const POLL_MS = 1000;
-/** Without a relay Lifeboat sees the request at the next tick, which comes every minute. */
+/**
+ * How long to wait for Lifeboat's reaction, in seconds. Without a relay Lifeboat sees the request at the next tick,
+ * which comes every minute.
+ */
 const TAKEN_UP_SECONDS = 90;
 
 export async function followVm(
@@ -170,7 +179,10 @@ export async function followVm(
   return EXIT.interrupted;
 }
 
-/** Returns whether it has ended. A cancelled one has ended once its mark and migration are removed, too. */
+/**
+ * Returns whether the Evacuation has ended. A cancelled one counts as ended once its mark and its migration are
+ * removed, too.
+ */
 function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }

@@ -3,12 +3,12 @@ import { ClusterError, describeFailure, type Failure } from "../../shared/kube/f
 import type { Connection } from "./connection.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** An expected failure whose message says everything. */
+/** An expected failure. Its message is complete. */
 export class Failed extends Error {
   override readonly name = "Failed";
 }
 
-/** A mistake of the user: the message says everything. */
+/** A mistake of the user. The message is complete. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -49,7 +49,7 @@ function ofRefusal(code: number, request: string, said: string | undefined): str
   }
 }
 
-/** Describes a missing kind: a list of a served kind never gives 404. */
+/** Describes the failure if the API server does not serve a kind. A list of a served kind never gives 404. */
 function ofMissing(request: string): string {
   if (request.includes("kubevirt.io/")) return MESSAGES.noKubeVirt(request);
   return request.includes("lifeboat.dev/") ? MESSAGES.noLifeboat(request) : MESSAGES.notServed(request);

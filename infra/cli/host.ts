@@ -9,13 +9,13 @@ export interface Stream {
 }
 
 export interface Host {
-  /** Only data. */
+  /** The stream for data. */
   readonly stdout: Stream;
-  /** Progress, warnings, errors. */
+  /** The stream for progress, warnings and errors. */
   readonly stderr: Stream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
-  /** Ends early, without an error, when the person presses Ctrl-C. */
+  /** Waits. When the person presses Ctrl-C, it returns early, without an error. */
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;

@@ -72,9 +72,12 @@ function saidBy({ refusals }: Connection): string {
 }
 
 const POLL_MS = 1000;
-/** Without a relay Lifeboat sees the change at the next tick, which comes every minute. */
+/**
+ * How long to wait for Lifeboat's reaction, in seconds. Without a relay Lifeboat sees the change at the next tick,
+ * which comes every minute.
+ */
 const SEEN_SECONDS = 90;
-/** With a relay Lifeboat sees the change within moments. */
+/** How long to wait silently, in seconds. With a relay Lifeboat sees the change within moments. */
 export const SILENT_SECONDS = 3;
 
 /** Cancels maintenance and waits until the nodes are uncordoned. VMs that have not moved stay. */

@@ -20,7 +20,7 @@ export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods
 
 export const SELECTOR = ["-l, --selector <labels>", "all nodes with these labels: pool=x,zone=y"] as const;
 
-/** Returns the named nodes, or the nodes with the labels, or all. */
+/** Returns the named nodes, or the nodes with the given labels, or all nodes. */
 export async function nodesOf(
   named: readonly string[],
   selector: string | undefined,
@@ -93,7 +93,10 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   }
 }
 
-/** Returns whether the report has a line for the pod: VMs always have one; ordinary pods only if something unexpected happens to them. */
+/**
+ * Returns whether the report has a line for the pod: VMs always have one; ordinary pods only if something unexpected
+ * happens to them.
+ */
 function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);
 }

@@ -9,7 +9,7 @@ type DataForm = Extract<Form, "json" | "yaml">;
 
 interface Printed {
   readonly data: unknown;
-  /** For people. */
+  /** Prints the table for people. */
   readonly table: (isWide: boolean) => void;
 }
 
@@ -22,7 +22,10 @@ export function printData(data: unknown, form: DataForm, { stdout }: Host): void
   stdout.write(form === "json" ? `${JSON.stringify(data, null, 2)}\n` : dump(data, { noRefs: true, lineWidth: -1 }));
 }
 
-/** Prints a table with three spaces between columns, as kubectl. Each row is one line, even if a cluster's text has several. */
+/**
+ * Prints a table with three spaces between columns, as kubectl. Each row is one line, even if a cluster's text has
+ * several.
+ */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[], stream: Stream): void {
   const cells = rows.map((row) => row.map(printable));
   for (const line of aligned([header, ...cells], { gap: "   " })) stream.write(`${line}\n`);
@@ -45,7 +48,10 @@ export function printable(text: string): string {
   return harmless(text, UNSEEN);
 }
 
-/** Replaces control characters in the strings of a JSON document, where most of them are escaped. Keeps the document's line breaks. */
+/**
+ * Replaces control characters in the strings of a JSON document, where most of them are escaped. Keeps the document's
+ * line breaks.
+ */
 export function withoutControls(json: string): string {
   const escapes = /\\(?:u([0-9a-f]{4})|.)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gisu;
   return json.replaceAll(escapes, (found, code?: string) => {
@@ -56,7 +62,10 @@ export function withoutControls(json: string): string {
   });
 }
 
-/** Returns the words of an API server. If it cannot call a webhook, it repeats the URL, whose path holds the token. */
+/**
+ * Returns the API server's message without the paths of URLs. If the API server cannot call a webhook, its message has
+ * the URL, whose path contains the token.
+ */
 export function quoted(text: string): string {
   return printable(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
 }

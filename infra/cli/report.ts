@@ -60,7 +60,7 @@ interface NodeReport {
   readonly message: string;
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
-  /** Count all VMs, also those that the status has no room to list. */
+  /** Counts of all VMs, including those that the status has no room to list. */
   readonly counts?: VmCounts | undefined;
   readonly virtualMachines: readonly VmOutcome[];
 }
@@ -103,13 +103,13 @@ function nodeRow(one: NodeReport): readonly string[] {
   return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
 }
 
-/** A full list leaves out VMs that moved, and VMs that stay. */
+/** Returns how many VMs are not listed. If the list is full, it leaves out VMs that moved and VMs that stay. */
 function unlistedIn({ counts, virtualMachines }: NodeReport): number {
   const isFull = virtualMachines.length >= NODE_EVACUATION_BOUNDS["status.outcomes"];
   return isFull ? Math.max(0, (counts?.total ?? 0) - virtualMachines.length) : 0;
 }
 
-/** VMs whose guests ended or that stayed come first. */
+/** Returns a row for each VM. VMs whose guests ended or that stayed come first. */
 function vmRows({ node, virtualMachines }: NodeReport): readonly (readonly string[])[] {
   const sorted = virtualMachines.toSorted((a, b) => Number(a.outcome === "Moved") - Number(b.outcome === "Moved"));
   return sorted.map(({ namespace, name, outcome = "Open", reason = "", targetNode = "", startTime, time }) => {

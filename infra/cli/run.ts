@@ -8,7 +8,7 @@ import type { Host } from "./host.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { wrapping } from "./wrap.ts";
 
-/** The commit of the sources: infra/tools/build-command.ts puts it into the bundle. */
+/** The commit of the sources, which infra/tools/build-command.ts puts into the bundle. */
 declare const BUILT_FROM: string | undefined;
 const COMMIT = typeof BUILT_FROM === "undefined" ? "run from its sources" : `commit ${BUILT_FROM}`;
 
@@ -18,7 +18,7 @@ interface Listed {
   readonly load: () => Promise<Add>;
 }
 
-/** Lists a command, which its module exports under its name. */
+/** Describes a command. Its module exports the command under the same name. */
 function listed<N extends string>(name: N, summary: string, load: () => Promise<Readonly<Record<N, Add>>>): Listed {
   return { name, summary, load: async () => (await load())[name] };
 }
@@ -29,7 +29,7 @@ const COMPLETION = listed(
   () => import("./completion.ts"),
 );
 
-/** In the order of the help. Only the module of the called command is loaded. */
+/** The commands in the order of the help. Only the module of the called command is loaded. */
 // prettier-ignore
 const COMMANDS: readonly Listed[] = [
   listed("explain", "predict a drain of a node, or the answer to an eviction of a pod", () => import("./explain.ts")),
@@ -96,7 +96,7 @@ function wordsFor(args: readonly string[]): readonly string[] {
 }
 
 function afterError(error: unknown, connection: Connection | undefined, { stderr }: Host): ExitCode {
-  // commander has printed the mistake or the requested help already.
+  // commander has already printed the error or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const words = error instanceof UsageError ? error.message : wordsOf(error, connection);
   stderr.write(`error: ${words ?? defectOf(error)}\n`);

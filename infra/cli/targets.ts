@@ -16,8 +16,8 @@ const ROLLING = /^(?:rollm|rollingmaintenances?(?:\.lifeboat\.dev)?)\//i;
 export const WORDS = "node-1, node/node-1, nodeevacuation/NAME or rollm/NAME";
 
 /**
- * Parses one of several words, and ignores repeated ones. A bare word is the name of a node, because an object of that
- * name may be about another node.
+ * Parses a word that names maintenance, and adds it to the words before. Repeated words count once. A word without a
+ * kind is the name of a node, because a NodeEvacuation of that name may be about another node.
  */
 export function targetWords(text: string, before: readonly string[]): readonly string[] {
   const kind = [NODE, EVACUATION, ROLLING].find((one) => one.test(text)) ?? NODE;
@@ -44,7 +44,7 @@ export async function allTargets(connection: Connection): Promise<Targets> {
 interface Asked {
   readonly words: readonly string[];
   readonly selector?: string | undefined;
-  /** Whether ended ones count, too. */
+  /** Whether ended maintenance counts, too. */
   readonly isOver?: boolean;
 }
 

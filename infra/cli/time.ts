@@ -7,7 +7,7 @@ import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const TIMES = "22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
 
-/** `after`: a time of day means the next one after it (default: after now). */
+/** A time that depends on the present. `after`: a time of day means the next one after this (default: after now). */
 export type At = (now: Date, after?: Date) => Date;
 
 /** Parses what `--at` and `--until` take. */
@@ -33,7 +33,7 @@ export interface Times {
   readonly notAfter: Date | undefined;
 }
 
-/** Returns the times of `--at` and `--until`. `--until 04:00` is the next 04:00 after the start. */
+/** Returns the times that `--at` and `--until` name. `--until 04:00` is the next 04:00 after the start. */
 export function timesOfOptions(
   { at, until }: { readonly at?: At | undefined; readonly until?: At | undefined },
   now: Date,
@@ -53,7 +53,10 @@ export function timeLines({ notBefore, notAfter }: Times, now: Date): readonly s
   ];
 }
 
-/** Writes a time in full, so that nobody takes it for another day or zone: `Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h`. */
+/**
+ * Writes a time in full, so that nobody takes it for another day or zone: `Saturday 2026-12-05 22:00 +01:00
+ * (Europe/Berlin), in 2h`.
+ */
 export function fullTime(time: Date, now: Date): string {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const weekday = time.toLocaleDateString("en", { weekday: "long" });

@@ -2,11 +2,11 @@
 import { Help } from "@commander-js/extra-typings";
 import type { Host, Stream } from "./host.ts";
 
-/** A narrower terminal breaks lines by itself. */
+/** The smallest width for which lines are wrapped, in characters. A narrower terminal breaks lines itself. */
 const NARROWEST = 40;
 const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
 
-/** A row of a table stays a row, and a command to copy stays in one line. */
+/** Lines that are not wrapped: rows of a table, and commands to copy. */
 const KEPT = /\S {2,}\S|^\s*(?:[\w-]+(?: [\w-]+){0,4}: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
 
 /** Returns the lines of a text for a terminal of this width. Text that follows a mark is indented below it. */

@@ -6,7 +6,10 @@ import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ApiServer {
   readonly endpoint: Endpoint;
-  /** Reads one page. Watches take turns, so that the first lists of all kinds are not in memory at the same time. */
+  /**
+   * Reads one page of a list. Watches take turns, so that the first lists of all kinds are not in memory at the same
+   * time.
+   */
   readPage(signal: AbortSignal): Send;
 }
 

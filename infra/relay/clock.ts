@@ -1,7 +1,7 @@
 /** Time for everything that waits: the real clock, or one that tests control. */
 export interface Clock {
   now(): Date;
-  /** Runs `fn` once, `ms` from now; the returned function cancels it. */
+  /** Runs `fn` once, after `ms` milliseconds. The returned function cancels the timer. */
   setTimer(ms: number, fn: () => void): () => void;
 }
 
@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits for a time. Ends early when aborted. */
+/** Waits for a time. Returns early when the signal is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -33,7 +33,7 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** A number in [0, 1). */
+/** Returns a number of at least 0 and less than 1. */
 export type Random = () => number;
 
 /**

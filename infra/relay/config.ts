@@ -15,9 +15,9 @@ const Environment = z.pipe(
     LIFEBOAT_URL: z.string(MESSAGES.url).check(z.refine(isBaseUrl, MESSAGES.httpsUrl)),
     /** This cluster's name in the Worker's `CLUSTERS`. */
     LIFEBOAT_CLUSTER: z.string(MESSAGES.cluster).check(z.minLength(1, MESSAGES.cluster)),
-    /** This cluster's `relaySecret` there. */
+    /** The `relaySecret` of this cluster's entry in the Worker's `CLUSTERS`. */
     LIFEBOAT_RELAY_SECRET: RelaySecret,
-    /** Absent: the service account of the pod. */
+    /** The path of a kubeconfig. Absent: the relay uses its pod's service account. */
     KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, MESSAGES.kubeconfig))),
     /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),

@@ -1,31 +1,31 @@
 /**
- * Limits connections: any pod can open one, and each takes memory. A caller without a valid token is a stranger.
- * Strangers get little time and few connections: above the limit, those that have waited longest and send nothing are
- * closed. A request that has arrived completely is answered first. So strangers that send nothing or never finish lock
- * out neither the API server nor its reviews.
+ * Limits connections: any pod can open one, and each takes memory. A caller that has not shown a valid token is a
+ * stranger. Strangers get little time and few connections. Above the limit, the server closes strangers' connections
+ * that are oldest and send nothing. A request that has arrived completely is answered first. So a stranger that sends
+ * nothing, or never finishes, cannot lock out the API server.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** One for each review that fits into memory, the API servers' idle ones, and the strangers'. */
+/** Enough connections for each review that fits into memory, for idle connections of API servers, and for strangers. */
 const MOST_CONNECTIONS = 1024;
-/** Each takes 70 to 210 KB. */
+/** The most strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
 /**
- * The API server's new connections are strangers, too: it opens hundreds at once for a drain. Above this limit the
- * oldest is closed at once.
+ * The most strangers that have just connected. New connections of an API server count as strangers, too, and a drain
+ * opens hundreds at once. Above this limit the oldest is closed at once.
  */
 const MOST_NEW_STRANGERS = 768;
 /**
- * How often connections above `MOST_STRANGERS` that sent nothing since the last check are closed. A busy server checks
- * later, too, because it reads received data first.
+ * How often the server closes connections above `MOST_STRANGERS` that have sent nothing since the last check. A busy
+ * server checks later, because it reads received data first.
  */
 const SILENCE_MS = 500;
 
 /**
- * An API server sends a whole review within milliseconds. These limits are for the client's sending; an answer may take
- * longer.
+ * How long a client may take to send a request. An API server sends a whole review within milliseconds. The answer may
+ * take longer.
  */
 export const ARRIVAL = {
   handshakeTimeout: 5000,
@@ -37,7 +37,7 @@ export const ARRIVAL = {
 interface Stranger {
   readonly socket: Socket;
   request?: IncomingMessage;
-  /** The number of received bytes at the last check. */
+  /** The number of bytes that had been received at the last check. */
   bytes?: number;
 }
 
@@ -49,8 +49,8 @@ export interface Connections {
 }
 
 /**
- * Go's client and every intended client wait for an answer before the next request. The start of a second request may
- * have arrived.
+ * How many requests a connection may have at a time. Every intended client waits for an answer before it sends the next
+ * request, but the start of a second request may arrive early.
  */
 const MOST_REQUESTS = 2;
 

@@ -12,7 +12,10 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How long to gather events if a delivery would not be full. An object that changes meanwhile is sent once. */
+  /**
+   * How long to collect events before a delivery that is not full. If an object changes again in this time, only its
+   * last event is sent.
+   */
   readonly gatherMs?: number;
   readonly onResult: (result: DeliveryResult, events: readonly LifeboatEvent[]) => void;
 }
@@ -22,9 +25,9 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** Short, because a disruption is over after about two minutes. */
+/** The pauses after failures. They are short, because a disruption is over after about two minutes. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
-/** A longer pause would outlast any disruption. */
+/** The longest pause that the Worker may ask for. A longer one would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 export function startDelivery({
@@ -38,9 +41,9 @@ export function startDelivery({
 }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
-  /** Shortens the present pause. */
+  /** Shortens the present pause between deliveries. */
   let wake: (() => void) | undefined;
-  /** Deliveries that failed in succession, and the most events of the next one. */
+  /** How many deliveries failed in succession, and the most events of the next delivery. */
   let [failures, limit] = [0, LARGEST_BATCH];
 
   const run = async () => {
@@ -74,7 +77,7 @@ export function startDelivery({
     }
   };
 
-  /** Halves the batch until the refused event is alone: one bad event must not delay 99 good ones. */
+  /** Halves the batch until the refused event is alone: one bad event must not delay the others. */
   const refuse = (events: readonly LifeboatEvent[], { status, reason }: Delivered) => {
     limit = halfOf(events);
     if (events.length > 1) return log("warn", MESSAGES.refusedBatch, { status, reason });
@@ -88,7 +91,7 @@ export function startDelivery({
     { result, status, reason, retryAfterMs = 0 }: Delivered,
   ): Promise<void> => {
     failures += 1;
-    // The Worker answers: the batch is too large for it, or one of these objects makes it fail.
+    // The Worker does answer: the batch is too large for it, or one of the objects makes it fail.
     const answers = result === "unavailable" && status !== undefined;
     if (answers) {
       if (events.length > 1) limit = halfOf(events);
@@ -99,7 +102,7 @@ export function startDelivery({
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, MESSAGES.notDelivered, details);
     const woken = new AbortController();
-    // New events do not wait for failed ones.
+    // New events are sent without waiting for the failed ones.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
     await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
     wake = undefined;

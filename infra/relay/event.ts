@@ -4,7 +4,8 @@ import type { EventType } from "../../shared/events/cloud-event.ts";
 import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts";
 
 /**
- * Two queues: a disruption waits neither behind ten thousand VMs after a restart nor behind a slow answer about them.
+ * The two queues of events. An urgent event waits neither for routine events about ten thousand VMs after a restart,
+ * nor for a slow answer to them.
  */
 export const LANES = ["urgent", "routine"] as const;
 export type Lane = (typeof LANES)[number];
@@ -26,7 +27,9 @@ export interface Noticed {
   readonly notice: Notice;
 }
 
-/** Returns the notice for a change of an object, if the Worker has to know of it. */
+/**
+ * Returns the notice for a change of an object. Returns undefined if the Worker does not need to know of the change.
+ */
 export function noticeOf<Facts>(
   kind: WatchedKind<Facts, unknown>,
   now: KeptObject<Facts, unknown> | undefined,
@@ -43,7 +46,8 @@ export function noticeOf<Facts>(
 }
 
 /**
- * Makes the event. Its id depends only on the object's state: both replicas make the same one, also after a restart.
+ * Makes the event. Its id depends only on the object's state, so that both replicas make the same event, also after a
+ * restart.
  */
 export function eventOf({ object: { uid, resourceVersion }, gone, notice }: Noticed, now: Date): LifeboatEvent {
   const { data } = notice;

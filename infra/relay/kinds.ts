@@ -12,7 +12,7 @@ import {
 } from "../../shared/kube/names.ts";
 
 export interface ObjectIdentity {
-  /** Absent for cluster-scoped objects. */
+  /** The object's namespace. Absent for cluster-scoped objects. */
   readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
@@ -23,9 +23,9 @@ export interface ObjectIdentity {
 export interface KeptObject<Facts, View = never> {
   readonly metadata: ObjectIdentity;
   readonly facts: Facts;
-  /** Further facts, for an app in the same process. */
+  /** Further facts, for an app that runs in the same process. */
   readonly view?: View;
-  /** Why the view is missing. */
+  /** Why the object's view could not be parsed. */
   readonly odd?: string;
 }
 
@@ -41,12 +41,12 @@ interface Change<Facts> {
 }
 
 export interface WatchedKind<Facts, View = never> {
-  /** The name in metrics and log. */
+  /** The name of the kind in metrics and in the log. */
   readonly name: string;
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Returns undefined for an ignored object. Throws zod's errors. */
+  /** Returns the facts of an object. Returns undefined for an object that is ignored. Throws zod's errors. */
   readonly read: (object: unknown) => KeptObject<Facts, View> | undefined;
   /** Called when an object appears, changes its facts, or disappears. */
   readonly notice: (change: Change<Facts>) => Notice | undefined;
@@ -88,13 +88,13 @@ export interface WatchedPod {
   /** The reason and time of a True `DisruptionTarget`. A pod may be disrupted a second time. */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
-  /** Its containers have ended: it has no guest any more. */
+  /** The pod's containers have ended, so that no guest runs in the pod any more. */
   readonly completed: boolean;
 }
 
 /**
- * Returns whether a disruption is new: its condition has just become True or changed, or the deletion of its pod has just
- * started. The deletion of any other pod is no disruption.
+ * Returns whether a disruption is new: its condition has just become True or changed, or the deletion of its pod has
+ * just started. The deletion of any other pod is no disruption.
  */
 function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
@@ -150,7 +150,7 @@ export const WATCHED_BUDGETS = watchedKind({
   notice: () => undefined,
 });
 
-/** The fields on which Lifeboat decides. */
+/** VMIs, with the fields on which Lifeboat decides. */
 export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   name: "virtualmachineinstances",
   path: "/apis/kubevirt.io/v1/virtualmachineinstances",
@@ -168,7 +168,10 @@ export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   }),
 });
 
-/** The phases after KubeVirt's queue. The relay reports them all as Running: Lifeboat does not need the difference. */
+/**
+ * Phases of a migration after KubeVirt's queue. The relay reports all of them as Running, because Lifeboat does not
+ * need the difference.
+ */
 const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
 
 export const MIGRATIONS = watchedKind({
@@ -181,14 +184,15 @@ export const MIGRATIONS = watchedKind({
     deleting,
   }),
   notice: ({ object: { namespace = "", name: migration }, facts: { vmi: name, phase }, before, gone }) => {
-    // KubeVirt keeps five finished ones of every VMI. Migrations that ended before the relay started, and their removal, do not matter.
+    // KubeVirt keeps five finished migrations of every VMI. Migrations that ended before the relay started do not
+    // matter, and neither does their removal.
     const isFinished = phase === "Succeeded" || phase === "Failed";
     if (isFinished && (gone || before === undefined)) return undefined;
     return { type: "dev.lifeboat.migration.changed.v1", data: { namespace, name, migration } };
   },
 });
 
-/** Evacuations that a person creates, cancels or retries. Other changes are Lifeboat's own. */
+/** Evacuations. The relay reports those that a person creates, cancels or retries. */
 export const EVACUATIONS = watchedKind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
@@ -205,8 +209,7 @@ export const EVACUATIONS = watchedKind({
     // An ended Evacuation takes no requests.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
-    // An Evacuation that a person has created, and that Lifeboat may not have seen.
-    // Lifeboat knows its own. An Evacuation without a cause has the cause Operator.
+    // A person may have created this Evacuation, so that Lifeboat does not know it. Without a cause, its cause is Operator.
     const isNew = status.phase === undefined && (cause ?? "Operator") === "Operator";
     const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };
@@ -218,10 +221,10 @@ export const EVACUATIONS = watchedKind({
 });
 
 /** Changes by people: Lifeboat itself writes the status. */
-/** Each condition with its status on a healthy node; an absent condition counts as healthy. */
+/** The conditions of a node, each with its status on a healthy node. An absent condition counts as healthy. */
 const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 
-/** The taints and conditions that make VMs leave. Heartbeats do not. */
+/** Nodes. The relay reports changes of the taints and conditions that make VMs leave, and no heartbeats. */
 export const NODES = watchedKind({
   name: "nodes",
   path: "/api/v1/nodes",

@@ -11,7 +11,7 @@ function setHeaders(request: RequestContext, headers: RequestInit["headers"]): v
 
 /**
  * Returns a `fetch` with a kubeconfig's credentials. client-node makes a new connection pool for every request. Here
- * requests share one pool until a request fails, because credentials or the cluster's authority may have changed.
+ * requests share one pool until a request fails, because the credentials or the cluster's CA may have changed.
  */
 export function kubeFetch(config: KubeConfig): Fetch {
   const library = new IsomorphicFetchHttpLibrary();
@@ -32,7 +32,7 @@ export function kubeFetch(config: KubeConfig): Fetch {
         throw error;
       });
     if (answer.httpStatusCode === 401) pool = undefined;
-    // Only warnings matter among the API server's headers.
+    // Only one header of the API server's answer matters: its warnings.
     const { warning = "" } = answer.headers;
     return new Response(answer.body.stream(), { status: answer.httpStatusCode, headers: { warning } });
   };

@@ -7,14 +7,15 @@ export interface KubeletEventFacts {
   readonly pod: string;
   readonly podUid: string;
   readonly reason: string;
-  /** How often the kubelet reported it, and when it last did. */
+  /** How often the kubelet reported the event, and when it last did. */
   readonly count: number;
   readonly at: string | undefined;
 }
 
 /**
- * Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. The API server does not check what an
- * Event names: a tenant's may name 16 KB.
+ * The names of pods of VMs. An Event does not have its pod's labels, so the name is checked first, to keep most other
+ * Events out of memory. Later the pod's labels decide. The API server does not check which object an Event names: a
+ * tenant's Event may have a name of 16 KB.
  */
 const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
 const LONGEST_UID = 128;
@@ -22,9 +23,9 @@ const LONGEST_UID = 128;
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
- * Returns the watched kinds of a kubelet's Events about pods that it ends. The kubelet does not ask the API server, and
- * sets the pod's condition only afterwards. Each reason has its own watch, because field selectors have no "or"; few
- * Events have these reasons.
+ * Returns the watched kinds of a kubelet's Events about pods that it ends. The kubelet does not ask the API server
+ * before it ends a pod, and sets the pod's condition only afterwards. Each reason has its own watch, because field
+ * selectors have no "or". Few Events have these reasons.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
@@ -53,10 +54,16 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
   );
 }
 
-/** Events stay for an hour; a launcher ends sooner than this (`evictionMaxPodGracePeriod` is 300 s). */
+/**
+ * The age after which an Event is ignored. Events stay for an hour, but a launcher ends sooner
+ * (`evictionMaxPodGracePeriod` is 300 s).
+ */
 const STALE_MS = 10 * 60 * 1000;
 
-/** Returns undefined for a deleted pod: PODS reports it, or the owner wants the deletion. */
+/**
+ * Returns the event that a kubelet ends a pod. Returns undefined for a deleted pod: either the watch of pods reports
+ * the pod, or its owner wants the deletion.
+ */
 export function killingOf(
   event: KubeletEventFacts,
   pod: Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined,

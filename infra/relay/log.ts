@@ -1,4 +1,6 @@
-/** The relay's log: one JSON object a line. No caller passes the secret, a token or an object of the cluster. */
+/**
+ * The relay's log, with one JSON object in each line. No caller passes the secret, a token or an object of the cluster.
+ */
 import type { Clock } from "./clock.ts";
 
 export type Level = "info" | "warn" | "error";
@@ -9,7 +11,10 @@ export function createLog(clock: Clock, write: (line: string) => void): Log {
     write(JSON.stringify({ time: clock.now().toISOString(), level, ...(message !== "" && { message }), ...details }));
 }
 
-/** Describes an error. client-node puts the whole response into its errors, and undici the reason into the cause. */
+/**
+ * Describes an error. client-node puts the whole response into its errors, and undici puts the reason into the error's
+ * cause.
+ */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   const { cause } = error;

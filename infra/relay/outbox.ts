@@ -6,15 +6,15 @@ export interface Outbox {
   /** Adds an event. Returns false if it replaces a postponed event of the same object and type. */
   put(event: LifeboatEvent, now: Date): boolean;
   /**
-   * Returns the next events for one delivery; they stay until they are settled. Postponed ones follow when their time
-   * comes or no other is left.
+   * Returns the next events for one delivery. They stay in the outbox until they are settled. Postponed events follow
+   * when their time has come, or when no other event is left.
    */
   first(limit: number, now: Date): readonly LifeboatEvent[];
-  /** Removes delivered or dropped events. An object that has changed since stays. */
+  /** Removes delivered or dropped events. If an object has changed since the delivery, its new event stays. */
   settle(events: readonly LifeboatEvent[]): void;
   /**
-   * Postpones failed events, so that others do not wait. They are later delivered in halves, until the failing event is
-   * alone.
+   * Postpones failed events, so that the others do not wait. Postponed events are later delivered in halves, until the
+   * failing event is alone.
    */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
   /** When the oldest event arrived. */
@@ -84,7 +84,7 @@ export function createOutbox(): Outbox {
 
 const BRACKETS_BYTES = 2;
 
-/** Returns the size with the comma after it. */
+/** Returns the size of an event in a batch, with the comma after it. */
 function bytesOf(event: LifeboatEvent): number {
   return Buffer.byteLength(JSON.stringify(event)) + 1;
 }

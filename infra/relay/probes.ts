@@ -20,8 +20,8 @@ export interface ProbeServer {
 }
 
 /**
- * Any pod can read the metrics, and a leader reads all Evacuations for them: within this time every request gets the
- * same answer.
+ * How long an answer with metrics is reused. Any pod can read the metrics, and the leader reads all Evacuations for
+ * them.
  */
 const SCRAPE_MS = 30_000;
 
@@ -50,7 +50,7 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
   };
 }
 
-/** Lets a server listen, and returns its port. Port 0 means any free one. */
+/** Makes a server listen, and returns its port. With port 0 the system chooses a free port. */
 export async function portOf(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
   const address = server.address();

@@ -23,25 +23,26 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Set for an app in this process, which reads from the watches. */
+  /** Set if Lifeboat's app runs in the same process and reads from the watches. */
   readonly within?: { readonly isLeader: () => boolean };
 }
 
 export interface Relay extends Probed {
-  /** The stores for an app in the same process. */
+  /** The stores for Lifeboat's app in the same process. */
   readonly stores: Stores | undefined;
   metrics(): string;
   stop(): Promise<void>;
 }
 
 /**
- * If another replica is the leader, this one acts on routine events so much later: the leader has then done the work.
+ * The delay of routine events in a replica that is not the leader, in milliseconds. By then the leader has done the
+ * work.
  */
 const FOLLOWING_MS = 10_000;
 
 /**
- * KubeVirt marks a VM and creates and starts its migration within a moment. Gathering makes one status of these
- * changes.
+ * How long to collect events, in milliseconds. KubeVirt marks a VM, and creates and starts its migration, within a
+ * moment: these changes become one status.
  */
 const GATHER_MS = { urgent: 0, routine: 1000 } as const;
 
@@ -119,7 +120,7 @@ export function startRelay(options: RelayOptions): Relay {
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),
   };
-  // Pods are listed first: a kubelet's Event counts only for a known pod.
+  // Pods are listed before Events are watched: a kubelet's Event counts only if the relay knows its pod.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);

@@ -8,8 +8,8 @@ import { reasonOf } from "./log.ts";
 import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * accepted: the Worker has the batch. refused: the batch has a defect. unavailable: the Worker does not answer now.
- * misconfigured: every delivery gets this answer until an administrator changes the configuration.
+ * `accepted`: the Worker has the batch. `refused`: the batch has a defect. `unavailable`: the Worker does not answer
+ * now. `misconfigured`: every delivery gets this answer until an administrator changes the configuration.
  */
 export const RESULTS = ["accepted", "refused", "unavailable", "misconfigured"] as const;
 export type DeliveryResult = (typeof RESULTS)[number];
@@ -17,7 +17,7 @@ export type DeliveryResult = (typeof RESULTS)[number];
 export interface Delivered {
   readonly result: DeliveryResult;
   readonly status?: number;
-  /** In the Worker's words, or the network's. */
+  /** Why the delivery failed, in the words of the Worker or the network. */
   readonly reason?: string;
   readonly retryAfterMs?: number;
 }
@@ -34,10 +34,13 @@ export interface HttpOptions {
   readonly fetch: FetchUrl;
 }
 
-/** The Worker reads every object of a batch before it answers. */
+/** The time limit of a delivery, in milliseconds. The Worker reads every object of a batch before it answers. */
 const TIMEOUT_MS = 60_000;
 
-/** Any other status below 500 is `misconfigured`: also redirects, and 200, which another server sends. */
+/**
+ * The results of the Worker's status codes. Any other status below 500 is `misconfigured`: also redirects, and 200,
+ * which only another server sends.
+ */
 const RESULT_OF = new Map<number, DeliveryResult>([
   [204, "accepted"],
   [400, "refused"],
@@ -82,14 +85,14 @@ function outcomeOf({ status, headers }: Response, text: string): Delivered {
     result: resultOf(status),
     status,
     ...(reason === undefined ? {} : { reason }),
-    // The Worker sends seconds.
+    // The Worker sends the delay in seconds.
     ...(/^\d+$/.test(after) && { retryAfterMs: Number(after) * 1000 }),
   };
 }
 
 const Rejection = z.object({ error: z.object({ reason: z.string(), message: z.prefault(z.string(), "") }) });
 
-/** Returns the Worker's own error. Ignores a proxy's page. */
+/** Returns the error message in the Worker's answer. Ignores the error page of a proxy. */
 function reasonIn(text: string): string | undefined {
   try {
     const { error } = Rejection.parse(JSON.parse(text));

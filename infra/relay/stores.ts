@@ -7,8 +7,8 @@ import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
 
 /**
- * Returns the facts that the app needs of each object. An object that the app cannot parse has none, and counts as
- * malformed.
+ * Returns the facts that the app needs of each object. If the app cannot parse an object, the object has no facts and
+ * counts as malformed.
  */
 export function keptOf<R extends CachedResource, Noted>(
   resource: R,
@@ -64,7 +64,7 @@ function keyOf({ namespace = "", name }: Versioned): string {
 }
 
 /**
- * Returns a comparable version (VERSIONS.comparableVersions):
+ * Returns the resourceVersion as a number, so that versions can be compared (VERSIONS.comparableVersions). See
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
  */
 function versionOf({ resourceVersion = "0" }: Versioned): number {

@@ -2,7 +2,7 @@
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OBJECT, OBJECT_END, LIST, LIST_END] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** Names, UIDs and versions are shorter. */
+/** The longest text that is picked. Names, UIDs and versions are shorter. */
 const LONGEST_TEXT = 1024;
 
 interface Level {

@@ -1,13 +1,19 @@
-/** Reads the lines of a watch, one event each. A line that is too long is not parsed: only the object's identity is picked out of it. */
+/**
+ * Reads the lines of a watch, one event each. A line that is too long is not parsed: only the object's identity is
+ * picked out of it.
+ */
 import * as z from "zod/mini";
 import type { ObjectIdentity } from "./kinds.ts";
 import { TextPicker } from "./text-picker.ts";
 import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The API server limits annotations to 256 KiB. Watched objects are a tenth of that. */
+/**
+ * The longest line that is parsed. The API server limits annotations to 256 KiB, and watched objects usually take a
+ * tenth of that.
+ */
 export const LONGEST_LINE_BYTES = 256 * 1024;
 
-/** `object` is absent if the line was too long: only its `identity` is known. */
+/** An event of a watch. If the line was too long, `object` is absent and only the object's `identity` is known. */
 export interface WatchEvent {
   readonly type: string;
   readonly object?: unknown;
@@ -16,7 +22,7 @@ export interface WatchEvent {
 
 const NEWLINE = 0x0a;
 
-/** A line of the watch could not be read: the change is unknown. */
+/** The error for a line of the watch that could not be read, so that the change is unknown. */
 export class UnreadLine extends Error {}
 
 /**
@@ -53,7 +59,7 @@ class Line {
     for (const one of this.#pieces.splice(0)) this.#picker.take(one);
   }
 
-  /** Undefined: the line is empty. */
+  /** Returns the event of the line that has been read. Returns undefined for an empty line. */
   event(): WatchEvent | undefined {
     if (this.#bytes === 0) return undefined;
     return this.#picker === undefined ? parsed(this.#pieces) : longEvent(this.#picker.found);

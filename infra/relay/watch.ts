@@ -1,7 +1,7 @@
 /**
- * Watches one kind until stopped: lists it, then follows its changes. It keeps only a few facts of each object. Lists
- * and lines are limited in bytes, because tenants decide the size of their objects. client-node's informer keeps whole
- * objects, and its watch whole lines.
+ * Watches one kind until stopped: lists the objects, then follows their changes. The watch keeps only a few facts of
+ * each object. Lists and lines are limited in bytes, because tenants decide the size of their objects. client-node's
+ * informer is not used: it keeps whole objects, and reads whole lines.
  */
 import * as z from "zod/mini";
 import { ClusterError } from "../../shared/kube/failures.ts";
@@ -37,12 +37,12 @@ export interface Watched<Facts, View = never> {
   stop(): void;
 }
 
-/** The API server no longer has that version. */
+/** The code if the API server no longer has the version to watch from. */
 const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
 /** The wait after a watch that ended without any event. */
 const RECONNECT_MS = 2_000;
-/** A healthy API server sends a bookmark about once a minute, and a kind that changes much more often. */
+/** The silence after which a watch is opened again. Most kinds send events or bookmarks more often. */
 const SILENCE_MS = 30_000;
 
 export function startWatch<Facts, View>(
@@ -57,7 +57,7 @@ export function startWatch<Facts, View>(
   const stopped = new AbortController();
   const { signal } = stopped;
   let [isSynced, isOpen] = [false, false];
-  /** The version to watch from. Undefined: list first. */
+  /** The version to watch from. Undefined: the objects are listed first. */
   let version: string | undefined;
 
   const logOdd = ({ namespace, name }: ObjectIdentity, reason: string) =>
@@ -71,7 +71,7 @@ export function startWatch<Facts, View>(
     known.set(key, seen);
     onChange(seen, before);
   };
-  /** `last`: the deleted object's last state. */
+  /** Removes an object. `last`: the last state of the deleted object. */
   const remove = (key: string, last = known.get(key)) => {
     odd.delete(key);
     if (known.delete(key)) onChange(undefined, last);
@@ -130,11 +130,13 @@ export function startWatch<Facts, View>(
   const onObject = (type: string, object: unknown) => {
     if (type === "DELETED") remove(keyIn(object), readIfPossible(object));
     else if (type !== "BOOKMARK") store(object);
-    // An ignored object also moves the version on.
+    // An ignored object also changes the version from which the watch continues.
     version = Versioned.safeParse(object).data?.metadata.resourceVersion;
   };
 
-  /** Resolves when the watch has ended: to false if it was only silent for too long. */
+  /**
+   * Watches from this version, and resolves when the watch has ended. False: the watch was only silent for too long.
+   */
   const watchFrom = async (resourceVersion: string): Promise<boolean> => {
     const silence = silenceAfter(SILENCE_MS);
     try {
@@ -151,7 +153,7 @@ export function startWatch<Facts, View>(
       }
       return true;
     } catch (error) {
-      // If a watch never opened, its silence is a failure.
+      // If the watch never opened, its silence is a failure.
       if (isOpen && silence.signal.aborted) return false;
       if (error instanceof UnreadLine) version = undefined;
       throw error;
@@ -225,7 +227,7 @@ async function openWatch(
   throw new ClusterError({ reason: "Refused", code: status, request: MESSAGES.watchOf(path) });
 }
 
-/** Aborts its signal after a time without data. */
+/** Returns a signal that is aborted after a time without data. */
 function silenceAfter(ms: number) {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), ms).unref();

@@ -1,7 +1,7 @@
 /**
- * The pod's own service account: the API server's address and the credentials. The kubelet replaces a token before it
- * ends, and the authority when the cluster gets a new one. Both are read again at each use, which takes microseconds:
- * no replica ever sends an old token.
+ * The pod's own service account: the API server's address and the credentials. The kubelet replaces the token before it
+ * expires, and the CA when the cluster gets a new one. Both files are read again at each use, which takes microseconds,
+ * so that no replica sends an expired token.
  */
 import { readFileSync } from "node:fs";
 import { setDefaultCACertificates } from "node:tls";
@@ -29,9 +29,9 @@ export function podAccount(root: string): Account {
     server,
     kubeConfig,
     token() {
-      // Two authorities while the cluster replaces one by the other.
+      // The file has two CAs while the cluster replaces one by the other.
       const authority = read("ca.crt");
-      // The server calls only its API server, and trusts no other authority.
+      // The server calls only its API server, and trusts no other CA.
       if (authority !== trusted)
         setDefaultCACertificates(authority.split(/(?<=-----END CERTIFICATE-----)\s+/).filter(Boolean));
       trusted = authority;

@@ -3,7 +3,10 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { HOST } from "./names.ts";
 import type { CertificateFacts, Validity } from "../../shared/settings/certificate.ts";
 
-/** Returns whether the certificate is for the Service and has this key (both PEM). The API server accepts no other. */
+/**
+ * Returns whether the certificate is for the server's Service and belongs to this key (both PEM). The API server
+ * accepts no other certificate.
+ */
 export function isPair(certPem = "", keyPem = ""): boolean {
   try {
     const certificate = new X509Certificate(certPem);
@@ -34,7 +37,7 @@ export function pemOf(caBundle = ""): string {
   return Buffer.from(caBundle, "base64").toString();
 }
 
-/** Compares a certificate (PEM) with a caBundle. The certificates of its authorities may follow it. */
+/** Compares a certificate (PEM) with a caBundle. Certificates of its CAs may follow in the same text. */
 export function trustIn(caBundle: string, certPem: string): CertificateFacts {
   const [leaf, ...authorities] = certificatesIn(certPem);
   if (leaf === undefined) return { trusted: false, chain: [] };

@@ -15,9 +15,9 @@ const Variables = z.pipe(
     HTTPS_PORT: z._default(Port, 8443),
     /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),
-    /** Set by Kubernetes in every pod. */
+    /** The API server's address, which Kubernetes sets in every pod. */
     KUBERNETES_SERVICE_HOST: z.string(MESSAGES.notInPod),
-    /** The root of the pod's file system, for a process that stands for a pod in a test. */
+    /** The root of the pod's file system. It differs only for a process that stands for a pod in a test. */
     POD_ROOT: z._default(z.string(), ""),
   }),
   z.transform((env) => ({

@@ -8,7 +8,7 @@ import { type Identity, lackOf, partsOf, SECRET, ServerSecret } from "./secret.t
 import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface KeeperOptions {
-  /** Connects with a time limit. */
+  /** Returns a client with a time limit. */
   readonly connect: () => Client;
   readonly clock: Clock;
   /** Called after each read. */
@@ -16,7 +16,10 @@ export interface KeeperOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** `lifeboat install` waits for several of these reads before it stops trusting an old certificate. */
+/**
+ * How often the Secret is read, in milliseconds. `lifeboat install` waits for several of these reads before it removes
+ * an old certificate from the caBundle.
+ */
 const READ_EVERY_MS = 10_000;
 const RETRY_MS = 2000;
 

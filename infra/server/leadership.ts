@@ -1,7 +1,7 @@
 /**
- * Which replica ticks: the holder of a Lease. The Lease only saves requests: any number of replicas may tick at the
- * same time. As in client-go, another replica's Lease has expired if it has not changed for its duration by this
- * replica's clock.
+ * Decides which replica acts on ticks: the holder of a Lease. The Lease only saves requests, because any number of
+ * replicas may act at the same time. As in client-go, another replica's Lease has expired if it has not changed for its
+ * duration, by this replica's clock.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -14,7 +14,7 @@ const KEY = { namespace: NAMESPACE, name: NAME };
 
 export interface LeadershipOptions {
   readonly identity: string;
-  /** Connects with a time limit. */
+  /** Returns a client with a time limit. */
   readonly connect: () => Client;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => void;
@@ -57,7 +57,7 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // Counted from before the request: no other replica counts from later.
+    // The duration counts from before the request. Other replicas see the Lease later, and so count from a later time.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

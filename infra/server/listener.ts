@@ -16,22 +16,25 @@ export type AnswerRequest = (request: Request, context: ExecutionContext) => Res
 
 export interface Listener {
   readonly port: number;
-  /** New connections get this certificate; open ones keep theirs. */
+  /** Sets the certificate for new connections. Open connections keep the former one. */
   present(pair: Pair): void;
-  /** Answers a request of this process as if it came over a connection. */
+  /** Answers a request from this process as if the request came over a connection. */
   ask(request: Request): Promise<Response>;
-  /** From now on each answer asks its client to reconnect. */
+  /**
+   * From now on each answer asks its client to close the connection, so that the client reconnects to another replica.
+   */
   turnAway(): void;
   /**
-   * Resolves when all requests are answered and their follow-up work has ended. Requests that are still arriving get
-   * `ARRIVAL`'s time.
+   * Resolves when all requests are answered and the work after the answers has ended. Requests that are still arriving
+   * get the time of `ARRIVAL`.
    */
   close(clock: Clock): Promise<void>;
 }
 
 /**
- * kube-apiserver keeps an idle connection for 90 s and does not repeat a review. If the server closed it first, the
- * webhook's failurePolicy would answer a review that is being sent.
+ * How long an idle connection stays open, in milliseconds. kube-apiserver keeps one for 90 s, and does not repeat a
+ * review. If the server closed the connection first, a review could be lost, and the webhook's failurePolicy would
+ * decide.
  */
 const IDLE_MS = 120_000;
 
@@ -52,7 +55,8 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     const response = await ask(incoming.headers["content-length"] === undefined ? standard(request) : request);
     const isKnown = hasShownToken(request, response);
     if (isKnown) connections.trust(incoming.socket);
-    // The header is decided with the answer, not at the review's arrival: its connection would otherwise stay open.
+    // The header is decided when the answer is sent, not when the review arrives: otherwise a connection could stay
+    // open.
     if (isTurningAway || !isKnown) response.headers.set("connection", "close");
     return response;
   };
@@ -63,7 +67,7 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
   return {
     port: await portOf(server, port),
     present(pair) {
-      // A new context forgets the sessions that clients could resume.
+      // With a new context the server forgets the TLS sessions that clients could resume.
       if (pair.certPem !== presented.certPem) server.setSecureContext(contextOf(pair));
       presented = pair;
     },
@@ -72,8 +76,8 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     async close(clock) {
       isTurningAway = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // A closing server no longer limits the time of arrival: a client that never ends its request would keep it open
-      // for ever.
+      // A closing server no longer limits the time in which a request must arrive. Without this timer, a client that
+      // never finishes its request would keep the server open for ever.
       const cancel = clock.setTimer(ARRIVAL.requestTimeout, () => server.closeAllConnections());
       await closed;
       cancel();
@@ -82,7 +86,10 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
   };
 }
 
-/** Copies a request whose body has no length: `hono/body-limit` cannot read one of Hono's own class. */
+/**
+ * Copies a request whose body has no length into a standard Request: `hono/body-limit` cannot read the body of Hono's
+ * own class.
+ */
 function standard(request: Request): Request {
   const { url, method, headers, body } = request;
   return body === null ? request : new Request(url, { method, headers, body, duplex: "half" });
@@ -90,7 +97,7 @@ function standard(request: Request): Request {
 
 type Arrived = HttpBindings | Http2Bindings;
 
-/** Returns whether the caller showed a token: no endpoint below /clusters/ answers without a token. */
+/** Returns whether the caller showed a valid token. No endpoint below /clusters/ succeeds without one. */
 function hasShownToken({ url }: Request, { ok }: Response): boolean {
   return ok && new URL(url).pathname.startsWith("/clusters/");
 }

@@ -12,9 +12,9 @@ export type Key = "tls.crt" | "tls.key" | "webhookToken" | "operatorToken";
 
 export interface ServerSecret {
   readonly resourceVersion: string;
-  /** cert-manager writes the certificate. */
+  /** Whether cert-manager writes the certificate. */
   readonly isCertManagers: boolean;
-  /** Texts that are not empty. */
+  /** The texts of the Secret that are not empty. */
   readonly data: { readonly [K in Key]?: string };
 }
 
@@ -33,14 +33,14 @@ export const ServerSecret = kind(
 
 export interface Identity {
   readonly pair: Pair;
-  /** Each is accepted; the webhooks use the first. */
+  /** The tokens of the webhooks. Each is accepted, and the webhooks use the first. */
   readonly webhookToken: Tokens;
   readonly operatorToken: Tokens;
 }
 
 export type Tokens = readonly [string, ...string[]];
 
-/** Returns the usable parts. A certificate for another name or with another key is not usable. */
+/** Returns the usable parts of the Secret. A certificate for another name, or with another key, is not usable. */
 export function partsOf({ data }: ServerSecret): Partial<Identity> {
   const { "tls.crt": certPem = "", "tls.key": keyPem = "" } = data;
   const [webhookToken, operatorToken] = [tokensIn(data.webhookToken), tokensIn(data.operatorToken)];
@@ -51,7 +51,7 @@ export function partsOf({ data }: ServerSecret): Partial<Identity> {
   };
 }
 
-/** Reads one token, or several with commas between them during a rotation. A short one is not usable. */
+/** Reads one token, or several with commas between them during a rotation. A token that is too short is not usable. */
 export function tokensIn(text = ""): Tokens | undefined {
   const tokens = text.split(",").flatMap((token) => token.trim() || []);
   const [first, ...others] = tokens.every((token) => EndpointToken.safeParse(token).success) ? tokens : [];

@@ -27,7 +27,7 @@ export interface ServerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called if it cannot listen: another process may succeed. */
+  /** Called if the server cannot listen. A new process may succeed. */
   readonly onFatal: (error: unknown) => void;
 }
 
@@ -40,9 +40,9 @@ export interface Server {
 
 const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
-/** A descheduling cycle ends by itself and reports its own failures. */
+/** The cycle is not awaited: it ends by itself and reports its own failures. */
 const leave = (): void => undefined;
-/** How long it still accepts reviews after it is no longer ready: until every node knows. */
+/** How long the server still accepts reviews after it is no longer ready, in milliseconds: by then every node knows. */
 const LEAVING_MS = 5_000;
 
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -59,11 +59,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log: ({ level = "info", message = "", ...details }) => log(levelOf(level), String(message), details),
   };
   const state = newIsolateState();
-  // The relay is in this process: only a stranger delivers over a connection.
+  // The relay runs in this process, so no other party may deliver events over a connection.
   const app = createApp(platform, state, { takesEvents: false });
   // No token is known before the Secret has been read.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [randomUUID()], operatorToken: [randomUUID()] };
-  /** PEM. */
+  /** The certificate that is served, in PEM. */
   let served = "";
   const env = (): Env => {
     const entry = { server: account.server, token: account.token(), ...tokens };
@@ -109,7 +109,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 
   const leadership = new Leadership({ identity, connect, clock, onFailure: failed(MESSAGES.holdingLease) });
-  /** Returns the relay's and this process's metrics; on the Lease's holder the cluster's, too. */
+  /** Returns the metrics of the relay and of this process. The holder of the Lease adds the cluster's metrics. */
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
     const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
@@ -128,7 +128,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       const now = clock.now().getTime();
       const due = (Math.floor(now / MINUTE_MS) + 1) * MINUTE_MS;
       await pause(clock, due - now, signal);
-      // Without its tokens it would find every webhook misconfigured.
+      // Before the tokens have been read, a tick would find every webhook misconfigured.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
       const stays = () => !signal.aborted && leadership.isLeader();
       await runTick(due, { env: env(), platform, state, stays, leave }).catch(failed(MESSAGES.scheduledTick));

@@ -1,4 +1,4 @@
-/** Chromium, headless, as an npm package brings it: for the pages' tests and pictures. */
+/** Starts headless Chromium, as an npm package brings it, for the tests and the pictures of the pages. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { type Browser, chromium } from "playwright-core";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDER = `${ROOT}/.build/chromium`;
 
-/** Without these options it checks for updates and contacts Google's hosts. */
+/** Options without which Chromium checks for updates and contacts Google's hosts. */
 const QUIET = [
   "--no-first-run",
   "--disable-background-networking",
@@ -23,7 +23,7 @@ const QUIET = [
 /** The package unpacks Chromium, fonts, and libraries that a bare machine lacks, into the temporary folder. */
 const UNPACK = 'await (await import("@sparticuz/chromium")).default.executablePath()';
 
-/** The package searches these folders only on other platforms. */
+/** The configuration of fonts. The package itself uses these folders only on other platforms. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -33,12 +33,12 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** Opens the browser. The first time takes seconds. */
+/** Opens the browser. The first time takes seconds, because Chromium is unpacked. */
 export async function openBrowser(): Promise<Browser> {
   if (!existsSync(FOLDER)) await unpack();
   return await chromium.launch({
     executablePath: `${FOLDER}/chromium`,
-    // A container may start it as root. It opens only the pages under test.
+    // In a container the browser may run as root. It opens only the pages under test.
     args: ["--no-sandbox", "--disable-gpu", ...QUIET],
     env: { ...process.env, LD_LIBRARY_PATH: `${FOLDER}/al2023/lib`, FONTCONFIG_PATH: `${FOLDER}/fonts` },
   });

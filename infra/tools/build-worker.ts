@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRY = "functions/index.ts";
 
 /**
- * Builds the Worker, and resolves to the path of its entry. A module that the source imports with `import()` stays apart, and an isolate
- * evaluates it when it is first needed. wrangler would put it into the entry.
+ * Builds the Worker, and resolves to the path of its entry. A module that the source imports with `import()` becomes a
+ * file of its own, which a Worker loads only when it is needed. wrangler would put it into the entry.
  */
 export async function buildWorker(entry: string = ENTRY): Promise<string> {
   const folder = join(root, ".build", basename(entry, ".ts"));
@@ -28,7 +28,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     bundle: true,
     splitting: true,
     format: "esm",
-    // The options of wrangler.
+    // The same options as wrangler's.
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
     minify: true,
@@ -57,7 +57,7 @@ export async function modulesOf(bundle: string): Promise<readonly string[]> {
   );
 }
 
-/** Returns the modules that an isolate evaluates before its first request: the entry and its static imports. */
+/** Returns the modules that a Worker evaluates before its first request: the entry and its static imports. */
 export async function modulesAtStart(
   bundle: string,
   found: ReadonlySet<string> = new Set(),

@@ -1,5 +1,5 @@
 /** Reads of `lifeboat doctor` that may fail. */
-/** A failed read. Its message says why. */
+/** The error for a failed read. Its message says why the read failed. */
 export class Unread extends Error {
   override readonly name = "Unread";
   readonly about: string;
@@ -10,7 +10,7 @@ export class Unread extends Error {
   }
 }
 
-/** Reads, and returns undefined if the read fails: the check of that subject reports the failure. */
+/** Reads, and returns undefined if the read fails. Another check, about what was read, reports the failure. */
 export async function readable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

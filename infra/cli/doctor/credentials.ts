@@ -6,7 +6,9 @@ import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./installation.ts";
 import { isInCluster, type DoctorReads } from "./reads.ts";
 
-/** A person replaces a token that never expires. Most rules require that once a year. */
+/**
+ * The age after which a token that never expires is old, in seconds. Most companies require a new token once a year.
+ */
 const OLD_SECONDS = 365 * 86_400;
 const ROTATE = "infra/kubernetes/README.md#rotate says how to give the Worker another token";
 
@@ -48,8 +50,8 @@ function deleting(name: string): string {
 }
 
 /**
- * Reports a token without a Secret: a bound token expires, and a token whose Secret was deleted is revoked. Only the
- * trial shows the difference.
+ * Reports on a token without a Secret. Either it is a bound token, which expires, or its Secret was deleted and the
+ * token is revoked. Only the trial eviction shows the difference.
  */
 async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";

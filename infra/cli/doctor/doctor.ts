@@ -44,7 +44,7 @@ function examinationOf(feature: Feature): Check {
   };
 }
 
-/** If one of these fails, all later ones would: they are left out. */
+/** If one of these checks fails, all later checks would fail, too: they are left out. */
 const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.kubevirtServed, installation.installed]);
 
 export const doctor: Add = (program, { host, connect, ends }) => {

@@ -10,7 +10,7 @@ const NAME = "evictions.lifeboat.dev";
 const DENIED = /^admission webhook "([^"]+)" denied the request: /;
 const NOT_CALLED = `failed calling webhook "${NAME}": `;
 const TOKEN = "the API server does not accept the Worker's token (see Credentials)";
-/** The answer of an endpoint to a review that is not for it. */
+/** The start of the answer if the review was sent to the wrong endpoint of Lifeboat. */
 const OTHER_ENDPOINT = "not a review of";
 
 export async function evictionAnswered(reads: DoctorReads): Promise<Finding> {
@@ -38,13 +38,14 @@ function notTried(why: string): Finding {
   return warning("a dry-run eviction was not tried", why);
 }
 
-/** Returns whether Lifeboat has answered the trial. Returns undefined if unknown. */
+/** Returns whether Lifeboat has answered the trial eviction. Returns undefined if that is not known. */
 export function isAnswered(trial: EvictionTrial | undefined): boolean | undefined {
   return trial?.pod === undefined || trial.code === GONE ? undefined : wordsIn(trial) !== undefined;
 }
 
 /**
- * Returns Lifeboat's messages. KubeVirt's are the same: only the webhook's name or the warning shows whose they are.
+ * Returns Lifeboat's messages. KubeVirt has the same messages: only the webhook's name, or a warning, shows whose
+ * message it is.
  */
 function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: string }>): string | undefined {
   const [prefix = "", name] = DENIED.exec(message) ?? [];
@@ -53,7 +54,7 @@ function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: s
   return at < 0 ? undefined : warnings.slice(at + DRY_RUN_WORDS.length);
 }
 
-/** Explains why Lifeboat may not have answered, and how to fix it. */
+/** Explains why Lifeboat may not have answered the trial eviction, and how to fix that. */
 async function explanationOf(message: string, reads: DoctorReads) {
   const inside = await isInCluster(reads);
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");
@@ -61,7 +62,7 @@ async function explanationOf(message: string, reads: DoctorReads) {
   if (webhook === "Missing") {
     return { causes: ["webhook lifeboat is missing, so the API server does not ask"], fix: install, isMissing: true };
   }
-  // A Service also has an address, which no host resolves.
+  // The webhook's base may also be a Service's address, which no host outside of the cluster resolves.
   const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;
   const fix = inside ? LOGS : reaching;
   if (message.includes(NOT_CALLED)) return { causes: ["the API server asks, and gets no answer"], fix };

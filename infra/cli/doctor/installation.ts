@@ -73,14 +73,14 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
   if (observedGeneration < found.generation) {
     return [warning(said, "it is about the configuration before its last change: the next full scan updates it")];
   }
-  // Nothing has shown it yet: the message says what will show it.
+  // The condition has not been observed yet: its message says what will show it.
   if (status === "Unknown") return [warning(said, message)];
   if (reason === "ExpiresSoon") return [warning(said, message, fix)];
-  // The first part says that all is well. Further parts inform the administrator.
+  // The first part of the message says that all is well. The other parts are notes for the administrator.
   return [ok(said, message.split("; ").slice(1))];
 }
 
-/** Checks that the relay exists if it is needed, and is ready: each of its watches has its first list. */
+/** Checks that the relay exists if Lifeboat needs it, and that it is ready: each of its watches has its first list. */
 export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);
   if (inside !== undefined) {
@@ -104,7 +104,7 @@ function replicas(what: string, name: string, { wanted, available, message }: De
   return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
 }
 
-/** Reports a ConfigMap that still has the values of site.yaml. */
+/** Reports a ConfigMap of the relay that still has the placeholder values of site.yaml. */
 export async function relaySite(reads: DoctorReads): Promise<readonly Finding[]> {
   const data = (await readable(reads.relay)) && (await reads.site());
   const isShipped = Object.values(data ?? {}).some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text));

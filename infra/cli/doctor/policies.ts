@@ -1,6 +1,6 @@
 /**
- * The checks of the guard's policies: whether they fit the cluster, and for which pods not made by KubeVirt they would
- * refuse deletions.
+ * The checks of the guard's ValidatingAdmissionPolicies: whether they fit the cluster, and whether they would refuse
+ * deletions of pods that KubeVirt did not make.
  */
 import * as z from "zod";
 import { guard } from "../../../shared/guard/feature.ts";
@@ -27,8 +27,8 @@ export function idOf({ kind, metadata: { name } }: Manifest): string {
 }
 
 /**
- * Compares usernames, KubeVirt's account, Lease and hold, and the rest of the shipped policies. Another check reports missing policies and
- * policies without a gate.
+ * Compares the installed policies with the shipped ones: usernames, KubeVirt's account, the Lease that is the clock,
+ * and the rest. Another check reports missing policies, and policies whose gate is off.
  */
 export async function policies({ holdPolicies, guardSite, policyObjects }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
@@ -69,7 +69,10 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
   return [failed(message, [`policy ${HOLD_PREEMPTION} takes the time from it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
 }
 
-/** Reports schedulers that the guard does not know: it does not refuse their preemptions. */
+/**
+ * The finding if the schedulers could not be read. The guard does not refuse preemptions by a scheduler that it does
+ * not know.
+ */
 const UNKNOWN_SCHEDULERS = "the accounts that schedule pods could not be read";
 const READ_ROLES = "run lifeboat doctor with an account that may list both";
 
@@ -92,7 +95,10 @@ export async function schedulers({
 
 const WITHOUT_CLOCK =
   "no Lease in kube-system can serve as a clock: no policy refuses preemptions while Lifeboat is unavailable";
-/** k3s on SQLite has no leader election, for example: install then leaves the policy out. */
+/**
+ * The finding for a cluster without a suitable Lease, such as k3s on SQLite, which has no leader election. `lifeboat
+ * install` then leaves out the policy for preemptions.
+ */
 const NO_CLOCK = warning("only the webhook refuses preemptions", WITHOUT_CLOCK);
 
 function isTimeless({ clock, featureGates }: GuardSite): boolean {
@@ -117,7 +123,9 @@ const ANY_CLOCK = { namespace: "", name: "", holdSeconds: 0 };
 const List = z.array(z.unknown());
 const Fields = z.record(z.string(), z.unknown());
 
-/** Lists differences, one line each. A field that only the API server's object has is a default. */
+/**
+ * Lists differences, one on each line. A field that only the API server's object has is a default, and no difference.
+ */
 export function differencesOf(wanted: unknown, found: unknown, path: string): readonly string[] {
   const [list, other] = [List.safeParse(wanted).data, List.safeParse(found).data];
   if (list !== undefined && other?.length === list.length) {
@@ -135,16 +143,19 @@ function nameIn(value: unknown): string | undefined {
   return z.object({ name: z.string() }).safeParse(value).data?.name;
 }
 
-/** Joins the lines of an expression, because lines may be broken differently. */
+/** Joins the lines of a CEL expression, because lines may be broken differently. */
 function oneLine(value: unknown): string {
   return typeof value === "string" ? value.replaceAll(/\s+/g, " ").trim() : (JSON.stringify(value) ?? "absent");
 }
 
-/** The message names this many. */
+/** The most pods that a message names. */
 const MOST = 10;
 const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
 
-/** Reports pods with a launcher's labels that KubeVirt did not create: they would survive taints. */
+/**
+ * Reports pods that KubeVirt did not create but that have a launcher's labels: the guard's policies would keep them
+ * when a taint evicts pods.
+ */
 export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
   if (!HOLDING.some((policy) => there.has(policy))) return [];

@@ -62,7 +62,7 @@ export function readsOf(connection: Connection, now: Date) {
     kubevirtKinds: once(SERVED, () => readKinds(send(), "kubevirt.io/v1")),
     lifeboatKinds: once(SERVED, () => readKinds(send(), "lifeboat.dev/v1alpha1")),
     kubevirt,
-    /** KubeVirt's own webhooks. */
+    /** KubeVirt's own webhook configuration. */
     reviewers: once(KUBEVIRT_WEBHOOK, async (to) => {
       return (await to.get(WEBHOOKS, named(names.KUBEVIRT_WEBHOOKS)))?.webhooks;
     }),
@@ -95,13 +95,13 @@ export function readsOf(connection: Connection, now: Date) {
       const clock = await findClock(() => withoutForbidden(send()), { now: () => now });
       return { kubevirtNamespace: facts?.namespace ?? "kubevirt", featureGates, requesters, nodeTerminators, clock };
     }),
-    /** One after another, so that KubeVirt has listed each of the pods by the time its VMI is read. */
+    /** Pods are read before VMIs, so that KubeVirt has listed each of the pods by the time its VMI is read. */
     launcherPods: once("launcher pods and their VMIs", async (to) => {
       const labels = { [names.COMPONENT_LABEL]: [names.LAUNCHER_COMPONENT, names.HOTPLUG_COMPONENT] };
       const pods = await to.list("pods", { labels });
       return { pods, vmis: await to.list("virtualmachineinstances") };
     }),
-    /** Empty if the kind is not served, which another check reports. */
+    /** The list is empty if the API server does not serve the kind, which another check reports. */
     nodeEvacuations: once("NodeEvacuations", async (to) => {
       const kinds = await readKinds(send(), "lifeboat.dev/v1alpha1");
       return kinds.includes("nodeevacuations") ? await to.list("nodeevacuations") : [];
@@ -111,7 +111,7 @@ export function readsOf(connection: Connection, now: Date) {
       return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
     }),
     relay: once("the relay's Deployment", () => readDeployment(send(), RELAY)),
-    /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
+    /** Lifeboat's Deployment in the cluster, which is also the relay. Undefined: Lifeboat is a Worker. */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
     /** The address to which the relay delivers. */
@@ -130,13 +130,13 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
   }
 }
 
-/** Returns the settings in force, as far as they could be read. shared/settings decides on them, as in the Worker. */
+/** Returns the settings in force, as far as they could be read. shared/settings merges them, as in the Worker. */
 export async function settingsOf({ kubevirt, configuration }: DoctorReads): Promise<Settings> {
   const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, value);
 }
 
-/** Returns whether Lifeboat runs in the cluster. If both forms exist, the API server's webhook decides. */
+/** Returns whether Lifeboat runs in the cluster. If a Worker exists, too, the API server's webhook decides. */
 export async function isInCluster({ inside, evictionWebhook }: DoctorReads): Promise<boolean> {
   const isThere = (await readable(inside)) !== undefined;
   return isThere && (await readable(evictionWebhook))?.base === undefined;
@@ -179,11 +179,11 @@ async function readKubeVirt(cluster: Client) {
   if (first === undefined) return undefined;
   const { metadata, status } = parseAnswer(Seen, first, "GET of KubeVirt");
   const facts = parseAnswer(KubeVirt, first, "GET of KubeVirt");
-  /** The version as written, or empty. */
+  /** The version as the status has it, or an empty text. */
   return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
-/** Reads the address of Lifeboat's webhook. Returns nothing if it is not the URL of a Worker, and undefined if the webhook is missing. */
+/** Reads the webhook's address: empty if it leads to no Worker, undefined if the webhook is missing. */
 async function readAddress(to: Client, endpoint: WebhookEndpoint) {
   const found = await to.get(WEBHOOK_RESOURCES[endpoint], named(WEBHOOK_OBJECTS[endpoint]));
   if (found === undefined) return undefined;
@@ -228,7 +228,8 @@ async function readDeployment(send: Send, metadata: { readonly namespace: string
 }
 
 /**
- * `resource`: with its subresource. An empty name: any. An empty namespace: all, or the cluster. `file`: in `infra/`.
+ * A granted permission. `resource` includes the subresource. An empty name is any name, an empty namespace any
+ * namespace.
  */
 export type Permission = (typeof granted)[number];
 export const GRANTED: readonly Permission[] = granted;

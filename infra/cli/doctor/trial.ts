@@ -9,11 +9,14 @@ export type EvictionTrial =
   | { readonly pod: undefined; readonly why: string }
   | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
 
-/** The code for a pod that no longer exists. */
+/** The code of the answer if the pod no longer exists. */
 export const GONE = 404;
-/** Enough VMIs that one of them can move. */
+/** The most VMIs to read: enough that one of them can move. */
 const SAMPLE = 100;
-/** The codes of an API server, a webhook or a budget. 403 and 401 concern the caller. */
+/**
+ * The codes of an answer from the API server, a webhook or a budget. 401 and 403 concern the caller's own rights
+ * instead.
+ */
 const ANSWERS = [400, 429, 500, 503, 504];
 
 export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {

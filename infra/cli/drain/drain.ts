@@ -136,7 +136,7 @@ function wantedOf(plans: readonly Plan[], options: Options, isJoined: boolean): 
   return isJoined ? [] : plans.filter((plan) => isNew(plan, options));
 }
 
-/** Returns whether a new one is needed. Throws if the active one differs from the request. */
+/** Returns whether a new NodeEvacuation is needed. Throws if the active one differs from the request. */
 function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   if (known === undefined) return true;
   const unlike = unlikeIn(known, factsOf(manifest), options);
@@ -144,7 +144,7 @@ function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   throw new Failed(MESSAGES.otherOptions(known.name, node, unlike));
 }
 
-/** Returns the differences, in the words of the options. */
+/** Returns the differences, named by the options of the command. */
 function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacuationFacts, given: Options) {
   const rows = [
     ["at", is.schedule.notBefore, asked.schedule.notBefore],

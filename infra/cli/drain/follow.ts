@@ -19,13 +19,15 @@ import { printReport } from "./report.ts";
 export interface Following {
   readonly connection: Connection;
   readonly host: Host;
-  /** Seconds. */
+  /** The time limit for following, in seconds. */
   readonly timeout: number;
   readonly waitForBlocked?: true | undefined;
-  /** Absent: it was requested for now, also if the joined one starts later. */
+  /**
+   * The start time that the person gave. Absent: the drain should start now, even if it joins one that starts later.
+   */
   readonly at?: unknown;
   readonly output: Form;
-  /** The RollingMaintenance that they are part of. */
+  /** The RollingMaintenance that these NodeEvacuations are part of. */
   readonly rolling?: RollingMaintenanceFacts;
 }
 
@@ -36,7 +38,10 @@ export interface Followed {
 }
 
 export const POLL_MS = 2000;
-/** Without a relay Lifeboat sees the request at the next tick, which comes every minute. */
+/**
+ * How long to wait for Lifeboat's reaction, in seconds. Without a relay Lifeboat sees the request at the next tick,
+ * which comes every minute.
+ */
 export const TAKEN_UP_SECONDS = 90;
 
 /** Follows NodeEvacuations, in the order in which they start. */
@@ -59,7 +64,7 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   }
 }
 
-/** Returns whether Lifeboat has not reconciled the first of them yet. */
+/** Returns whether Lifeboat has not reconciled the first NodeEvacuation yet. */
 function isSilent([first]: readonly Followed[], seconds: number): boolean {
   return first?.ne.status.phase === undefined && seconds > SILENT_SECONDS;
 }
@@ -82,7 +87,7 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
   return undefined;
 }
 
-/** Returns how the command ends, if it does. It does not wait for NodeEvacuations that start later. */
+/** Returns the exit code if the command ends now. It does not wait for NodeEvacuations that start later. */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   const { host, waitForBlocked, at } = following;
   const all = seen.map(({ ne }) => ne);
@@ -116,7 +121,7 @@ function unlessForbidden(error: unknown): readonly EvacuationFacts[] {
   throw error;
 }
 
-/** Makes a read that continues through times without an answer from the API server, and then returns undefined. */
+/** Wraps a read so that it returns undefined, instead of failing, while the API server does not answer. */
 export function steadily<T>(read: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
   let isSilent = false;
   return async () => {

@@ -16,7 +16,7 @@ interface NodeReport {
   readonly nodeEvacuation: string;
   readonly phase: string;
   readonly message: string;
-  /** Seconds since the start. Absent if it has not started. */
+  /** Seconds since the start. Absent if the drain has not started. */
   readonly seconds?: number;
   readonly virtualMachines?: NodeEvacuationFacts["status"]["virtualMachines"];
   readonly blockers: NodeEvacuationFacts["status"]["blockers"];
@@ -26,12 +26,12 @@ interface NodeReport {
 interface VmReport {
   readonly namespace: string;
   readonly name: string;
-  /** The phase of its Evacuation, or ShutDown by its eviction. */
+  /** The phase of the VM's Evacuation. ShutDown if the VM's eviction shut it down. */
   readonly outcome: string;
   readonly to: string;
-  /** Failed migrations. */
+  /** The number of failed migrations. */
   readonly attempts: number;
-  /** The seconds before its turn, and after. */
+  /** The seconds until the VM's turn came, and the seconds after that. */
   readonly waitedSeconds: number;
   readonly tookSeconds: number;
 }

@@ -16,14 +16,15 @@ import * as z from "zod/mini";
 export interface Applying {
   readonly send: () => Send;
   readonly host: Host;
-  /** Takes over fields that other managers have set differently. */
+  /** Whether to take over fields that other managers have set differently. */
   readonly forceConflicts: boolean;
 }
 
 const MANAGER = "lifeboat-install";
 /**
- * The API server applies. client-node's KubernetesObjectApi is not used: it writes objects by its models, and loses
- * renamed fields such as `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a NetworkPolicy.
+ * The content type of server-side apply. client-node's KubernetesObjectApi is not used: it writes objects by its
+ * models, and loses renamed fields such as `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of
+ * a NetworkPolicy.
  */
 const APPLY = "application/apply-patch+yaml";
 
@@ -66,7 +67,7 @@ export async function removeObject(manifest: Manifest, send: Send): Promise<bool
   return (await ifThere(asked)) !== undefined;
 }
 
-/** Returns undefined for a 404. If an API server does not serve a kind, its 404 is text, and no Status. */
+/** Returns undefined for a 404. If an API server does not serve a kind, its 404 is plain text and no Status. */
 export async function ifThere(asked: Promise<ApiAnswer>): Promise<ApiAnswer | undefined> {
   const answer = await ifServed(asked);
   return answer?.code === 404 ? undefined : answer;
@@ -84,7 +85,8 @@ export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Returns the path of an object. In the shipped manifests, a namespaced kind has a namespace, and plurals are regular.
+ * Returns the path of an object. All shipped manifests of namespaced kinds have a namespace, and the plurals of their
+ * kinds are regular.
  */
 export function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
@@ -104,7 +106,7 @@ const Conflicts = z.object({
   details: z.object({ causes: z.array(z.object({ message: z.string(), field: z.string() })) }),
 });
 
-/** Describes a conflict by managers and fields, without values: a value may be a URL with a token. */
+/** Describes a conflict by managers and fields. It leaves out values, because a value may be a URL with a token. */
 function conflictOf(manifest: Manifest, body: unknown): string {
   const causes = Conflicts.safeParse(body).data?.details.causes ?? [];
   const fields = causes.map(({ message, field }) => `${message.replace("conflict with ", "")}: ${field}`);
@@ -127,7 +129,7 @@ interface Waiting {
   readonly seconds?: number;
 }
 
-/** Repeats a read until it returns a value. `what`: the message if it never does. */
+/** Repeats a read until it returns a value. `what`: the message if the read never returns one. */
 export async function until<T>(
   what: string | (() => string),
   { host, seconds = 60 }: Waiting,

@@ -76,7 +76,7 @@ async function untilReady(manifest: Manifest, { send, host, seconds }: Checking)
   });
 }
 
-/** Returns whether all pods are available. A quota may allow fewer than requested. */
+/** Returns whether all pods are available. A quota may allow fewer pods than the Deployment requests. */
 function isAvailable({ metadata: { generation }, spec, status }: DeploymentFacts): boolean {
   const { observedGeneration, replicas, updatedReplicas, availableReplicas } = status;
   const counts = [replicas, updatedReplicas, availableReplicas];
@@ -95,14 +95,14 @@ function textOf({ what, fix }: Trouble): string {
 
 const LONGEST = 600;
 
-/** Returns whether the trouble lasts: a starting pod is no trouble. */
+/** Returns whether the problem lasts. A pod that is still starting is no lasting problem. */
 function isLasting({ fix }: Trouble): boolean {
   return fix !== LOGS;
 }
 
 /**
- * Explains why pods are not ready, in the order of a pod's life: it is created, gets a node, an image, a container, and
- * answers its probe.
+ * Explains why pods are not ready, in the order of a pod's life: it is created, gets a node, gets its image, starts its
+ * container, and answers its probe.
  */
 export function troublesOf({ status }: DeploymentFacts, pods: readonly ServerPodFacts[]): readonly Trouble[] {
   const refused = status.conditions.filter(({ type, status: is }) => type === "ReplicaFailure" && is === "True");
@@ -126,7 +126,7 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
 
 type Rule = (pod: ServerPodFacts) => Trouble | undefined;
 
-/** No node takes the pod. */
+/** No node fits the pod. */
 const hasNoNode: Rule = (pod) => {
   const found = pod.status.conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (found === undefined) return undefined;
@@ -154,7 +154,7 @@ const hasNoImage: Rule = (pod) => {
   };
 };
 
-/** The container ends again and again. */
+/** The container ends soon after each start. */
 const ends: Rule = (pod) => {
   for (const { state, lastState } of pod.status.containerStatuses) {
     const ended = state.terminated ?? lastState.terminated;
@@ -175,7 +175,7 @@ const cannotStart: Rule = (pod) => {
 
 const LOGS = "kubectl -n lifeboat-system logs -l app.kubernetes.io/name=lifeboat-server";
 
-/** It starts, or does not answer its probe. */
+/** The container is starting, or does not answer its probe. */
 const isNotReady: Rule = (pod) => {
   const isReady = pod.status.conditions.some(({ type, status }) => type === "Ready" && status === "True");
   return isReady ? undefined : { what: `pod ${pod.metadata.name} is not ready`, fix: LOGS };

@@ -5,7 +5,10 @@ import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import type { Home } from "./plan.ts";
 import { clusterNameOf } from "./worker-entry.ts";
 
-/** Stands where the webhook token belongs. A Service's path takes no upper case, and a token is longer. */
+/**
+ * The text in place of the webhook token in an export. A Service's path takes no upper case, and a real token is
+ * longer.
+ */
 export const PLACEHOLDER = "webhook-token";
 
 interface Flags {
@@ -18,7 +21,10 @@ interface Flags {
   readonly export?: true | undefined;
 }
 
-/** Throws if a flag for the Worker is given without --worker: the installation then keeps the present Worker. */
+/**
+ * Throws if a flag about the Worker is given without --worker. Without --worker, the installation keeps the present
+ * Worker.
+ */
 export function requireWorker(options: Flags): void {
   if (options.worker !== undefined) return;
   const alone = (["cluster", "server", "entry"] as const).find((name) => options[name] !== undefined);
@@ -26,8 +32,8 @@ export function requireWorker(options: Flags): void {
 }
 
 /**
- * Checks the flags about Lifeboat's form. With the present Worker, its certificate stays. An export contains no key, so
- * that somebody else has to make the certificate.
+ * Checks the flags about where Lifeboat runs. If a Worker is installed already, its certificate stays. An export
+ * contains no key, so somebody else has to make the certificate.
  */
 export function requireForm(options: Flags, home: Home): void {
   const isKept = home.in === "Worker" && options.worker === undefined;
@@ -37,7 +43,7 @@ export function requireForm(options: Flags, home: Home): void {
   throw new UsageError(MESSAGES.exportHasNoKey);
 }
 
-/** Returns the file of the Worker's entry for this cluster, and the values in the entry. */
+/** Returns the file with the Worker's entry for this cluster, and the values in the entry. */
 export function entryOf(
   { worker, cluster: said, server, entry }: Flags,
   connection: Pick<Connection, "context" | "server">,

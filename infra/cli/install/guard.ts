@@ -1,4 +1,7 @@
-/** Fits the guard's policies to a cluster: its usernames, its clock, the time to hold, and its gates. */
+/**
+ * Fits the guard's policies to a cluster: its usernames, its feature gates, the Lease that is the clock, and how long
+ * deletions are refused.
+ */
 import * as z from "zod";
 import { named } from "../../../shared/kube/client.ts";
 import { CONFIGURATION, HOLD_PREEMPTION } from "../../../shared/kube/names.ts";
@@ -15,7 +18,9 @@ export interface GuardSite {
   readonly featureGates: readonly FeatureGate[];
   readonly requesters: readonly string[];
   readonly nodeTerminators: readonly string[];
-  /** Undefined: the cluster has no clock for policies, so that preemptions are not held. */
+  /**
+   * Undefined: the cluster has no Lease that can be the clock of a policy, so the policy for preemptions is left out.
+   */
   readonly clock: HoldClock | undefined;
 }
 
@@ -108,7 +113,7 @@ function oneOf(usernames: readonly string[]): string {
   return `request.userInfo.username in [${usernames.map(quoted).join(", ")}]`;
 }
 
-/** Renders a username as a CEL string. */
+/** Renders a username as a string of CEL. */
 function quoted(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 }

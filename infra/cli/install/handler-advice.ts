@@ -14,13 +14,19 @@ export function handlerAdvice(kubevirtNamespace: string): string {
   return MESSAGES.handlerEnds(handlerChange(kubevirtNamespace));
 }
 
-/** Returns the command. A merge patch replaces the whole list: it has to repeat existing entries. */
+/**
+ * Returns the command that adds the toleration. A merge patch replaces the whole list, so the command has to repeat
+ * existing entries.
+ */
 function handlerChange(kubevirtNamespace: string): string {
   const spec = { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } };
   return `kubectl -n ${kubevirtNamespace} patch kubevirt kubevirt --type merge -p '${JSON.stringify({ spec })}'`;
 }
 
-/** Prints the advice if the guard moves VMs for a NoExecute taint. Before Lifeboat is installed, no configuration exists. */
+/**
+ * Prints the advice if the guard moves VMs for a NoExecute taint. Before Lifeboat is installed, no configuration
+ * exists.
+ */
 export async function adviseOnHandler(connection: Connection, host: Host): Promise<void> {
   const cluster = connection.cluster();
   const found = await cluster.get("lifeboatconfigurations", named(CONFIGURATION), { expect: [403] });

@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 export interface HoldClock {
   readonly namespace: string;
   readonly name: string;
-  /** How long a deletion is refused. */
+  /** How long the policy refuses a deletion, in seconds. */
   readonly holdSeconds: number;
 }
 
@@ -22,8 +22,8 @@ type Lease = z.output<typeof Lease>;
 const Leases = z.object({ items: z.array(Lease) });
 
 /**
- * A leader renews its Lease at least this often during its duration: kube-controller-manager every 2 s of 15,
- * OpenShift's every 26 s of 137.
+ * How often a leader renews its Lease, at least, during the Lease's duration. kube-controller-manager renews every 2 s
+ * of 15 s, OpenShift's every 26 s of 137 s.
  */
 const RENEWALS = 5;
 /** An API server renews its own Lease every 10 s, although its duration is an hour. */
@@ -63,17 +63,20 @@ function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, hos
   return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;
 }
 
-/** How far the clock of this machine may differ from the cluster's. */
+/** How far the clock of this machine may differ from the cluster's, in seconds. */
 const CLOCKS_SECONDS = 300;
 
 const LONGEST_SECONDS = 90;
-/** Shorter than 120 s, after which kube-controller-manager resets the condition from which the hold counts. */
+/**
+ * How long a policy may refuse, at most. After 120 s kube-controller-manager resets the pod's condition from which the
+ * time counts.
+ */
 const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns a clock whose hold still ends in time if three renewals are missed. Returns undefined if that hold would be
- * too short to help.
+ * Returns a clock for the policy. The policy must stop refusing in time even if three renewals of the Lease are missed.
+ * Returns undefined if it would then refuse for too short a time to help.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

@@ -1,8 +1,8 @@
 /**
- * The certificate and the tokens of Lifeboat in the cluster. `install` makes them once, keeps them in the server's
- * Secret, and reads them back later. The server only reads the Secret: nothing in the cluster can change where a
- * webhook leads. While one certificate replaces another, the caBundle trusts both. The API server and the replicas
- * learn of a change at different times, and a failed call would let an eviction pass.
+ * The certificate and the tokens of Lifeboat in the cluster. `install` makes them once, stores them in the server's
+ * Secret, and reads them again later. The server only reads the Secret, so that nothing in the cluster can change where
+ * a webhook leads. While one certificate replaces another, the caBundle trusts both. The API server and the replicas
+ * learn of a change at different times, and a failed call would allow an eviction.
  */
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
@@ -24,26 +24,26 @@ import { bundlesAround, decideTrust, encoded, type Present, README, WHERE } from
 export interface Giving {
   readonly send: () => Send;
   readonly host: Host;
-  /** How long to wait for cert-manager. */
+  /** How long to wait for cert-manager, in seconds. */
   readonly seconds: number;
-  /** PEM of the authority of the certificate, if a person provides both. */
+  /** The CA of the certificate in PEM, if a person provides both. */
   readonly ca?: string | undefined;
   /** The planned webhook objects. */
   readonly webhooks: readonly Manifest[];
-  /** Applies the webhook objects as `home` has them. */
+  /** Applies the webhook objects for this form of Lifeboat (`home`). */
   readonly apply: (home: Inside) => Promise<void>;
 }
 
 export interface GivenIdentity {
-  /** With a caBundle that trusts the certificates before and after. */
+  /** The form of Lifeboat during the change, with a caBundle that trusts the old and the new certificate. */
   readonly home: Inside;
-  /** With a caBundle that trusts only the certificate that is served from now on. */
+  /** The form of Lifeboat after the change, with a caBundle that trusts only the new certificate. */
   readonly settled: Inside;
 }
 
-/** Each API server watches its webhook objects. */
+/** How long to wait until every API server has seen the webhook objects, which it watches. */
 const LEARNED_MS = 30_000;
-/** Each replica reads its Secret every ten seconds. */
+/** How long to wait until every replica serves the certificate: it reads its Secret every ten seconds. */
 const SERVED_MS = 60_000;
 
 export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenIdentity> {
@@ -62,16 +62,19 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
     await pauseFor(LEARNED_MS, MESSAGES.apiServerLearns, host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
-  // Another installation was faster: its identity counts.
+  // Another run of `lifeboat install` was faster: the certificate and tokens that it wrote count.
   return await giveIdentity(home, giving);
 }
 
-/** The API server takes nothing else between the slashes of a webhook's path. Its own refusal would show the token. */
+/**
+ * The token's form. The API server accepts nothing else between the slashes of a webhook's path, and its error message
+ * would show the token.
+ */
 const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /**
- * Returns the changes of the Secret. A token that the API server already presents stays, even if the Secret has lost
- * it.
+ * Returns the changes of the Secret. A token that the API server already presents is kept, even if the Secret no longer
+ * has it.
  */
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
@@ -85,7 +88,7 @@ function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   return { webhookToken, change };
 }
 
-/** Adds the caBundle. If it is absent, cert-manager writes it. */
+/** Adds the caBundle to the form of Lifeboat. Absent: cert-manager writes the caBundle. */
 function withBundle(home: Inside, webhookToken: string, caBundle: string | undefined): Inside {
   const trust = caBundle === undefined ? { certManager: true } : { caBundle: encoded(caBundle) };
   return { ...home, webhookToken, ...trust };
@@ -108,7 +111,7 @@ function newToken(): string {
   return randomBytes(32).toString("hex");
 }
 
-/** The keys by which the server of 0.3 renewed its certificate. */
+/** Keys of the Secret with which the server of Lifeboat 0.3 renewed its certificate. They are removed. */
 const OF_0_3 = { "next.crt": null, "next.key": null, "previous.crt": null } as const;
 
 const PATH = `/api/v1/namespaces/${SECRET.namespace}/secrets/${SECRET.name}`;
@@ -154,7 +157,7 @@ function isCertManagers(home: Inside, secret: ServerSecret): boolean {
   return home.certManager === true || secret.isCertManagers;
 }
 
-/** Writes the Secret. Resolves to false if it has changed. A null removes a key. */
+/** Writes the Secret. Resolves to false if the Secret has changed since it was read. A null removes a key. */
 async function isWritten(
   { resourceVersion }: ServerSecret,
   change: Readonly<Record<string, string | null>>,

@@ -23,26 +23,26 @@ import { newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
-  /** Undefined: without the guard. */
+  /** The values for the guard's policies. Undefined: the guard is not installed. */
   readonly guard: GuardSite | undefined;
   /** The requested parts, and the parts that are already installed. */
   readonly parts: readonly Part[];
   home: Home;
-  /** How long to wait for Lifeboat. */
+  /** How long to wait for Lifeboat, in seconds. */
   readonly seconds: number;
   readonly entry: ReturnType<typeof entryOf>;
-  /** PEM of the authority of a certificate that a person provides. */
+  /** The CA of a certificate that a person provides, in PEM. */
   readonly ca: string | undefined;
-  /** Set once the entry is known. */
+  /** The Worker. Set once the entry for this cluster is known. */
   worker?: Worker;
-  /** In the cluster. */
+  /** The certificate and the tokens, if Lifeboat runs in the cluster. */
   given?: GivenIdentity;
 }
 
 interface Step {
-  /** Printed when the step is done. */
+  /** The text that is printed when the step is done. */
   readonly title: string;
-  /** `Worker`: a requested Worker. The present Worker has its entry already. */
+  /** The step is only for this form. `Worker`: only with --worker. The present Worker has its entry already. */
   readonly form?: "Cluster" | "Worker";
   readonly do: (installing: Installing) => Promise<void> | void;
 }
@@ -67,7 +67,7 @@ const STEPS: readonly Step[] = [
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
-  // Without webhooks the Worker would create unnecessary budgets and report the webhooks missing.
+  // After the webhooks: without them the Worker would create unnecessary budgets.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 
@@ -161,7 +161,7 @@ function isOwnKind({ apiVersion }: Manifest): boolean {
   return apiVersion.startsWith("lifeboat.dev/");
 }
 
-/** YAML for GitOps, without token and key: the same input prints the same text. kubectl ends at a kind that it does not know: such an object is last. */
+/** Prints YAML for GitOps, without token and key. LifeboatConfiguration is last: kubectl stops at an unknown kind. */
 function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
   const manifests = plan({ parts, guard, home: { ...home, webhookToken: PLACEHOLDER, ...trust } });
@@ -192,7 +192,7 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/** Removes the server. Otherwise another install without flags would keep it beside the Worker. */
+/** Removes the server. Otherwise an install without flags would later keep it in addition to the Worker. */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));
@@ -220,7 +220,7 @@ async function settleTrust(installing: Installing): Promise<void> {
   if (installing.given !== undefined) await settle(installing.given, givingOf(installing));
 }
 
-/** Takes the tokens of the Worker's entry. Without an entry, makes new ones and writes them there. */
+/** Takes the tokens from the Worker's entry. Without an entry, makes tokens and writes the entry. */
 async function giveToken(installing: Installing): Promise<void> {
   const { entry, send, host, home, ca } = installing;
   const { file, cluster, server, said } = entry;

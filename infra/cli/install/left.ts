@@ -17,11 +17,11 @@ const KINDS = [
   ["nodes", "node"],
 ] as const;
 const PREFIX = "lifeboat.dev/";
-/** Lifeboat writes these keys, and removes them. */
+/** Lifeboat writes these keys, and removes them itself. */
 const OWN: ReadonlySet<string> = new Set([names.EVACUATION_LABEL, names.SHIELD_LABEL, names.CORDONED_BY_ANNOTATION]);
 const MOST = 20;
 
-/** Lists the nodes that Lifeboat has cordoned. `among`: of these nodes, those that are cordoned still. */
+/** Lists the nodes that Lifeboat has cordoned. `among`: lists those of the given nodes that are still cordoned. */
 export async function cordonedNodes(connect: () => Client, among?: readonly string[]): Promise<readonly string[]> {
   const nodes = (await connect().list("nodes", { as: Item })).filter(({ spec }) => spec?.unschedulable === true);
   const isMeant = ({ metadata: { name, annotations } }: z.output<typeof Item>) =>
@@ -29,7 +29,10 @@ export async function cordonedNodes(connect: () => Client, among?: readonly stri
   return nodes.filter(isMeant).map(({ metadata }) => metadata.name);
 }
 
-/** Lists labels and annotations that owners have set for Lifeboat. They stay, and do nothing without it. */
+/**
+ * Lists labels and annotations that owners have set for Lifeboat. Uninstalling leaves them: without Lifeboat they have
+ * no effect.
+ */
 export async function ownersKeys(connect: () => Client): Promise<readonly string[]> {
   const lines: string[] = [];
   for (const [resource, kind] of KINDS) {

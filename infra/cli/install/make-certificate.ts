@@ -1,7 +1,7 @@
 /**
  * Makes the certificate that Lifeboat serves in the cluster. The certificate is self-signed, and the caBundle of the
- * webhooks contains it. There is no authority: its key would be in the same Secret, and could sign more than this one
- * name. Node can read X.509 but not write it; @peculiar/x509 writes it with WebCrypto's keys.
+ * webhooks contains it. There is no CA: its key would be in the same Secret, and could sign more than this one name.
+ * Node can read X.509 but not write it, so @peculiar/x509 writes it with WebCrypto's keys.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
@@ -12,7 +12,7 @@ import type { Pair } from "../../server/listener.ts";
 
 const DAY_MS = 86_400_000;
 const LIFE_MS = 3650 * DAY_MS;
-/** The API server's clock may be behind. */
+/** How far the certificate is backdated, because the API server's clock may be behind. */
 const BACKDATED_MS = 3_600_000;
 
 export function validityFrom(now: Date): Validity {

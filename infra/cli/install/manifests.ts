@@ -18,7 +18,7 @@ export const Manifest = z.looseObject({
 });
 export type Manifest = z.output<typeof Manifest>;
 
-/** By path below `infra`: the bundle carries them (infra/tools/build-command.ts). */
+/** The manifests by their path below `infra`, in the bundle of the command (infra/tools/build-command.ts). */
 declare const BUNDLED_MANIFESTS: Readonly<Record<string, string>> | undefined;
 
 /** Reads the manifests of a file, by its path below `infra` such as `kubernetes/rbac.yaml`. */
@@ -47,7 +47,7 @@ export function nameOf({ apiVersion, kind, metadata: { name, namespace } }: Mani
 
 /** An optional feature that `--with` names. `gates`: those that this installation switches on. */
 export interface Part extends Feature {
-  /** Below `infra`. */
+  /** Paths of the manifests, below `infra`. */
   readonly files: readonly string[];
 }
 

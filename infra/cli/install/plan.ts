@@ -7,7 +7,7 @@ import { type Manifest, manifestsIn, type Part } from "./manifests.ts";
 export interface Site {
   readonly parts: readonly Pick<Part, "files" | "gates">[];
   readonly home: Home;
-  /** Absent: the guard's policies are as shipped. */
+  /** The values for the guard's policies. Absent: the policies are as shipped. */
   readonly guard?: GuardSite | undefined;
 }
 
@@ -17,9 +17,9 @@ export type Home =
       readonly in: "Worker";
       /** The Worker's URL for this cluster, without a trailing slash. */
       readonly url: string;
-      /** Empty: the URL has no token. */
+      /** The token in the webhooks' URL. Empty: the URL has no token. */
       readonly webhookToken: string;
-      /** Base64. Absent: the API server trusts its host's roots. */
+      /** The CA in base64. Absent: the API server trusts the CAs of its host. */
       readonly caBundle?: string;
     }
   | Inside;
@@ -29,15 +29,15 @@ export interface Inside {
   readonly image: string;
   /** The name of the cluster in the paths of the endpoints (default: the server's own default). */
   readonly cluster?: string;
-  /** Absent: the webhooks have no path. */
+  /** The token in the webhooks' path. Absent: the webhooks have no path. */
   readonly webhookToken?: string;
-  /** Base64. */
+  /** The CA in base64. */
   readonly caBundle?: string;
-  /** cert-manager makes the certificate, and writes the caBundle. */
+  /** Whether cert-manager makes the certificate and writes the caBundle. */
   readonly certManager?: boolean;
 }
 
-/** Applied first, because later objects may be of these kinds. */
+/** The CRDs. They are applied first, because later objects are of these kinds. */
 export const DEFINITIONS = [
   "crds/evacuations.yaml",
   "crds/nodeevacuations.yaml",
@@ -56,17 +56,20 @@ const BASE = [
   "rolling-maintenance.yaml",
 ] as const;
 
-/** In the order of infra/server/kubernetes/component. The functions isWanted and pointed replace its patches. */
+/**
+ * The manifests of the server, in the order of infra/server/kubernetes/component. The functions isWanted and pointed do
+ * the same as the patches in that folder.
+ */
 const SERVER = ["lease", "poddisruptionbudget", "rbac", "secret", "service", "deployment"].map(
   (name) => `server/kubernetes/component/${name}.yaml`,
 );
 export const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 443 };
-/** Names the Certificate whose authority cert-manager writes into the caBundle. */
+/** The annotation that names the Certificate whose CA cert-manager writes into the caBundle. */
 export const INJECT = "cert-manager.io/inject-ca-from";
 
 /**
- * Plans the objects in the order of their application. The webhooks are last, because the API server then calls
- * Lifeboat.
+ * Plans the objects in the order in which they are applied. The webhooks are last, because the API server calls
+ * Lifeboat as soon as they exist.
  */
 export function plan(site: Site): readonly Manifest[] {
   const files = [
@@ -116,7 +119,7 @@ const Webhooks = z.array(
 );
 type Webhook = Pick<z.output<typeof Webhooks>[number], "matchConditions">;
 
-/** Fits the guard's webhook: it reviews deletions by the users that the settings name. */
+/** Fits the guard's webhook to the cluster: the webhook reviews deletions by the users that the settings name. */
 function asking(webhook: Webhook, guard: GuardSite | undefined): Webhook {
   if (guard === undefined) return webhook;
   return { ...webhook, matchConditions: webhook.matchConditions.map((one) => fitCondition(one, guard)) };
@@ -155,8 +158,8 @@ function ofImage(deployment: Manifest, { image, cluster = DEFAULT_CLUSTER }: Ins
 }
 
 /**
- * Returns the LifeboatConfiguration, whose status reports on Lifeboat. It sets only gates: the other settings are the
- * administrator's.
+ * Returns the LifeboatConfiguration, whose status reports on Lifeboat. It sets only feature gates, because the other
+ * settings are the administrator's.
  */
 function configuration(parts: Site["parts"]): Manifest {
   const featureGates = Object.fromEntries(parts.flatMap(({ gates }) => gates.map((gate) => [gate, true])));
@@ -164,10 +167,10 @@ function configuration(parts: Site["parts"]): Manifest {
   return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
-/** A gate of 0.3. The kind refuses an object that names it as soon as another gate changes. */
+/** A feature gate of Lifeboat 0.3. With it in the spec, the CRD refuses the object as soon as another gate changes. */
 const GATE_OF_0_3 = "EvictionRequests";
 
-/** Returns a JSON patch that removes a gate of 0.3, which anybody may have set. */
+/** Returns a JSON patch that removes a gate of Lifeboat 0.3, no matter who has set it. */
 export function withoutOldGate(before: unknown, { kind }: Manifest): readonly object[] {
   const found = Configured.safeParse(before);
   const isThere = kind === "LifeboatConfiguration" && found.success && GATE_OF_0_3 in found.data.spec.featureGates;
@@ -177,7 +180,8 @@ export function withoutOldGate(before: unknown, { kind }: Manifest): readonly ob
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
 
 /**
- * Adds the gates that are on already: one may belong to a part of an earlier installation whose webhook still exists.
+ * Adds the gates that are on already, because a gate may belong to a part of an earlier installation whose webhook
+ * still exists.
  */
 export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
@@ -196,8 +200,9 @@ const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string
 type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
- * Returns a JSON patch for webhooks that lead elsewhere: to the other form of Lifeboat, or to another path or caBundle.
- * Fields that another manager wrote (kubectl, or the server of 0.3) would survive an apply, or refuse it.
+ * Returns a JSON patch for webhooks that lead to the other form of Lifeboat, or to another path or caBundle.
+ * Server-side apply cannot do that: fields of another manager (kubectl, or the server of Lifeboat 0.3) would stay or
+ * cause a conflict.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];
@@ -226,7 +231,7 @@ function leadsAs(planned: ClientConfig, found: ClientConfig): boolean {
   return caBundle === found.caBundle && path === found.service?.path;
 }
 
-/** Objects of 0.3 that this version does not need. */
+/** Objects of Lifeboat 0.3 that this version does not need. */
 export const LEFT_BY_0_3: readonly Manifest[] = [
   ...["MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"].map((kind) => {
     return { apiVersion: "admissionregistration.k8s.io/v1", kind, metadata: { name: "lifeboat-eviction-requests" } };

@@ -1,4 +1,7 @@
-/** Reads the present state of a cluster: KubeVirt, and the installed parts of Lifeboat, which `install` keeps. */
+/**
+ * Reads the present state of a cluster: KubeVirt, and the parts of Lifeboat that are installed. `install` keeps these
+ * parts.
+ */
 import * as z from "zod/mini";
 import { named } from "../../../shared/kube/client.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
@@ -14,7 +17,10 @@ import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
 import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Home, INJECT, isDeployment, isWebhook } from "./plan.ts";
 
-/** The image of this release. The workflow that publishes both passes it to infra/tools/build-command.ts. */
+/**
+ * The image of this release. The workflow that publishes image and command passes its name to
+ * infra/tools/build-command.ts.
+ */
 declare const RELEASED_IMAGE: string | undefined;
 export const RELEASE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEASED_IMAGE;
 
@@ -57,7 +63,10 @@ function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
   throw new Failed(MESSAGES.tooOld(versionText(of, minor), OLDEST[of]));
 }
 
-/** Lists the parts of which any object exists: an interrupted installation has no webhook yet. The administrator decides which gates are on. */
+/**
+ * Lists the parts of which at least one object exists, because an interrupted installation may have no webhook yet.
+ * Gates do not count: the administrator decides which are on.
+ */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   const present: Part[] = [];
   for (const part of PARTS) {
@@ -110,11 +119,14 @@ interface Said {
   readonly inCluster?: true | undefined;
   readonly image?: string | undefined;
   readonly certManager?: true | undefined;
-  /** The authority of a certificate that cert-manager does not make. */
+  /** The CA of a certificate that cert-manager does not make. */
   readonly caBundle?: string | undefined;
 }
 
-/** Returns the form to install without `--worker`: in the cluster if an option says so, otherwise the present one. */
+/**
+ * Returns the form of Lifeboat to install without `--worker`: in the cluster if a flag says so, otherwise the present
+ * form.
+ */
 export function homeOf({ inCluster, image, certManager, caBundle }: Said, present: Home | undefined): Home {
   const there = present?.in === "Cluster" ? present : undefined;
   if (inCluster || there !== undefined) {
@@ -126,7 +138,7 @@ export function homeOf({ inCluster, image, certManager, caBundle }: Said, presen
   throw new UsageError(MESSAGES.needsForm);
 }
 
-/** Returns the image to install. An image of another registry is kept. */
+/** Returns the image to install. If the present image comes from another registry, that image is kept. */
 export function imageBeside(present: string | undefined, ofRelease = RELEASE): string {
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;

@@ -13,7 +13,7 @@ interface Installed {
   readonly home: Home;
 }
 
-/** Returns an empty text if nothing is missing. In the cluster, Lifeboat is its own relay. */
+/** Returns the advice, or an empty text if nothing is missing. In the cluster, Lifeboat needs no relay. */
 export async function relayAdvice({ parts, home }: Installed, send: Send): Promise<string> {
   const reasons = parts.flatMap(({ withoutRelay }) => withoutRelay ?? []);
   if (home.in === "Cluster" || reasons.length === 0) return "";

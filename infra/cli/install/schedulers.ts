@@ -14,8 +14,8 @@ const Bindings = z.object({
 });
 
 /**
- * Returns the usernames whose roles bind pods to nodes and delete pods, in any distribution. A group names nobody.
- * Returns undefined if one of the answers is no list.
+ * Returns the accounts whose roles allow to bind pods to nodes and to delete pods, in any distribution. Roles of groups
+ * do not count. Returns undefined if one of the answers is no list.
  */
 function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | undefined {
   const [seen, bound] = [Roles.safeParse(roles).data, Bindings.safeParse(bindings).data];
@@ -31,7 +31,7 @@ function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | un
 }
 
 /**
- * Returns whether the rules are a scheduler's. An administrator's role, which names every resource by `*`, does not
+ * Returns whether the rules are those of a scheduler. An administrator's role, which allows everything by `*`, does not
  * count.
  */
 function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
@@ -49,7 +49,7 @@ export async function findSchedulers(send: Send): Promise<readonly string[] | un
   return schedulersIn(roles.body, bindings.body);
 }
 
-/** Returns the advice. Returns undefined if the guard knows all of them. */
+/** Returns the advice. Returns undefined if the guard knows all schedulers. */
 export function schedulerFix(schedulers: readonly string[], requesters: readonly string[]) {
   const unknown = schedulers.filter((name) => !requesters.includes(name));
   if (unknown.length === 0) return undefined;

@@ -10,7 +10,7 @@ import { partsOf, SECRET, type ServerSecret } from "../../server/secret.ts";
 
 export interface Present {
   readonly secret: ServerSecret;
-  /** Base64, of the webhooks that lead to the Service. */
+  /** The caBundles of the webhooks that lead to the Service, in base64. */
   readonly caBundles: readonly string[];
   /** The webhook token in their paths. */
   readonly token: string | undefined;
@@ -24,7 +24,7 @@ export interface Situation extends Present {
 
 export type TrustDecision =
   | { readonly action: "Make" }
-  /** `trusted`: PEM during the change, and PEM afterwards. Absent: cert-manager writes the caBundle. */
+  /** `trusted`: the caBundle during the change and after it, in PEM. Absent: cert-manager writes the caBundle. */
   | { readonly action: "Keep"; readonly trusted?: readonly [string, string] }
   | { readonly action: "Refuse"; readonly why: string };
 
@@ -38,7 +38,7 @@ const certManagers: Rule = ({ isCertManagers: is }, pair) => {
   return is && pair !== undefined ? { action: "Keep" } : undefined;
 };
 
-/** A person provides the authority, and has put the certificate into the Secret. */
+/** A person provides the CA, and has put the certificate into the Secret. */
 const broughtAlong: Rule = ({ ca }, pair) => {
   if (ca === undefined) return undefined;
   if (pair === undefined) return { action: "Refuse", why: `--ca-bundle: ${WHERE} has no certificate: ${README}` };
@@ -46,7 +46,7 @@ const broughtAlong: Rule = ({ ca }, pair) => {
   return trustIn(encoded(ca), pair.certPem).trusted ? { action: "Keep", trusted: [ca, ca] } : { action: "Refuse", why };
 };
 
-/** Another party's certificate cannot be served: that party has to replace it. */
+/** A certificate of another party that cannot be served: that party has to replace it. */
 const unusable: Rule = ({ secret }, pair) => {
   const [found] = certificatesIn(secret.data["tls.crt"] ?? "");
   if (pair !== undefined || found === undefined || isOwn(found)) return undefined;
@@ -54,7 +54,7 @@ const unusable: Rule = ({ secret }, pair) => {
   return { action: "Refuse", why: `${why}: ${README}` };
 };
 
-/** There is no certificate, or Lifeboat's own ends within a year. */
+/** There is no certificate, or Lifeboat's own expires within a year. */
 const madeAnew: Rule = (situation, pair) => {
   const [certificate] = certificatesIn(pair?.certPem ?? "");
   if (certificate === undefined) return { action: "Make" };
@@ -63,7 +63,7 @@ const madeAnew: Rule = (situation, pair) => {
   return left < RENEWED_BEFORE_MS ? { action: "Make" } : undefined;
 };
 
-/** Lifeboat's own certificate is kept. */
+/** Lifeboat's own certificate can be kept. */
 const kept: Rule = ({ caBundles, now }, pair) => {
   const [certificate] = certificatesIn(pair?.certPem ?? "");
   if (certificate === undefined || !isOwn(certificate)) return undefined;
@@ -104,8 +104,8 @@ export function decideTrust(situation: Situation): TrustDecision {
 }
 
 /**
- * Returns whether Lifeboat made the certificate: `install` and the server of 0.3 make self-signed certificates with a
- * time in the name.
+ * Returns whether Lifeboat made the certificate. `install` and the server of Lifeboat 0.3 make self-signed certificates
+ * with a time in the name.
  */
 export function isOwn({ subject, issuer }: X509Certificate): boolean {
   return subject === issuer && subject.startsWith(`CN=${HOST}@`);
@@ -120,7 +120,10 @@ function bundle(certificates: readonly X509Certificate[]): string {
   return [...new Set(certificates.map((one) => `${one.toString().trim()}\n`))].toSorted().join("");
 }
 
-/** Returns the trusted PEM while a new certificate replaces the one in the Secret, and afterwards. */
+/**
+ * Returns two caBundles in PEM: one for the time while a new certificate replaces the one in the Secret, and one for
+ * afterwards.
+ */
 export function bundlesAround(
   made: Pair | undefined,
   { secret, caBundles }: Present,

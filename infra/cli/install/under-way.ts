@@ -15,15 +15,15 @@ interface UnderWay {
   readonly uid: string;
   /** The name as kubectl writes it: `nodeevacuation.lifeboat.dev/kernel`. */
   readonly name: string;
-  /** For people: the phase and the subject. */
+  /** The phase and the subject, in words. */
   readonly about: string;
-  /** Undefined: it is withdrawn already. */
+  /** Withdraws the object. Undefined: the object is withdrawn already. */
   readonly withdraw: ((cluster: Client) => Promise<unknown>) | undefined;
 }
 
 type List = (cluster: Client) => Promise<readonly UnderWay[]>;
 
-/** Objects that start other objects come first. */
+/** RollingMaintenances, which start other objects, are withdrawn first. */
 const rollingMaintenances: List = async (cluster) =>
   ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
     .filter((one) => !hasRollingEnded(one))
@@ -64,11 +64,14 @@ async function withdrawObject(
 
 interface Stage {
   readonly lists: readonly List[];
-  /** Printed with the names if it has not ended in time. */
+  /** The message if some of these objects have not ended in time. */
   readonly otherwise: string;
 }
 
-/** Nodes come first: the evacuations of their VMs end with them. */
+/**
+ * The stages of the withdrawal. Nodes come before VMs: when a node's maintenance ends, so do the evacuations of its
+ * VMs.
+ */
 const STAGES: readonly Stage[] = [
   {
     lists: [rollingMaintenances, nodeEvacuations],
@@ -96,7 +99,10 @@ export async function linesUnderWay({ cluster }: Connection): Promise<readonly s
 const POLL_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
-/** Withdraws everything, and waits while Lifeboat runs: a mark that stays would make KubeVirt move the VM. */
+/**
+ * Withdraws everything and waits for the end, while Lifeboat runs. A mark that stays on a VMI would make KubeVirt move
+ * the VM.
+ */
 export async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
   for (const stage of STAGES) await withdrawStage(stage, until, { connection, host });

@@ -17,7 +17,7 @@ import { linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
 
-/** Objects outside the parts: replacements of others, and objects that people add by hand. */
+/** Objects that belong to no part: objects that earlier versions installed, and objects that people add by hand. */
 const FURTHER = [
   "kubernetes/optional/configuration/configuration.yaml",
   "relay/kubernetes/serviceaccount.yaml",
@@ -55,11 +55,11 @@ labels and annotations from VMs, pods and migrations.`,
 
 interface Found {
   readonly present: readonly Manifest[];
-  /** One line for each object. */
+  /** Work in progress, one line for each object. */
   readonly underWay: readonly string[];
-  /** Nodes that stay cordoned unless the maintenance in progress uncordons them. */
+  /** Nodes that stay cordoned, unless maintenance in progress uncordons them. */
   readonly cordoned: readonly string[];
-  /** Labels and annotations of owners, which stay. */
+  /** Labels and annotations that owners have set, which stay. */
   readonly owners: readonly string[];
 }
 
@@ -107,13 +107,14 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
-  // This comes last: a Worker or a terminating pod would write it again while it has its permissions.
+  // Cleaning comes last: a Worker or a terminating pod would write labels and budgets again while it has its
+  // permissions.
   for (const [what, count] of Object.entries(await cleanObjects(connection.cluster))) {
     if (count > 0) host.stdout.write(MESSAGES.cleaned(what, count));
   }
 }
 
-/** Lists all objects in the order of their deletion: the namespace and the kinds last. */
+/** Lists all objects in the order of their deletion. The namespace and the CRDs are last. */
 function everything(): readonly Manifest[] {
   const inCluster = plan({ parts: PARTS, home: { in: "Cluster", image: "" } });
   const byWorker = plan({ parts: PARTS, home: { in: "Worker", url: "", webhookToken: "" } });
@@ -123,7 +124,7 @@ function everything(): readonly Manifest[] {
 }
 
 function lateness({ kind }: Manifest): number {
-  // Deletes the policy that protects Evacuations before their kind, because it would prevent their deletion.
+  // The policy that protects Evacuations is deleted before their CRD, because it would prevent the deletion.
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
 }
 
@@ -147,7 +148,10 @@ export async function cleanObjects(connect: () => Client): Promise<Readonly<Reco
   };
 }
 
-/** Cleans objects. No key is both a label of Lifeboat's and another party's annotation. */
+/**
+ * Removes keys from the labels and annotations of objects. No label of Lifeboat's has the key of another party's
+ * annotation.
+ */
 async function clean(
   connect: () => Client,
   resource: Resource,
@@ -188,7 +192,7 @@ async function isDone(act: () => ReturnType<typeof actOnNode>): Promise<boolean>
   return false;
 }
 
-/** Deletes Lifeboat's budgets. The label alone may be another product's. */
+/** Deletes Lifeboat's budgets. The label alone is not enough, because another product may use the same label. */
 async function deleteBudgets(connect: () => Client): Promise<number> {
   const found = await connect().list("poddisruptionbudgets", { labels: OURS });
   const ours = found.filter(({ managedByUs }) => managedByUs);

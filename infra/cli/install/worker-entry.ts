@@ -19,7 +19,7 @@ const Entry = z.looseObject({ server: z.string(), token: z.string(), webhookToke
 
 export interface WorkerEntry {
   readonly file: string;
-  /** The address at which the Worker reaches the API server. */
+  /** The URL at which the Worker reaches the API server. */
   readonly server: string;
   /** The token of Lifeboat's account. */
   readonly token: string;
@@ -34,8 +34,8 @@ interface From {
 }
 
 /**
- * Writes a new entry with new tokens into a file that only its owner can read. If the write fails, its Secret is
- * deleted.
+ * Writes a new entry with new tokens into a file that only its owner can read. If the write fails, the Secret with the
+ * new token is deleted.
  */
 export async function newEntry(file: string, { server, send, host }: From): Promise<WorkerEntry> {
   const { name, token } = await createToken(send, host);
@@ -54,8 +54,8 @@ function entryText(entry: object): string {
 }
 
 /**
- * Reads the entry from its file. If it lists several tokens, the first is the newest. Returns undefined without a file. No message quotes the
- * file.
+ * Reads the entry from its file. If the entry lists several tokens, the first one is the newest. Returns undefined
+ * without a file. No message quotes the file, which contains tokens.
  */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);

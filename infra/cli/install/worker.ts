@@ -13,14 +13,14 @@ import type { WorkerEntry } from "./worker-entry.ts";
 export interface Worker extends WorkerEntry {
   /** The URL with the cluster's path, without a trailing slash. */
   readonly url: string;
-  /** PEM of the authority of its certificate, if the authority is not public. */
+  /** The CA of the Worker's certificate in PEM, if that CA is not public. */
   readonly ca?: string;
 }
 
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const READYZ_MS = 30_000;
-/** The longest quotation, because another program may answer at that address. */
+/** The longest text that a message quotes from an answer, because another program may answer at that address. */
 const LONGEST = 300;
 
 interface Waiting {
@@ -56,12 +56,15 @@ async function whyNotReady(worker: Worker, host: Host): Promise<string | undefin
   if (code === 401 || code === 404) return MESSAGES.workerUnknowing;
   if (code !== 200)
     return MESSAGES.workerAnswers(`${worker.url}/readyz`, code, Readyz.safeParse(body).data?.message ?? said);
-  // This is no review: it only shows whether the endpoint of the webhook accepts the token.
+  // This request is no review. It only shows whether the webhook's endpoint accepts the token.
   const review = await ask("POST /admission/evictions", { ...asking, token: worker.webhookToken });
   return review.code === 401 ? MESSAGES.workerUnknowing : undefined;
 }
 
-/** Requests the first full scan, in as many requests as necessary. Each may take all of the remaining time. */
+/**
+ * Asks the Worker for the first full scan, with as many requests as necessary. Each request may take all of the
+ * remaining time.
+ */
 export async function askForScan(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const last = host.now().getTime() + seconds * 1000;
   await until(MESSAGES.scanNotEnded, { host, seconds }, async () => {
@@ -83,9 +86,7 @@ interface Asking {
   readonly ms: number;
 }
 
-/**
- * Sends a request. `fetch` is not used: it accepts no authority, and gives up if no answer starts within five minutes.
- */
+/** Sends a request. `fetch` is not used: it accepts no CA, and gives up if no answer starts within five minutes. */
 async function ask(what: string, { worker: { url, ca }, host, token, ms }: Asking) {
   const [method = "", path = ""] = what.split(" ");
   const late = AbortSignal.timeout(ms);

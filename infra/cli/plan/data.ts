@@ -10,7 +10,7 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
   return {
     verdict,
     begins,
-    // A plan with a node that is not drained has no end.
+    // If a node is not drained, the plan has no end.
     ...(!plan.nodes.some(isNotDrained) && { takes }),
     basis,
     unread,
@@ -24,7 +24,10 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
   };
 }
 
-/** Returns the RollingMaintenance of a plan, in its order. Defaults are the definition's. */
+/**
+ * Returns the RollingMaintenance that performs a plan, with the nodes in the plan's order. Fields with default values
+ * of the CRD are left out.
+ */
 export function rollingMaintenanceOf(
   { nodes }: Plan,
   { at, until, parallel, template }: PlanOptions,

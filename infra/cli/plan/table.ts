@@ -53,7 +53,7 @@ function headline(plan: Plan): string {
   return MESSAGES.headline(sums, endOf(plan));
 }
 
-/** A plan with a node that is not drained has no end. */
+/** Says when the plan ends. If a node is not drained, the plan has no end. */
 function endOf({ nodes, begins, takes }: Plan): string {
   const [first, ...others] = nodes.filter(isNotDrained);
   if (first === undefined) return MESSAGES.ends(clockText(begins, takes.least), clockText(begins, takes.most));
@@ -123,7 +123,9 @@ function troublesOf({ node, pods, shortage, roomAfter }: NodePlan, paint: Paint)
   return [...short, ...pods.filter(isInTheWay).map((pod) => troubleOf(pod, paint).slice(1))];
 }
 
-/** Names nodes that are not drained. The first one stops a RollingMaintenance, unless it says otherwise. */
+/**
+ * Lists nodes that are not drained. The first such node stops a RollingMaintenance, unless whenNodeFails is Continue.
+ */
 function refusals(nodes: readonly NodePlan[], paint: Paint): readonly (readonly string[])[] {
   const last = nodes.length - 1;
   const first = nodes.findIndex(({ refusal }) => refusal !== undefined);

@@ -1,6 +1,6 @@
 /**
- * Starts an API server in a process of its own, so that its CPU time is measured alone. It has accounts and objects,
- * and no controllers.
+ * Starts an API server in a process of its own, so that its CPU time can be measured. It has accounts and objects, but
+ * no controllers.
  */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
@@ -29,7 +29,7 @@ export interface MeasuredApiServer {
   readonly lifeboatToken: string;
   /** Delays each request of Lifeboat from now on. */
   delay(milliseconds: number): void;
-  /** Returns the CPU time of its process so far. */
+  /** Returns the CPU time of the API server's process so far. */
   cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }

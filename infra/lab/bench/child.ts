@@ -1,4 +1,4 @@
-/** A part of the benchmark in a process of its own. */
+/** Runs a part of the benchmark in a process of its own. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -6,14 +6,16 @@ import type * as z from "zod";
 import { cpuMsOf } from "./processes.ts";
 
 export interface Child {
-  /** Resolves to its next message. */
+  /** Resolves to the child's next message. */
   next<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
   tell(message: Readonly<Record<string, unknown>>): void;
   cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts a child process. `file` is beside this one; it reads the argument with `argumentOf`. */
+/**
+ * Starts a child process. `file` is in the same folder as this file. The child reads the argument with `argumentOf`.
+ */
 export function startChild(file: string, argument: unknown): Child {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, [JSON.stringify(argument)], {
@@ -41,12 +43,12 @@ export function startChild(file: string, argument: unknown): Child {
   };
 }
 
-/** Returns the argument, in the child process. */
+/** Returns the argument. For the child process. */
 export function argumentOf<S extends z.ZodType>(schema: S): z.output<S> {
   return schema.parse(JSON.parse(process.argv[2] ?? ""));
 }
 
-/** Sends a message to the parent, in the child process. */
+/** Sends a message to the parent. For the child process. */
 export function say(message: Readonly<Record<string, unknown>>): void {
   process.send?.(message);
 }

@@ -1,4 +1,4 @@
-/** Runs Lifeboat's server for the cluster as its image does: in a process beside a measured API server. */
+/** Runs Lifeboat's server for the cluster as its image does: in a process of its own, next to a measured API server. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -17,7 +17,7 @@ import { type TimedAnswer, timed } from "./timed.ts";
 export interface ImageServer {
   /** The port of its endpoints, over TLS. */
   readonly port: number;
-  /** The time from its start to its first answer. */
+  /** The time from the server's start to its first answer, in milliseconds. */
   readonly startMs: number;
   /** Sends a review to the webhook for evictions, as the API server does. */
   review(body: string, agent?: Agent): Promise<TimedAnswer>;
@@ -50,7 +50,7 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
   const end = once(child, "exit");
   const port = await portIn(createInterface(child.stdout));
   const startMs = performance.now() - started;
-  // Nobody reads its log from here on.
+  // Discards the rest of the output, which nobody reads.
   child.stdout.resume();
   const { data = {} } = (await api.client.get(secrets, SERVER)) ?? {};
   const token = Buffer.from(data["webhookToken"] ?? "", "base64").toString();

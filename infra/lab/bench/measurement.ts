@@ -1,13 +1,16 @@
-/** A line of the table: a measurement beside its floor. */
+/** A line of the table: a measurement and its floor, which is a baseline from the same run. */
 import { aligned } from "../../cli/table.ts";
 
 export interface Measurement {
   readonly what: string;
   readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
-  /** Samples of the floor: in the same unit, as many, and taken in turns with the measured samples. */
+  /**
+   * Samples of the floor. They have the same unit and number as the measured samples, and were taken in turns with
+   * them.
+   */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
-  /** The highest acceptable ratio; without a floor, the highest acceptable median. */
+  /** The highest acceptable ratio to the floor. Without a floor, the highest acceptable median. */
   readonly target?: number;
 }
 
@@ -19,7 +22,7 @@ export function median(samples: readonly number[]): number {
   return (below + above) / 2;
 }
 
-/** The ratio of each pair. A disturbance of the machine affects both values of a pair. */
+/** Returns the ratio of each pair of samples. A disturbance of the machine affects both values of a pair. */
 function ratiosOf({ samples, floor }: Measurement): readonly number[] {
   return floor === undefined ? [] : samples.map((value, index) => value / (floor.samples[index] ?? Number.NaN));
 }

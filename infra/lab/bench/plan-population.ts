@@ -12,7 +12,7 @@ const PODS_PER_REPLICA_SET = 20;
 export interface PlanSize {
   readonly nodes: number;
   readonly vms: number;
-  /** Launcher pods included. */
+  /** The number of pods, launcher pods included. */
   readonly pods: number;
 }
 
@@ -21,7 +21,7 @@ export async function fillForPlan(client: KubeClient, { nodes, vms, pods }: Plan
   const nodeAt = (index: number) => `node-${String((index % nodes) + 1).padStart(2, "0")}`;
   await inParallel(numbered(nodes), CONCURRENCY, async (index) => {
     await client.create(core.nodes, nodeOf(nodeAt(index), index));
-    // Every node starts with the taint of a node that is not ready.
+    // Removes the taint of a node that is not ready, with which every node starts.
     await client.patch(core.nodes, { name: nodeAt(index) }, { type: "merge", body: { spec: { taints: [] } } });
   });
   await inParallel(numbered(vms), CONCURRENCY, (index) => createVm(client, index, nodeAt(index)));

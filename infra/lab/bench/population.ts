@@ -27,7 +27,9 @@ export function planVm(index: number): PlannedVm {
   };
 }
 
-/** Creates the nodes and namespaces that VMs from `from` up to `to` need and earlier VMs did not. */
+/**
+ * Creates the nodes and namespaces for the VMs with the numbers `from` to `to`, unless earlier VMs have created them.
+ */
 export async function createPlaces(client: KubeClient, from: number, to: number): Promise<void> {
   const planned = numbered(to).map(planVm);
   const before = planned.slice(0, from);
@@ -46,7 +48,7 @@ function nodeOf(name: string): core.Draft<core.Node> {
   return { metadata: { name, labels }, spec: {}, status: { capacity: allocatable, allocatable, conditions: [ready] } };
 }
 
-/** Creates running VMIs, as KubeVirt's controllers would. Their nodes and namespaces exist. */
+/** Creates running VMIs, as KubeVirt's controllers would. Their nodes and namespaces must exist. */
 export function createVms(client: KubeClient, from: number, to: number): Promise<readonly Vm[]> {
   return inParallel(numbered(to).slice(from).map(planVm), CONCURRENCY, async (vm) => {
     const { metadata } = await client.create(kubevirt.virtualMachineInstances, vmiOf(vm));
@@ -111,7 +113,7 @@ export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise
   );
 }
 
-/** Creates Lifeboat's budgets, which the disruption controller has not seen yet. */
+/** Creates Lifeboat's budgets, without the status that the disruption controller writes. */
 export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.PodDisruptionBudget[]> {
   return inParallel(vms, CONCURRENCY, (vm) =>
     client.create(core.podDisruptionBudgets, {

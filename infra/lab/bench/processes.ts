@@ -21,7 +21,7 @@ export async function memoryOf(pid: number): Promise<number> {
   return (Number(kib) * 1024) / 1e6;
 }
 
-/** Returns the most resident memory that a process has had, in millions of bytes. Undefined: it has ended. */
+/** Returns the most resident memory that a process has had, in millions of bytes. Undefined: the process has ended. */
 export async function peakMemoryOf(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? [];

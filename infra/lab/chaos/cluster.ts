@@ -1,6 +1,6 @@
 /**
- * Sets up what many runs share: a sandbox, Lifeboat installed in one of its forms, and its connection to the API
- * server.
+ * Sets up the parts that many runs share: a sandbox, Lifeboat installed in one of its forms, and Lifeboat's connection
+ * to the API server.
  */
 import { GUARD_FILES } from "../stage/apply.ts";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
@@ -28,9 +28,11 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** Short, because the real time is longer than a run. */
+/** KubeVirt's back-off in the sandbox. It is short, because the real one takes longer than a run. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
-/** The kubelet reports pressure at once and never evicts, because an eviction would end guests. */
+/**
+ * The thresholds of the kubelet. It reports pressure at once and never evicts, because an eviction would end guests.
+ */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
   evictionSoftGracePeriod: { "memory.available": "1h" },
@@ -43,7 +45,7 @@ const OPTIONAL = [
   "optional/migration-policy/migration-policy.yaml",
   "optional/descheduler-support/descheduler-support.yaml",
 ];
-/** The tolerations of virt-handler: only for taints that make VMs leave. */
+/** The tolerations of virt-handler, only for the taints that should make VMs leave. */
 const TOLERANT = { nodePlacement: { tolerations: [{ key: TAINT.key, operator: "Exists", effect: TAINT.effect }] } };
 const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
 
@@ -54,7 +56,7 @@ export async function startCluster(name: FormName): Promise<Cluster> {
   if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   else await forgoBackoff(client);
   const links = await startLinks({ url, caPem });
-  // Requests of the relay to Lifeboat's address stay in this process.
+  // This process trusts the sandbox's CA, because the relay's requests to Lifeboat stay in this process.
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
   const form = await START[name]({ sandbox, links, optional: OPTIONAL });
   const observer = await startObserver(client);
@@ -79,7 +81,7 @@ const MIGRATIONS = {
   resources: ["virtualmachineinstancemigrations"],
 };
 
-/** No back-off of KubeVirt, except with a real control plane, which has its own. */
+/** Switches off KubeVirt's back-off. A real control plane keeps its own. */
 async function forgoBackoff(client: KubeClient): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const metadata = { name: BACKOFF_POLICY };

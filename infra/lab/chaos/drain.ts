@@ -6,7 +6,7 @@ import type { KubeClient } from "../../sandbox/index.ts";
 export interface Drain {
   /** Whether the drain has succeeded. */
   readonly isDone: boolean;
-  /** Starts again after this many milliseconds. False: no drain was running. */
+  /** Interrupts the drain, which starts again after this many milliseconds. Returns false if no drain was running. */
   breakOff(ms: number): boolean;
   stop(): Promise<void>;
 }

@@ -1,13 +1,13 @@
-/** Draws that can be repeated: the same text gives the same draws in the same order. */
+/** Random draws that can be repeated: the same text gives the same draws in the same order. */
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 
 export interface Draw {
-  /** Includes both ends. */
+  /** Draws an integer, which may be `min` or `max`. */
   int(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
-  /** Draws this many of them, each at most once. */
+  /** Draws between `min` and `max` of the items, each at most once. */
   some<T>(items: readonly T[], min: number, max: number): readonly T[];
 }
 

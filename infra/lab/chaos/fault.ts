@@ -1,4 +1,4 @@
-/** The type of a fault: one thing that goes wrong in a run, by itself or by a person's action. */
+/** The type of a fault: something that goes wrong in a run, by itself or because a person acts. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Capacity,
@@ -19,7 +19,7 @@ import type { Replicas } from "./replicas.ts";
 import type { ChaosVm } from "./vms.ts";
 import { persist } from "./wait.ts";
 
-/** Everything that a fault can change. */
+/** Everything that a fault can use and change in a run. */
 export interface Run {
   readonly plan: Plan;
   readonly cluster: Cluster;
@@ -29,28 +29,28 @@ export interface Run {
   readonly replicas: Replicas;
   readonly drain: Drain;
   readonly relay: { stopFor(ms: number): Promise<void> };
-  /** Aborted when the faults end. */
+  /** Aborted when the faults of the run end. */
   readonly calm: AbortSignal;
   /** Keys of VMIs that their owners have deleted. */
   readonly deleted: Set<string>;
   /** Reports a violated invariant. */
   readonly report: (what: string) => void;
-  /** Counts an effect of the fault. */
+  /** Counts that the fault has had an effect. */
   readonly strike: () => void;
 }
 
 export interface Fault {
   readonly says: string;
-  /** Its weight when faults are drawn; 3 if absent. */
+  /** The weight of the fault when faults are drawn. Absent: 3. */
   readonly weight?: number;
   /** The fault needs a simulated control plane. */
   readonly simulated?: true;
   readonly form?: FormName;
-  /** The fault may break requests of virt-api, which then allows evictions. VMs therefore have budgets. */
+  /** The fault may break requests of virt-api, which then allows evictions. So VMs need budgets. */
   readonly breaksVirtApi?: true;
-  /** The fault deletes pods of a node, and the guard has to refuse these deletions. */
+  /** The feature gate with which the guard refuses deletions by this fault. Absent: the fault deletes no pods. */
   readonly gate?: string;
-  /** Faults that exclude this one. */
+  /** Faults that may not be in the same run. */
   readonly not?: readonly string[];
   /** VMs that start on an extra node, and that node's properties. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
@@ -63,15 +63,15 @@ export interface Fault {
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Reminds a controller of Kubernetes of work that it has forgotten, as a busy cluster or a person would. */
+  /** Triggers work that a controller of Kubernetes has forgotten, as a busy cluster or a person would. */
   readonly remind?: (run: Run) => Promise<void>;
-  /** The fault is a disruption: it is undone when all of its consequences have happened. */
+  /** The fault is a disruption. It is undone only when all of its consequences have happened. */
   readonly lasts?: true;
   /** Describes the consequences that have not happened yet. */
   readonly expect?: (run: Run) => readonly string[];
 }
 
-/** Acts at a number of drawn times of the run. A refused act has done nothing. */
+/** Acts at several drawn times of the run. If an act is refused, nothing has happened. */
 export async function atTimes(
   run: Run,
   draw: Draw,
@@ -127,7 +127,7 @@ export function simulatedIn({ cluster: { sandbox } }: Run): SimulatedSandbox {
 export const WRITES = ["create", "update", "patch", "delete"];
 export const LIFEBOAT = ["lifeboat", "lifeboat-relay"].map((name) => `system:serviceaccount:lifeboat-system:${name}`);
 
-/** Requests have a chance of this effect until the faults end. */
+/** Gives requests a chance of this effect until the faults end. */
 export function injectEffect(run: Run, effect: Effect, probability: number, match: FaultMatch): void {
   simulatedIn(run).apiServer.faults.inject({ effect, probability, match });
 }

@@ -34,7 +34,7 @@ function liveVmi({ name }: ChaosVm, { cluster, namespace }: Run): VirtualMachine
   return vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined ? undefined : vmi;
 }
 
-/** Acts as the external controller of External VMs: migrates the marked ones. */
+/** Acts as the external controller of External VMs: migrates those that are marked. */
 export async function actAsExternalController({ cluster, client, plan, namespace }: Run): Promise<void> {
   for (const { name } of plan.vms.filter(({ strategy }) => strategy === "External")) {
     const status = cluster.observer.vmis.get(`${namespace}/${name}`)?.status;

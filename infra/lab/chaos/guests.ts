@@ -7,9 +7,9 @@ import type { Listener, Observer } from "./observer.ts";
 /** `failedByKubevirt`: see `checkGuests`. */
 export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "failedByKubevirt" | "lost";
 
-/** Keys of VMs. */
+/** VMs whose guests may end, by their keys. */
 export interface Ends {
-  /** Their owners have deleted them. */
+  /** VMs that their owners have deleted. */
   readonly deleted: ReadonlySet<string>;
   readonly failedByKubevirt: ReadonlySet<string>;
 }
@@ -33,8 +33,8 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 
 /**
  * Checks that no guest ends, unless its owner deletes it or its strategy lets it stop. VMIs that virt-controller
- * declares Failed while their launchers run are not judged: after an outage of the API server, the real one does so if
- * it hears of a moved VMI before it hears of the new pod (`updateStatus`, "because pod does not exist").
+ * declares Failed while their launchers run are not judged. After an outage of the API server, the real virt-controller
+ * does so if it learns of a moved VMI before it learns of the new pod (`updateStatus`, "because pod does not exist").
  */
 export function checkGuests(
   observer: Pick<Observer, "pods">,

@@ -21,7 +21,10 @@ export interface Limits {
   readonly node: number;
 }
 
-/** They take no place in the queue: they have no target pod, or the other end has not answered. */
+/**
+ * Phases in which a migration takes no place in KubeVirt's queue: it has no target pod, or the other cluster has not
+ * answered.
+ */
 const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
 
 interface Running {
@@ -31,8 +34,8 @@ interface Running {
 }
 
 /**
- * Checks KubeVirt's limits of migrations at a time. Migrations that KubeVirt's evacuation controller created alone are
- * not judged: right after an outage of the API server the real one may count by a cache that is a moment old.
+ * Checks KubeVirt's limits on migrations at a time. A breach is not judged if KubeVirt's evacuation controller created
+ * all of the migrations: right after an outage of the API server, the real controller may count by an old cache.
  */
 export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
   const running = new Map<string, Running>();
@@ -48,7 +51,7 @@ export function checkLimits(limits: Limits, report: (what: string) => void): Par
   const checkAll = (): void => {
     const all = [...running.values()];
     check(limits.cluster, "in the cluster", all);
-    // As virt-controller counts: a VM that is gone does not count, even if its migration still exists.
+    // Counts as virt-controller does: a VM that is gone does not count, even if its migration still exists.
     const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
     for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
   };
@@ -71,7 +74,7 @@ function takesPlace({ status }: Migration): boolean {
   return !isFinal(status) && !QUEUED.includes(status?.phase ?? "");
 }
 
-/** By the name that KubeVirt's evacuation controller generates. */
+/** Returns whether KubeVirt's evacuation controller created the migration, by the name that it generates. */
 function isOfKubevirt({ migration }: Running): boolean {
   return migration.metadata.name.startsWith("kubevirt-evacuation-");
 }
@@ -80,25 +83,28 @@ function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
 }
 
-/** The questions of the invariants to the API server. */
+/** The reads from the API server that the invariants need. */
 export interface Asked {
   vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
   budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;
 }
 
 export interface BudgetCheck extends Partial<Listener> {
-  /** Resolves when nothing is uncertain any more. */
+  /** Resolves when no check is pending any more. */
   settled(): Promise<unknown>;
 }
 
-/** Checks that a marked VM has its budget: without one, its next eviction would be allowed. */
+/** Checks that a marked VM has its budget. Without the budget, its next eviction would be allowed. */
 export function checkBudgets(
   asked: Asked,
   observer: Pick<Observer, "vmis" | "budgets">,
   report: (what: string) => void,
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
-  /** Caches of two kinds may differ in age. Only facts that hold both before and after reading the budgets count. */
+  /**
+   * Caches of two kinds may differ in age. So a breach counts only if the facts are the same before and after the
+   * budgets were read.
+   */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const before = await asked.vmi(key);
     const budgets = await asked.budgets(key.namespace);
@@ -146,10 +152,16 @@ export interface Objects {
   readonly evacuations: readonly Evacuation[];
 }
 
-/** Returns what is left over after everything has ended; empty if all is well. `budgeted`: VMs have budgets. */
+/**
+ * Returns the objects that are left over after everything has ended. Empty if all is well. `budgeted`: VMs have
+ * budgets.
+ */
 export function leftOver(objects: Objects, budgeted: boolean): readonly string[] {
   const { vmis, pods, migrations, evacuations } = objects;
-  /** KubeVirt deletes a migration whose VM is gone, and then ignores it, even if it has finalizers. */
+  /**
+   * Returns whether the migration's VM is gone. KubeVirt deletes such a migration, and then ignores it, even if it has
+   * finalizers.
+   */
   const isForgotten = ({ metadata, spec }: Migration) =>
     metadata.deletionTimestamp !== undefined && !vmis.some((vmi) => vmi.metadata.name === spec.vmiName);
   return [
@@ -175,7 +187,10 @@ function leftOn(vmi: Vmi): readonly string[] {
   ];
 }
 
-/** The expected budget: one of Lifeboat's if VMs have budgets, none if the strategy allows evictions. */
+/**
+ * Returns what is wrong with a VM's budgets. Expected is one of Lifeboat's if VMs have budgets, and none if the
+ * strategy allows evictions.
+ */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);
   const wanted = budgeted && hasBudget(vmi) ? 1 : 0;

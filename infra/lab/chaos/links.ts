@@ -1,6 +1,6 @@
 /**
- * The connection from each replica to the API server, which can end between any two writes. A replica that cannot reach
- * the API server any more counts as killed: none of its planned writes happen, and its memory is lost.
+ * The connection of each replica to the API server, which can be cut between any two writes. A replica whose connection
+ * is cut counts as killed: none of its planned writes happen, and its memory is lost.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
@@ -12,9 +12,9 @@ export interface Link {
   readonly isDead: boolean;
   /** The address that this replica uses for the API server. No later replica has it. */
   readonly url: string;
-  /** Limits the further writes: the replica dies after them. At first there is no limit. */
+  /** Sets how many more writes the replica may send: after them it dies. At first there is no limit. */
   limit(writes: number): void;
-  /** Holds its watch events from now on, and delivers them later in order. */
+  /** Keeps back the replica's watch events from now on, and delivers them later in order. */
   hold(): void;
   release(): void;
   /** Ends the connection permanently. */
@@ -104,7 +104,7 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
   };
 }
 
-/** Whether a request changes something. Access reviews and dry runs change nothing. */
+/** Returns whether a request changes something. Access reviews and dry runs change nothing. */
 function isWrite(method: string, path: string): boolean {
   return method !== "GET" && !path.includes("dryRun=All") && !path.startsWith("/apis/authorization.k8s.io/");
 }
@@ -114,7 +114,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Forwards an exchange. A break on one side breaks the other. */
+/** Forwards a request and its answer. If one side breaks the connection, the other side is broken, too. */
 export function forward(url: string, agent: Agent, { request, response }: Exchange, heard = new PassThrough()): void {
   const { host: _, connection: __, ...headers } = request.headers;
   const outgoing = httpsRequest(url, { method: request.method ?? "POST", headers, agent });
@@ -129,7 +129,7 @@ export function forward(url: string, agent: Agent, { request, response }: Exchan
   request.pipe(outgoing);
 }
 
-/** Listens on any free port, and resolves to the port. */
+/** Listens on a free port, and resolves to the port. */
 export async function listenOnLoopback(server: Pick<Server, "listen" | "address">): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -137,7 +137,7 @@ export async function listenOnLoopback(server: Pick<Server, "listen" | "address"
   return address.port;
 }
 
-/** Closes open connections, too. */
+/** Stops listening, and closes open connections, too. */
 export function stopListening(server: {
   close(done: () => void): unknown;
   closeAllConnections(): void;

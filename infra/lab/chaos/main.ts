@@ -76,7 +76,7 @@ function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanF
   };
 }
 
-/** A process with clusters of its own: after each run it gets the next one. */
+/** Starts a process with clusters of its own, and gives it one run after another. */
 async function work(queue: Iterable<PlanOptions>, onReport: (report: RunReport) => void): Promise<void> {
   const child = fork(JOB);
   const end = once(child, "exit");

@@ -1,4 +1,4 @@
-/** Watches the cluster with a client that is not Lifeboat. */
+/** Watches the cluster with a client of its own, not Lifeboat's. */
 import {
   type Informer,
   type KubeClient,
@@ -23,7 +23,7 @@ type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 export interface Listener {
-  /** Undefined: the object is gone, or did not exist before. */
+  /** Called for each change of a VMI. Undefined: the VMI is gone, or did not exist before. */
   vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
   migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
   evacuationChanged(now: Evacuation | undefined): void;
@@ -39,7 +39,7 @@ export interface Observer {
   readonly nodeEvacuations: Pick<Informer<NodeEvacuation>, "get" | "list">;
   readonly rollingMaintenances: Pick<Informer<RollingMaintenance>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
-  /** Replaces earlier listeners. */
+  /** Sets the listeners. Earlier listeners are removed. */
   listen(...listeners: readonly Partial<Listener>[]): void;
   stop(): Promise<void>;
 }

@@ -20,8 +20,8 @@ export async function createPinned({ client, namespace, nodeOf }: Run, name: str
 }
 
 /**
- * Lets minutes pass for these NodeEvacuations until the controller is aborted. A VM restarts after two reads, a minute
- * apart, that it cannot migrate: the run has no minutes.
+ * Makes Lifeboat see that minutes pass for these NodeEvacuations, until the controller is aborted. Lifeboat restarts a
+ * VM only if two reads, a minute apart, say that the VM cannot migrate, and a run does not last for minutes.
  */
 export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEvacuation[]>): AbortController {
   const over = new AbortController();

@@ -12,7 +12,7 @@ export interface Plan {
   readonly faults: readonly FaultName[];
   readonly vms: readonly ChaosVm[];
   readonly limits: { readonly cluster: number; readonly node: number };
-  /** Spec of the LifeboatConfiguration. */
+  /** The spec of the LifeboatConfiguration. */
   readonly configuration: Readonly<Record<string, unknown>> & {
     readonly evacuation: { readonly maxAttempts: number; readonly adoptSeconds: number };
   };
@@ -34,7 +34,7 @@ export interface Plan {
 export interface PlanOptions {
   readonly seed: string;
   readonly run: number;
-  /** Replaces the drawn number. */
+  /** Replaces the drawn number of VMs. */
   readonly vms?: number;
   /** Allows only these faults. */
   readonly only?: readonly FaultName[];
@@ -43,7 +43,10 @@ export interface PlanOptions {
   readonly real?: boolean;
 }
 
-/** In every Nth run a whole rack is drained under one fault after another, in addition to the drawn faults. */
+/**
+ * In every run whose number is a multiple of this, a whole rack is drained under one fault after another, in addition
+ * to the drawn faults.
+ */
 const LARGE_EVERY = 20;
 const LARGE = 50;
 
@@ -77,8 +80,8 @@ function formOf(draw: Draw, { form, only = [] }: PlanOptions): FormName {
 }
 
 /**
- * The time between two ticks. With the relay, which is always part of the in-cluster form, ticks are as rare compared
- * with a run as in reality.
+ * Draws how Lifeboat is triggered, and the time between two ticks. With the relay, which is always part of the
+ * in-cluster form, ticks are as rare, compared with a run, as in reality.
  */
 function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   const isInCluster = form === "InCluster";
@@ -88,7 +91,7 @@ function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   return { relayed, tickMs, replicas: several ? draw.int(2, 3) : 1, spread: several && draw.chance(0.6) };
 }
 
-/** virt-api refuses a strategy that it does not know. */
+/** Replaces an unknown strategy if the VM's owner could not set it: virt-api refuses it. */
 function known(vm: ChaosVm): ChaosVm {
   return vm.strategy === "Unknown" ? { ...vm, strategy: "LiveMigrate", migratable: false } : vm;
 }
@@ -106,7 +109,7 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
   { cluster: 15, node: 15 },
 ];
 
-/** Draws several faults by weight, and leaves out those that a drawn one excludes. */
+/** Draws several faults by weight. Leaves out faults that a drawn one excludes. */
 function drawFaults(
   draw: Draw,
   first: FaultName | undefined,
@@ -127,7 +130,7 @@ function drawFaults(
   return drawn.toSorted();
 }
 
-/** Returns whether all of them may be part of one run. */
+/** Returns whether all of these faults may be part of one run. */
 export function agree(names: readonly FaultName[]): boolean {
   const faults = names.map((name) => FAULTS[name]);
   return !faults.some(({ not = [] }) => not.some((name) => names.some((other) => other === name)));
@@ -141,8 +144,8 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Without budgets, only KubeVirt's webhook protects a VM while Lifeboat does not answer. It does not know every
- * strategy, and allows an eviction if its own request to the API server fails.
+ * Draws the configuration. Without budgets, only KubeVirt's webhook protects a VM while Lifeboat does not answer. The
+ * webhook does not know every strategy, and allows an eviction if its own request to the API server fails.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));
@@ -156,13 +159,13 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
-    // Longer than any run: a deletion that was allowed at a deadline then proves that the guest was not protected.
+    // The deadlines are longer than any run: if a deletion is allowed at a deadline, the guest was not protected.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      // The wait for KubeVirt is short, or longer than a run. Creation times are whole seconds.
+      // The wait for KubeVirt is either short or longer than a run. Creation times are whole seconds.
       adoptSeconds: names.includes("virtControllerAway") ? draw.pick([1, 2]) : draw.pick([2, 60]),
     },
   };
@@ -173,7 +176,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
   };
 }
 
-/** Returns each place of the run, and the capacity that a fault gives its nodes, if any. */
+/** Returns each place (first node) of the run, and the capacity that a fault gives its nodes, if any. */
 export function placesOf({ vms, faults }: Pick<Plan, "vms" | "faults">): ReadonlyMap<string, Fault["capacity"]> {
   const own = faults.flatMap((name) => {
     const { capacity } = FAULTS[name];

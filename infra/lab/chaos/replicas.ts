@@ -1,23 +1,26 @@
-/** The Workers or replicas of a run: a fixed number at once. A dead one is replaced. */
+/** The Workers or replicas of a run. Their number is fixed: a dead one is replaced. */
 import type { Form, Replica } from "./forms/form.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Replicas {
   readonly alive: readonly Replica[];
-  /** Counts replicas that died during their work. */
+  /** How many replicas have died during their work. */
   readonly deaths: number;
-  /** Makes the address unavailable for this time. */
+  /** Makes Lifeboat's address unavailable for this time. */
   silence(ms: number): void;
-  /** Asks a replica for a full scan, or fires its cron trigger. */
+  /** Asks a replica for a full scan, or fires a replica's cron trigger. */
   tick(): void;
-  /** Lets replicas die from now on, one after another, each after a number of writes. */
+  /** Makes replicas die from now on, one after another, each after a number of writes. */
   kill(writes: readonly number[]): void;
   /** From now on no replica dies or stops answering. */
   spare(): void;
   stop(): Promise<void>;
 }
 
-/** Most ticks reconcile evacuations in progress. Full scans find marks that Lifeboat was not asked about. */
+/**
+ * The kinds of ticks, in turn. Most reconcile evacuations in progress. Full scans find marks of which Lifeboat got no
+ * request.
+ */
 const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
   (replica) => replica.tick(),
   (replica) => replica.reconcile(),

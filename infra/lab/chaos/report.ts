@@ -1,4 +1,6 @@
-/** The result of a run, and its print: a line at times, a failed run with its plan, and the table at the end. */
+/**
+ * The result of a run, and its output: a line from time to time, the plan of a failed run, and the table at the end.
+ */
 import * as z from "zod/mini";
 import { aligned, type Cells } from "../../cli/table.ts";
 import type { Plan } from "./plan.ts";
@@ -7,19 +9,19 @@ const Counts = z.record(z.string(), z.number());
 export type Counts = z.output<typeof Counts>;
 const Texts = z.readonly(z.array(z.string()));
 
-/** The form that the process of the run sends. */
+/** The form in which a run's process sends the result. */
 export const RunReportSchema = z.object({
   run: z.number(),
   ms: z.number(),
   vms: z.number(),
-  /** The fates of the VMs. */
+  /** The fates of the VMs, counted. */
   fates: Counts,
-  /** The ends of the evacuations. */
+  /** The ends of the evacuations, counted. */
   endings: Counts,
   causes: Counts,
   /** How often each fault had an effect. */
   struck: Counts,
-  /** Keys of VMs. */
+  /** Keys of lost VMs. */
   lost: Texts,
   /** Violated invariants. */
   breaches: Texts,
@@ -43,7 +45,7 @@ export function renderProgress(reports: readonly RunReport[], of: number, second
   return `${seconds} s: ${runs} of ${of} runs, ${vms} VMs, lost ${lost}, runs broken ${broken}, runs hung ${hung}`;
 }
 
-/** Renders a bad run. The command that repeats it comes first. */
+/** Renders the result of a bad run. The command that repeats the run comes first. */
 export function renderBadRun({ run, lost, breaches, hung, struck }: RunReport, plan: Plan): string {
   return [
     `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,

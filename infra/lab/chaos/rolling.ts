@@ -1,19 +1,22 @@
-/** Judges a RollingMaintenance from outside: how many nodes are evacuated at once, and the outcomes of their VMs. */
+/**
+ * Judges a RollingMaintenance by the cluster's objects: how many nodes are evacuated at once, and the outcomes of their
+ * VMs.
+ */
 import { isFinal, keyOf, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { hasEnded, type NodeEvacuation, type RollingMaintenance, type VmOutcome } from "../stage/evacuations.ts";
 
 /** A VMI, as observed. */
 export interface Seen {
   readonly key: string;
-  /** Its eviction ends its guest. */
+  /** Whether an eviction ends the guest. */
   readonly endsWhenEvicted: boolean;
   /** The nodes where it ran, in order, with the times of the first and last observation on each. */
   readonly stays: readonly { readonly node: string; readonly from: number; readonly to?: number }[];
-  /** Its guest has ended, or the VMI is gone. */
+  /** Whether the guest has ended or the VMI is gone. */
   readonly hasEnded: boolean;
 }
 
-/** By UID. */
+/** Observed VMIs, by UID. */
 export type History = ReadonlyMap<string, Seen>;
 
 /** Adds what a VMI's change shows. */
@@ -35,7 +38,7 @@ function seenNow(now: Vmi, known: Seen | undefined, ms: number): Seen {
   return { key: keyOf(now), endsWhenEvicted, stays: next, hasEnded: false };
 }
 
-/** Ends the last stay. */
+/** Records when the last stay ended. */
 function until(stays: Seen["stays"], ms: number): Seen["stays"] {
   return stays.map((stay) => (stay === stays.at(-1) ? { ...stay, to: ms } : stay));
 }
@@ -52,12 +55,15 @@ function endsByStrategy({ spec, status }: Vmi): boolean {
   return spec.evictionStrategy === "LiveMigrateIfPossible" && isMigratable !== true;
 }
 
-/** Returns the NodeEvacuations that it has created. */
+/** Returns the NodeEvacuations that the RollingMaintenance has created. */
 export function partsOf(rm: RollingMaintenance, all: Iterable<NodeEvacuation>): readonly NodeEvacuation[] {
   return [...all].filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === rm.metadata.uid));
 }
 
-/** Lists the nodes that it keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are in service again. */
+/**
+ * Lists the nodes that the RollingMaintenance keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are in
+ * service again.
+ */
 export function unavailableOf(
   { spec }: RollingMaintenance,
   parts: readonly NodeEvacuation[],
@@ -75,7 +81,7 @@ export interface Times {
   readonly ended?: number;
 }
 
-/** Records when each of the three was first seen. */
+/** Records when each of these three was first seen. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;
@@ -86,10 +92,10 @@ export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: n
   };
 }
 
-/** An informer of one kind may be this much older than an informer of another kind. */
+/** How much older an informer of one kind may be than an informer of another kind, in milliseconds. */
 const NEWS_MS = 500;
 
-/** Returns each wrong outcome of a NodeEvacuation that has ended, in words; none if they are as seen. */
+/** Returns each outcome of an ended NodeEvacuation that differs from the observations, in words. */
 export function outcomeProblems(ne: NodeEvacuation, history: History, times: Times | undefined): readonly string[] {
   const { outcomes = [], phase } = ne.status ?? {};
   const name = `NodeEvacuation ${ne.metadata.name} (${phase})`;
@@ -142,13 +148,13 @@ function wasOn({ stays }: Seen, { spec }: NodeEvacuation): boolean {
   return stays.some(({ node }) => node === spec.nodeName);
 }
 
-/** The VM was still on the node at the end. Something else may have moved it later. */
+/** Returns whether the VM was still on the node at the end. Something else may have moved it later. */
 function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
   const { ended = 0 } = times ?? {};
   return stays.some(({ node, to = Infinity }) => node === spec.nodeName && to > ended - NEWS_MS);
 }
 
-/** From before its creation until well after it listed VMs. */
+/** Returns whether the VM was on the node from before the NodeEvacuation's creation until well after it listed VMs. */
 function wasThere({ stays }: Seen, { spec }: NodeEvacuation, times: Times | undefined): boolean {
   if (times?.listed === undefined) return false;
   const { created, listed } = times;

@@ -1,4 +1,4 @@
-/** One run: a drain, its faults, a calm period after them, and the judgement. */
+/** One run: a drain under faults, a calm period after them, and the judgement. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   isSimulated,
@@ -29,18 +29,21 @@ import { setScene, type Scene } from "./scene.ts";
 import { unansweredIn } from "./unanswered.ts";
 import { persist, until } from "./wait.ts";
 
-/** A real control plane takes seconds for a step of the simulated one: fifty VMs leave in minutes. */
+/**
+ * How much longer waits are. A real control plane takes seconds for a step of the simulated one: fifty VMs leave in
+ * minutes.
+ */
 const PATIENCE = IS_REAL ? 3 : 1;
 /** The most time from the end of the faults to the end of the drain's work. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
-/** The most time from the end of all disruptions until nothing is in progress, besides waits for KubeVirt. */
+/** The most time from the end of all disruptions until nothing is in progress, apart from KubeVirt's waits. */
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
-/** With the relay, this many checks of the remaining work pass between two ticks. */
+/** How many checks of the remaining work pass between two ticks, if there is a relay. */
 const TICKS_APART = 10;
 
-/** Checks that every VM runs and has its expected budget, and that nothing has failed yet. */
+/** A prepared run. Every VM runs and has its expected budget, and nothing has failed yet. */
 export interface Prepared {
   readonly scene: Scene;
   readonly replicas: Replicas;
@@ -70,7 +73,7 @@ export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared
   if (plan.budgeted && !(await until(hasAllBudgets, BUDGETS_WITHIN_MS)))
     throw new Error("not every VM has got its budget");
   const world = await readWorld(sandbox.client);
-  // VMs of an earlier run may still be ending.
+  // VMs of an earlier run may still be shutting down.
   const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${scene.namespace}/`));
   return { scene, replicas, before: { ...world, vmis: new Map(vmis) }, ms: performance.now() - begin };
 }
@@ -176,7 +179,7 @@ function injectedIn({ sandbox }: Cluster): readonly unknown[] {
   return isSimulated(sandbox) ? sandbox.apiServer.faults.injected : [];
 }
 
-/** Repeats without a limit, because the API server may be unavailable. */
+/** Returns reads that are repeated without a limit, because the API server may be unavailable. */
 function askedThrough(client: KubeClient): invariants.Asked {
   return {
     vmi: (key) => persist(() => client.get(virtualMachineInstances, key)),
@@ -192,7 +195,7 @@ interface Ticking {
   stop(): Promise<void>;
 }
 
-/** Starts the ticks and events for Lifeboat, and the external controller. */
+/** Starts the ticks and the events for Lifeboat, and the external controller of External VMs. */
 function startTicking(run: Run): Ticking {
   const stopped = new AbortController();
   const every = async (ms: number, work: () => unknown) => {
@@ -213,10 +216,7 @@ function startTicking(run: Run): Ticking {
   };
 }
 
-/**
- * Returns the objects that are still in progress at the end, none if all is well. Time is counted in checks, as in
- * `until`.
- */
+/** Waits, and returns the objects that are in progress at the end. Time is counted in checks, as in `until`. */
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
   const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
   const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;

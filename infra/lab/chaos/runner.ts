@@ -15,7 +15,7 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** A cluster collects Events and changes to watch, so it is replaced after this many runs. */
+/** How many runs a cluster is used for, because it collects Events and changes to watch. */
 const RUNS_PER_CLUSTER = 100;
 
 export function createRunner(): Runner {
@@ -44,11 +44,11 @@ export function createRunner(): Runner {
     async perform(options) {
       const plan = drawPlan(options);
       try {
-        // Preparing the scene is no part of the run. If a connection breaks meanwhile, the scene is prepared again.
+        // Preparing the scene is not part of the run. If a connection breaks meanwhile, the scene is prepared again.
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);
-        // The report stays valid. If the scene cannot be removed, the cluster is replaced.
+        // If the scene cannot be removed, the report is still valid, and the cluster is replaced.
         if (isBad(report)) await renew(plan.form);
         else await clearScene(cluster, prepared.scene).catch(() => renew(plan.form));
         return report;
@@ -67,7 +67,7 @@ async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void>
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);
 }
 
-/** A run without a judgement proves nothing: it counts as hung. */
+/** Returns the report of a run that could not be judged. Such a run proves nothing: it counts as hung. */
 function notPerformed({ run }: Plan, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const counts = { ms: 0, vms: 0, fates: {}, endings: {}, causes: {}, struck: {} };

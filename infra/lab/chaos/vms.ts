@@ -3,14 +3,14 @@ import type { Draw } from "./draw.ts";
 
 export interface ChaosVm {
   readonly name: string;
-  /** Names the first node: `drained`, or the node of a fault. */
+  /** Names the node on which the VM starts: `drained` for the drained node, or the node of a fault. */
   readonly place: string;
   /** `Unknown` is written as is: KubeVirt does not know this value. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
-  /** This many migrations fail before one succeeds. */
+  /** How many migrations fail before one succeeds. */
   readonly failures: number;
-  /** The duration of its migrations, if it differs from the others'. */
+  /** The duration of the VM's migrations. Absent: that of all others. */
   readonly migrationMs?: number;
   readonly graceSeconds?: number;
   /** False: the VM may stay on its node. */
@@ -19,12 +19,12 @@ export interface ChaosVm {
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 export const DRAINED = "drained";
-/** A higher priority than the others'. */
+/** The name of a PriorityClass with a higher priority than the other VMs'. */
 export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {
   const strategy = draw.pick([...Array.from({ length: 15 }, () => "LiveMigrate" as const), ...OTHERS]);
-  // An External VM that cannot migrate would never leave, as its owner demands.
+  // An External VM that cannot migrate would never leave, because its owner wants that.
   const migratable = strategy === "LiveMigrate" || strategy === "External" || draw.chance(0.7);
   const name = `vm-${String(index + 1).padStart(2, "0")}`;
   return { name, place: DRAINED, strategy, migratable, failures: 0, mustLeave: true };
@@ -50,7 +50,7 @@ export function isRefused({ strategy, migratable }: ChaosVm): boolean {
   return strategy === "Unknown" || (strategy === "LiveMigrate" && !migratable);
 }
 
-/** Returns whether its migrations never succeed. */
+/** Returns whether the VM's migrations never succeed. */
 export function isStuck({ failures }: ChaosVm): boolean {
   return failures === ALWAYS;
 }

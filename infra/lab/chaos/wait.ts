@@ -6,7 +6,7 @@ const AGAIN_MS = 100;
 const TRIES = 100;
 const POLL_MS = 20;
 
-/** Repeats what fails, unless the object is gone. */
+/** Repeats work that fails, unless the object is gone. */
 export async function persist<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -20,7 +20,7 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * Waits for the condition, and returns whether it became true in time. Time is counted in checks: on a busy machine
- * checks come late, and everything else does, too.
+ * both the checks and the cluster are late.
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
   for (let polls = 0; !condition(); polls++) {

@@ -1,4 +1,4 @@
-/** Starts two sandbox clusters that differ only in what an act shows, with Lifeboat installed by its manifests. */
+/** Starts two sandbox clusters that differ only in the part of Lifeboat that an act of the demo shows. */
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { serverImages } from "../stage/in-cluster.ts";
 import { installInCluster } from "./in-cluster.ts";
 import type { Act } from "./scenario.ts";
 
-/** A value for each of the two clusters: one lacks what the act shows, the other has it. */
+/** A value for each of the two clusters: one without the shown part of Lifeboat, one with it. */
 export interface Pair<T> {
   readonly without: T;
   readonly withIt: T;
@@ -28,14 +28,14 @@ export async function both<T, U>({ without, withIt }: Pair<T>, to: (of: T) => Pr
 export interface Cluster extends Pick<Sandbox, "stats"> {
   readonly client: KubeClient;
   readonly server: string;
-  /** The path of a file. */
+  /** The path of the kubeconfig. */
   readonly kubeconfig: string;
-  /** Absent in a scenario without Lifeboat. */
+  /** Lifeboat outside of the cluster. Absent in a cluster without Lifeboat. */
   readonly lifeboat?: LifeboatBeside | undefined;
   stop(): Promise<void>;
 }
 
-/** Spec of a LifeboatConfiguration. */
+/** The spec of a LifeboatConfiguration. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
 export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
@@ -48,7 +48,7 @@ const MIGRATION_SECONDS = 2;
 export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<Cluster>> {
   await (inCluster ? buildImage() : buildWorker());
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  // An administrator's token is deleted, even if this process is interrupted.
+  // The kubeconfig has an administrator's token, so its folder is deleted even if this process is interrupted.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return await both({ without: "without", withIt: "withIt" } as const, async (side) => {
     const images = inCluster ? serverImages() : new Map<never, never>();

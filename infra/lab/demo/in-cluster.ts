@@ -8,7 +8,7 @@ import { applyInCluster, codeFrom, SERVER } from "../stage/in-cluster.ts";
 const PORT = 8443;
 const CLUSTER = "sandbox";
 
-/** Installs Lifeboat, whose pods wait for the scene's nodes. */
+/** Installs Lifeboat. Its pods stay pending until the scene creates nodes. */
 export async function installInCluster(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const { client } = sandbox;
   const webhookToken = randomBytes(24).toString("hex");
@@ -25,7 +25,7 @@ export async function installInCluster(sandbox: Sandbox, optional: readonly stri
       const code = await codeFrom(`${url}/reconcile`, { ca, headers });
       if (code !== 200) throw new Error(`POST /reconcile: ${code}`);
     },
-    // It ends with the cluster.
+    // Lifeboat stops with the cluster.
     stop: () => Promise.resolve(),
   };
 }

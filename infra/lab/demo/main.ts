@@ -1,4 +1,4 @@
-/** `npm start`: runs one scenario in two clusters of one process, with Lifeboat in one of them or both. */
+/** `npm start`: runs one scenario in two clusters of one process. Lifeboat is in one of them or in both. */
 import { FLAG, HELP, nameOf, readArguments, runTool } from "../../tools/console/arguments.ts";
 import { UsageError } from "../../cli/failed.ts";
 import { createScreen } from "../../tools/console/screen.ts";
@@ -22,7 +22,9 @@ Options:
 
 The exit code is 0 if all went well with Lifeboat, and no virtual machine was lost.`;
 
-/** The exit code after a signal. At the end of a scenario, its result is the exit code. */
+/**
+ * The exit code after a signal before the end of the scenario. After the end, the scenario's result is the exit code.
+ */
 const INTERRUPTED = 130;
 
 await runTool(USAGE, async () => {
@@ -35,7 +37,7 @@ await runTool(USAGE, async () => {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
   screen.print("Starting two clusters in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat …");
-  // Loaded only here: loading takes seconds, and a usage error should not wait for it.
+  // These modules are loaded here, because loading takes seconds, and a usage error should not wait for it.
   const [{ play }, { SCENARIO }] = await Promise.all([import("./play.ts"), import("./scenarios/index.ts")]);
   await play({
     acts: SCENARIO[name],

@@ -15,19 +15,25 @@ import type { Act } from "./scenario.ts";
 import { cut, NAME, outcomeOf, painter, renderChanges, renderFrame, renderOutcome } from "./view.ts";
 
 const FRAME_MS = 100;
-/** Far longer than any scenario takes. */
+/** The longest wait for an act. It is far longer than any scenario takes. */
 const PATIENCE_MS = 120_000;
-/** The relay reports a moved VM within a second. Only a broken cluster takes this long. */
+/**
+ * The longest wait for the end of evacuations. The relay reports a moved VM within a second, so only a broken cluster
+ * takes this long.
+ */
 const ENDED_WITHIN_MS = 60_000;
 
 export interface PlayOptions {
   readonly acts: readonly Act[];
-  /** Lifeboat is pods of its cluster. */
+  /** Whether Lifeboat runs as pods of the cluster. */
   readonly inCluster: boolean;
   readonly screen: Screen;
-  /** Waits until a signal arrives. */
+  /** Whether the clusters stay up until a signal arrives. */
   readonly stayUp: boolean;
-  /** Whether the scenario succeeded: each disruption took effect and, with Lifeboat, no VM was lost. */
+  /**
+   * Called at the end, with whether the scenario succeeded: each disruption took effect and, with Lifeboat, no VM was
+   * lost.
+   */
   readonly onEnd: (well: boolean) => void;
 }
 
@@ -41,7 +47,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // A pod of Lifeboat may have moved, and then answers at another address.
+      // A pod of Lifeboat may have moved to another address, which is therefore looked up again.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);
@@ -182,7 +188,7 @@ async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<reado
   return ["$ kubectl get evacuations --all-namespaces", painter(screen)("bold", headings), ...lines];
 }
 
-/** Its nodes run the image of this working tree. */
+/** The hint for installing Lifeboat in the cluster without it. The nodes can run the image of this working tree. */
 const INSTALL = [`Install it there     npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
 
 async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): Promise<readonly string[]> {

@@ -70,7 +70,7 @@ function lastMigration({ key }: VirtualMachine, { migrations }: World): Migratio
   return own.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)).at(-1);
 }
 
-/** The VMI or the launcher pod of its guest is being deleted, or already gone. */
+/** Returns whether the VMI, or the launcher pod of its guest, is being deleted or already gone. */
 function isLeaving(vmi: VirtualMachine, { pods }: World): boolean {
   const isThere = [...pods.values()].some(
     (pod) => pod.launcherOf === vmi.uid && pod.nodeName === vmi.nodeName && !pod.deleting,

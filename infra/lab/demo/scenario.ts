@@ -6,12 +6,12 @@ import type { Cluster, Configuration, Pair } from "./clusters.ts";
 export interface Scene {
   readonly vms: number;
   readonly nodes: number;
-  /** Pods other than VMs. */
+  /** The number of pods that belong to no VM. */
   readonly pods: number;
 }
 
 export interface Act {
-  /** Names what one of the two clusters lacks. */
+  /** The part of Lifeboat that one of the two clusters lacks. */
   readonly about: string;
   /** The configuration of each cluster that has Lifeboat. */
   readonly lifeboat: Partial<Pair<Configuration>>;
@@ -24,16 +24,16 @@ export interface Act {
   setScene(client: KubeClient): Promise<Scene>;
   /** The nodes that are shown. */
   readonly nodes: readonly string[];
-  /** Keys of the ordinary pods that are shown, even before they exist. */
+  /** Keys of the ordinary pods to show, even before the pods exist. */
   readonly pods: readonly string[];
-  /** Printed before the act. */
+  /** Lines that are printed before the act. */
   readonly headline: readonly string[];
   prologue?(cluster: Cluster): Promise<readonly string[]>;
-  /** Disrupts a cluster, until `over`. Resolves to false if the disruption had no effect. */
+  /** Disrupts a cluster, until `over` is aborted. Resolves to false if the disruption had no effect. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
   /** Returns whether the disruption took effect in a cluster. */
   hasHappened(before: World, now: World): boolean;
-  /** The VMs that may be lost: none with Lifeboat, at least this many without it. */
+  /** How many VMs must be lost without Lifeboat, at least. With Lifeboat none may be lost. */
   readonly lostWithout: number;
   /** Whether KubeVirt repeats a migration without end, so that a VM never stops migrating. */
   readonly isEndless?: true;

@@ -44,7 +44,7 @@ export interface Frame {
   readonly worlds: Pair<World>;
   /** The last message in each cluster. */
   readonly said: Pair<string>;
-  /** Names what one of the two clusters lacks. */
+  /** The part of Lifeboat that one of the two clusters lacks. */
   readonly about: string;
 }
 
@@ -113,7 +113,7 @@ export function outcomeOf(before: World, after: World, nodes: readonly string[])
   return outcome;
 }
 
-/** Outcomes in their order. The names of VMs that moved are left out. */
+/** Outcomes in the order in which they are shown. The names of VMs that moved are left out. */
 const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["moved", "moved"],
   ["restarted", "restarted"],

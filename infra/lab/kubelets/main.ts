@@ -1,7 +1,7 @@
 /**
  * `npm run kubelets`: measures which VMs survive node pressure, by their size and by the kubelets' settings, and prints
- * the table of REFERENCE.md. To save time, the row of the default settings runs at full speed, and all others run four
- * times as fast as the table says. Takes eight minutes.
+ * the table of REFERENCE.md. The row of the default settings runs at full speed. All others run four times as fast as
+ * the table says, to save time. Takes eight minutes.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { kubevirt, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
@@ -11,19 +11,21 @@ import { createNodes, createVms } from "../stage/scene.ts";
 
 const NAMESPACE = "vms";
 const GIB = [4, 16, 64, 256] as const;
-/** The memory transfer of an idle guest over a network of 4 Gbit/s. */
+/** The speed of memory transfer for an idle guest, over a network of 4 Gbit/s. */
 const GIB_PER_SECOND = 0.5;
 const CROWD = "crowd";
 const CROWD_SIZE = 20;
 const CROWD_GIB = 4;
-/** A guest takes a minute to shut down. */
+/** How long a guest takes to shut down. */
 const SHUTDOWN_SECONDS = 60;
 const POLL_MS = 200;
 const DAY = { memory: "400Gi", cpu: "64", pods: "110", "devices.kubevirt.io/kvm": "1k" };
 const SPARE = { ...DAY, memory: "4Ti", cpu: "640" };
 
 interface Kubelets {
-  /** Absent: the default, only a hard threshold of 100Mi. */
+  /**
+   * The grace period of a soft threshold, in seconds. Absent: the kubelet's default, only a hard threshold of 100Mi.
+   */
   readonly softSeconds?: number;
   readonly maxPodGraceSeconds: number;
   readonly transitionSeconds: number;
@@ -90,7 +92,10 @@ async function measure(kubelets: Kubelets): Promise<readonly string[]> {
   }
 }
 
-/** The pressure stays on nodes with a single VM. On the crowded node it ends when the first VM has left. */
+/**
+ * Returns the fate of each VM. On nodes with a single VM the pressure lasts. On the crowded node it ends when the first
+ * VM has left.
+ */
 async function fatesOf(sandbox: SimulatedSandbox, kubelets: Kubelets): Promise<readonly string[]> {
   const { stats } = sandbox;
   const available = kubelets.softSeconds === undefined ? "50Mi" : "20Gi";

@@ -12,18 +12,18 @@ export interface Site {
   /** The Worker's URL for this cluster, without a trailing slash. */
   readonly url: string;
   readonly webhookToken: string;
-  /** The authority of the Worker's certificate. */
+  /** The CA of the Worker's certificate. */
   readonly caPem: string;
   /** Further files of infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
   readonly optional?: readonly string[];
 }
 
 export interface Installed {
-  /** The service account's, for the Worker's `CLUSTERS`. */
+  /** The token of Lifeboat's service account, for the Worker's `CLUSTERS`. */
   readonly token: string;
 }
 
-/** All files of the guard, as shipped: with its policies. */
+/** All files of the guard, with its policies as shipped. */
 export const GUARD_FILES = guard.manifests.map((name) => `optional/guard/${name}.yaml`);
 
 export interface LifeboatConfiguration extends KubeObject {
@@ -71,7 +71,7 @@ export function sendOver(client: KubeClient): Send {
   };
 }
 
-/** Returns the definitions of the custom resources. They are applied before any program that reads such a resource. */
+/** Returns the CRDs. They are applied before any program reads such a resource. */
 export function definitions(): readonly Manifest[] {
   return DEFINITIONS.flatMap((file) => manifestsIn(`kubernetes/${file}`));
 }

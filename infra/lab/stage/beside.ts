@@ -1,4 +1,4 @@
-/** Runs a Worker and a relay beside a sandbox, outside of its cluster. */
+/** Runs a Worker and a relay for a sandbox, outside of its cluster. */
 import { randomBytes } from "node:crypto";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { startLifeboat } from "./lifeboat.ts";
@@ -6,7 +6,7 @@ import { installRelay, startRelayBeside, throughWorker } from "./relay.ts";
 
 export interface LifeboatBeside {
   readonly url: string;
-  /** Asks for a full scan. */
+  /** Asks the Worker for a full scan. */
   reconcile(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Does what `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` does, and prints the same. Upstream: kubectl/pkg/drain
- * (filters.go, drain.go).
+ * Does what `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` does, and prints the same. Upstream:
+ * kubectl/pkg/drain (filters.go, drain.go).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -17,7 +17,10 @@ export interface DrainNodeOptions {
 
 type Run = Required<DrainNodeOptions> & { readonly warned: Set<string> };
 
-/** Resolves to whether the node is drained; false if it must not be. Rejects if the API server refuses for good. */
+/**
+ * Resolves to true when the node is drained, and to false if pods prevent the drain without further flags. Rejects if
+ * the API server refuses permanently.
+ */
 export async function drainNode(options: DrainNodeOptions): Promise<boolean> {
   const run: Run = { retryMs: 5000, pollMs: 1000, warned: new Set(), ...options };
   const { client, node, onLine } = run;
@@ -41,7 +44,7 @@ function isOfDaemonSet(pod: Pod): boolean {
   return controllerOf(pod)?.kind === "DaemonSet" && !isFinished(pod);
 }
 
-/** A static pod of the kubelet: the API server cannot delete it. */
+/** Returns whether the pod is a static pod's mirror, which the API server cannot delete. */
 function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 }
@@ -70,7 +73,7 @@ async function evictUntilGone(run: Run, pod: Pod): Promise<void> {
 
 const Answer = z.object({ message: z.prefault(z.string(), "") });
 
-/** Why the pod is not evicted yet. Undefined: it is evicted or gone. */
+/** Evicts a pod. Returns why it is not evicted yet. Returns undefined if the pod is evicted or gone. */
 async function evict(run: Run, pod: Pod): Promise<string | undefined> {
   const { namespace, name } = pod.metadata;
   const { code, headers, body } = await requestEviction(run.client, pod);
@@ -92,7 +95,7 @@ function warnOnce({ warned, onLine }: Run, warning: string): void {
   warned.add(warning);
 }
 
-/** `299 - "text"`, once or several times. Quotes and backslashes in the text are escaped. */
+/** Parses a Warning header: `299 - "text"`, once or several times. Quotes and backslashes in the text are escaped. */
 function warningsOf(header: string | string[] | undefined): readonly string[] {
   const text = Array.isArray(header) ? header.join(", ") : (header ?? "");
   return [...text.matchAll(/\b299 \S+ "(?<text>(?:[^"\\]|\\.)*)"/g)].map(({ groups }) =>

@@ -32,7 +32,7 @@ export const evacuations: Resource<Evacuation> = {
 const ENDS = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 export type Ending = (typeof ENDS)[number];
 
-/** Returns how it ended; undefined: it is in progress. */
+/** Returns how the Evacuation ended. Returns undefined if it is in progress. */
 export function endingOf({ status }: Evacuation): Ending | undefined {
   return ENDS.find((phase) => phase === status?.phase);
 }

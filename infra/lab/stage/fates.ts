@@ -1,4 +1,4 @@
-/** Returns whether a guest runs, and whether it may stop, by the cluster's state alone. */
+/** Decides from the cluster's state alone whether a guest runs, and whether it may stop. */
 import type { VirtualMachine, World } from "./world.ts";
 
 /** Returns whether a guest runs: its VMI says so, and its launcher pod is on the VMI's node. */
@@ -10,8 +10,8 @@ export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolea
 }
 
 /**
- * Returns whether the strategy lets the guest stop. With External its owner decides, by deleting the VMI. A VMI that
- * still exists with an ended guest was stopped by an eviction.
+ * Returns whether the strategy lets the guest stop. With External its owner decides, by deleting the VMI. If the VMI
+ * still exists and its guest has ended, an eviction stopped it.
  */
 export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined): boolean {
   switch (before.strategy) {
@@ -26,12 +26,12 @@ export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined)
   }
 }
 
-/** Returns whether Lifeboat has asked KubeVirt to restart it on another node, for a NodeEvacuation. */
+/** Returns whether Lifeboat has asked KubeVirt to restart the VM on another node, for a NodeEvacuation. */
 export function isRestarted({ uid }: VirtualMachine, { events }: World): boolean {
   return [...events.values()].some((event) => event.uid === uid && event.reason === "Restarted");
 }
 
-/** Returns the VMI that replaced it. */
+/** Returns the VMI that replaced this one. */
 export function successorOf({ key, uid }: VirtualMachine, { vmis }: World): VirtualMachine | undefined {
   return [...vmis.values()].find((vmi) => vmi.key === key && vmi.uid !== uid);
 }

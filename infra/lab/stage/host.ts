@@ -1,10 +1,10 @@
-/** The machine on which a test calls `lifeboat`, without a terminal. */
+/** The host for a test that runs `lifeboat`, without a terminal. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Host } from "../../cli/host.ts";
 
 /**
- * Returns a host without a terminal. `write`: of both streams. It waits for moments where a person would wait for
- * seconds.
+ * Returns a host without a terminal. `write`: called with the output of both streams. Waits of seconds take only
+ * moments.
  */
 export function quietHost(write: (text: string) => unknown = () => true): Host {
   return {

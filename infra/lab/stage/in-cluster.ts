@@ -1,6 +1,6 @@
 /**
- * Installs Lifeboat in a sandbox's cluster as `lifeboat install --in-cluster` does. Its pods are processes of this
- * machine.
+ * Installs Lifeboat in a sandbox's cluster as `lifeboat install --in-cluster` does. The containers are processes of
+ * this machine.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -36,12 +36,12 @@ export function inClusterManifests(optional: readonly string[] = [], home: Parti
 }
 
 export interface InClusterOptions extends Pick<Inside, "cluster"> {
-  /** Also the operator's token. By default, the existing one, or a new one. */
+  /** The token of the webhooks and of the operator. Default: the existing one, or a new one. */
   readonly webhookToken?: string;
   readonly isWanted?: (manifest: Manifest) => boolean;
 }
 
-/** Applies them with certificate and tokens, which are read back if they exist. */
+/** Applies the manifests with certificate and tokens. If these exist already, they are kept. */
 export async function applyInCluster(
   client: KubeClient,
   optional: readonly string[] = [],
@@ -66,7 +66,7 @@ export async function applyInCluster(
   await settle(given, giving);
 }
 
-/** Waits until the replicas are ready, as the installation does. There is a node with room for them. */
+/** Waits until the replicas are ready, as the installation does. A node must have room for them. */
 export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
   await waitFor(client, {
     resource: deployments,
@@ -81,7 +81,10 @@ export interface ImageOptions {
   readonly onOutput?: (text: string) => void;
 }
 
-/** Returns the code of a replica's answer to a POST. Its certificate has the same name at every address. */
+/**
+ * Returns the code of a replica's answer to a POST. The replica's certificate is checked for the Service's name at
+ * every address.
+ */
 export async function codeFrom(url: string, options: RequestOptions): Promise<number> {
   const asked = request(url, { method: "POST", servername: HOST, ...options }).end("{}");
   const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
@@ -89,7 +92,7 @@ export async function codeFrom(url: string, options: RequestOptions): Promise<nu
   return answer.statusCode ?? 0;
 }
 
-/** Returns the image that infra/tools/build-image.ts has built, run by this Node. */
+/** Returns the images of the sandbox: the one that infra/tools/build-image.ts has built, run by this Node. */
 export function serverImages({ onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({
     command: process.execPath,

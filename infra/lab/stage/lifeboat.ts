@@ -1,5 +1,6 @@
 /**
- * Runs Lifeboat beside a sandbox as shipped: its manifests in the cluster, and its Worker under that service account.
+ * Runs Lifeboat for a sandbox as shipped: its manifests in the cluster, and its Worker with the service account of the
+ * manifests.
  */
 import { randomBytes } from "node:crypto";
 import { freePort, type Sandbox } from "../../sandbox/index.ts";
@@ -13,7 +14,7 @@ export interface LifeboatOptions {
   readonly optional?: readonly string[];
   /** Further keys of the cluster's entry in `CLUSTERS`. */
   readonly entry?: Partial<ClusterEntry>;
-  /** Adds the queue of ticks. */
+  /** Whether the Worker has the queue of ticks. */
   readonly queue?: boolean;
   readonly onLog?: (line: string) => void;
 }
@@ -29,7 +30,7 @@ export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions =
   const { cluster = "sandbox", optional = [], entry, queue = false, onLog } = options;
   const { client, authority, url: server, caPem } = sandbox;
   const webhookToken = randomBytes(24).toString("hex");
-  // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
+  // The port is chosen first: the webhook's URL contains it, and the Worker needs the token that the manifests create.
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
   const { token } = await applyLifeboat(client, { url, webhookToken, caPem, optional });

@@ -25,8 +25,9 @@ export async function pageToken(client: KubeClient): Promise<string> {
 }
 
 /**
- * Returns the invitation to the page. `url`: of the cluster's endpoints, `https://HOST/clusters/NAME`. The authority of
- * its certificate lives as long as the process, so that a browser warns first.
+ * Returns the lines that invite to the page. `url`: the URL of the cluster's endpoints, `https://HOST/clusters/NAME`.
+ * No browser trusts the CA of its certificate, which exists only as long as this process. So a browser shows a warning
+ * first.
  */
 export async function pageInvitation(client: KubeClient, url: string): Promise<readonly string[]> {
   const { origin, pathname } = new URL(url);

@@ -1,4 +1,4 @@
-/** Makes this process the platform of the app. */
+/** The platform of Lifeboat's app (clock, network and log) in this process. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Platform } from "../../../functions/env.ts";
 

@@ -1,4 +1,4 @@
-/** The relay beside a sandbox, under the account that its manifests give it. */
+/** Runs the relay for a sandbox, with the account that its manifests give it. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { manifestsIn } from "../../cli/install/manifests.ts";
@@ -13,7 +13,7 @@ const ACCOUNT = "/api/v1/namespaces/lifeboat-system/serviceaccounts/lifeboat-rel
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
-/** Resolves to how the relay reaches the API server. */
+/** Applies the relay's manifests, and resolves to the kubeconfig with which the relay reaches the API server. */
 export async function installRelay({ client, caPem, url }: Sandbox): Promise<KubeConfig> {
   await applyManifests(client, FILES.flatMap(manifestsIn));
   const { body } = await client.raw({ method: "POST", path: `${ACCOUNT}/token`, body: { spec: {} } });
@@ -28,7 +28,10 @@ export function startRelayBeside({ kubeConfig, ...to }: RelayTo): Relay {
   return startRelay({ kubeConfig, deliver, clock: systemClock, random: Math.random, log: () => undefined });
 }
 
-/** Returns a `fetch` through the Worker, whose certificate is the sandbox's: this process does not trust it. */
+/**
+ * Returns a `fetch` that sends requests through the Worker. The Worker's certificate is the sandbox's, which this
+ * process does not trust.
+ */
 export function throughWorker(worker: () => Pick<RunningWorker, "fetch">): RelayTo["fetch"] {
   return async (input, init) => {
     const request = new Request(input, init);

@@ -3,7 +3,10 @@ import { isFullScan } from "../../../functions/schedule.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Returns the first minute from `since` on whose tick is a full scan of the cluster, or is none. */
+/**
+ * Returns the first full minute after `since` whose tick is a full scan of the cluster (`full`), or is no full scan
+ * (`small`).
+ */
 export function tickTime(cluster: string, kind: "full" | "small", since = new Date(0)): Date {
   for (let time = since.getTime(); ; time += MINUTE_MS) {
     if (isFullScan(cluster, time) === (kind === "full")) return new Date(time);

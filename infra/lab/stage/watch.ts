@@ -18,7 +18,7 @@ export interface Watched {
   stop(): Promise<void>;
 }
 
-/** Resolves once everything that is there has been seen; from then on `world` changes by itself. */
+/** Resolves once all existing objects have been seen. From then on `world` changes by itself. */
 export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watched> {
   const follow = <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
     const views = new Map<string, V>();
@@ -53,8 +53,8 @@ export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watc
 }
 
 /**
- * Reads the world from the API server, for the final judgement. Pods are read first, because the target of a migration
- * runs long before its VMI is there. The other way round, a moving VM would seem to have no pod.
+ * Reads the cluster's objects from the API server, for the final judgement. Pods are read before VMIs: otherwise a VM
+ * that moves between the two reads would seem to have no pod.
  */
 export async function readWorld(client: KubeClient): Promise<World> {
   const read = async <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {

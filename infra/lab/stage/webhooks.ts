@@ -16,7 +16,7 @@ export const webhookConfigurations: Resource<Configuration> = {
   namespaced: false,
 };
 
-/** The guard's. */
+/** MutatingWebhookConfigurations, such as the guard's. */
 export const mutatingConfigurations: Resource<Configuration> = {
   ...webhookConfigurations,
   kind: "MutatingWebhookConfiguration",

@@ -1,4 +1,4 @@
-/** Runs the bundled Worker in workerd, beside one or several clusters. */
+/** Runs the bundled Worker in workerd, for one or several clusters. */
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
@@ -18,21 +18,23 @@ export interface ClusterEntry {
 }
 
 export interface WorkerOptions {
-  /** Issues the Worker's certificate. API servers with certificates of this authority are trusted. */
+  /** The CA that issues the Worker's certificate. The Worker trusts API servers with certificates of this CA. */
   readonly authority: Authority;
-  /** Further trusted authorities: those of other sandboxes. */
+  /** Further CAs that the Worker trusts: those of other sandboxes. */
   readonly trusted?: readonly string[];
   /** `CLUSTERS`, or its text for an invalid value. */
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
-  /** 0 or absent: any free port. A stopped Worker starts again on its former port. */
+  /** The Worker's port. 0 or absent: a free port. A stopped Worker starts again on its former port. */
   readonly port?: number;
-  /** Gets each line that the Worker writes to its console. */
+  /** Called with each line that the Worker writes to its console. */
   readonly onLog?: (line: string) => void;
-  /** Another bundle than the deployed one. */
+  /** The path of another bundle than the deployed one. */
   readonly bundle?: string;
-  /** Adds an empty KV namespace `CLUSTER_REGISTRY`. */
+  /** Whether to add an empty KV namespace `CLUSTER_REGISTRY`. */
   readonly registry?: boolean;
-  /** Adds the queue of ticks: each cluster gets a tick, and `scheduled` does not wait for their work. */
+  /**
+   * Whether to add the queue of ticks: each cluster gets a tick, and `scheduled` does not wait for the clusters' work.
+   */
   readonly queue?: boolean;
 }
 
@@ -48,7 +50,7 @@ export interface RunningWorker {
   /** The registry, if the Worker was started with one. */
   readonly registry: Registry;
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Fires the cron trigger with this time. */
+  /** Fires the cron trigger at this time. */
   scheduled(time?: Date): Promise<void>;
   stop(): Promise<void>;
 }
@@ -85,7 +87,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     https: true,
     httpsKey: keyPem,
     httpsCert: certPem,
-    // Only for this Worker, unlike NODE_EXTRA_CA_CERTS, which is read once per process.
+    // This CA applies only to this Worker, unlike NODE_EXTRA_CA_CERTS, which Node reads once per process.
     outboundService: {
       network: {
         allow: ["public", "private"],

@@ -15,7 +15,7 @@ export interface VirtualMachine {
   readonly key: string;
   readonly uid: string;
   readonly strategy: string;
-  /** The reason why KubeVirt cannot migrate it; absent if it can. */
+  /** The reason why KubeVirt cannot migrate the VM. Absent: KubeVirt can. */
   readonly pinnedBecause?: string;
   readonly phase: string;
   readonly nodeName?: string;
@@ -56,7 +56,7 @@ export interface SeenEvent {
   readonly message: string;
 }
 
-/** Every map is keyed by UID. */
+/** The objects of the cluster. Every map has UIDs as keys. */
 export interface World {
   readonly vmis: ReadonlyMap<string, VirtualMachine>;
   readonly migrations: ReadonlyMap<string, MigrationView>;
@@ -85,7 +85,9 @@ function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<Virtu
   return migratable?.status === "True" ? {} : { pinnedBecause: migratable?.reason ?? "unknown" };
 }
 
-/** The state stays after the end of the migration. */
+/**
+ * Returns the target node of a migration in progress. The VMI's migration state stays after the migration has ended.
+ */
 function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
   return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };
 }

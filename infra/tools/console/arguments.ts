@@ -45,8 +45,8 @@ function isExpected(error: unknown): error is Error {
 }
 
 /**
- * Runs a tool that comes to an exit code. A wrong command line ends it with 2, a failure with 1, at once: what it had
- * started may still be up. A stack is for defects, not for what the user can fix.
+ * Runs a tool and ends the process with its exit code: 2 for a wrong command line, 1 for a failure. A failure ends the
+ * process at once, although parts that the tool has started may still run. Only a defect shows its stack.
  */
 export async function runTool(usage: string, main: () => Promise<number | void>): Promise<void> {
   try {

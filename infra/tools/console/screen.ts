@@ -5,9 +5,9 @@ export interface Screen {
   readonly live: boolean;
   readonly width: number;
   readonly colour: boolean;
-  /** Prints lines that stay. */
+  /** Prints lines that are never redrawn. */
   print: (...lines: readonly string[]) => void;
-  /** Prints lines below all others until the next draw. */
+  /** Prints lines at the bottom, which the next draw replaces. */
   draw(lines: readonly string[]): void;
   /** Makes the last drawing permanent. Further output follows below it. */
   keep(): void;

@@ -8,7 +8,7 @@ import { ROLLING_ACTIVE_PHASES, ROLLING_END_PHASES } from "../../../shared/kube/
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
-/** All values of each label. */
+/** The possible values of each label. */
 export const LABEL_VALUES: Readonly<
   Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
 > = {

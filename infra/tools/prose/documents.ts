@@ -33,7 +33,7 @@ function paragraphsOf(node: Node): readonly Node[] {
   return node.type === "paragraph" ? [node] : (node.children ?? []).flatMap(paragraphsOf);
 }
 
-/** Code in a sentence is one word. */
+/** Returns the text of a node. Inline code counts as one word. */
 function textOf(node: Node): string {
   if (node.type === "inlineCode") return "Code";
   return node.value ?? (node.children ?? []).map(textOf).join("");

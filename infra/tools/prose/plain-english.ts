@@ -10,7 +10,7 @@ export interface Prose {
   readonly mostWords?: number;
 }
 
-/** Allowed exceptions, each with its reason. At most twenty. */
+/** Sentences that are allowed although they break a rule, each with its reason. At most twenty. */
 const EXCEPTIONS: readonly { readonly sentence: string; readonly reason: string }[] = [];
 
 const NOUN_CLAUSE = /^(?:Of|What|Whose|Those|Where|That)\b/;

@@ -19,7 +19,7 @@ const browser = await openBrowser();
 try {
   await mkdir(FOLDER, { recursive: true });
   scene.beginDrain();
-  // Seven of the twelve VMs have left, and one migration has failed.
+  // By then seven of the twelve VMs have left, and one migration has failed.
   await delay(15_000);
   const until = Math.floor(Date.now() / 1000) + 3600;
   const entry = { server: "", token: "", webhookToken: scene.webhookToken, headers: {} };

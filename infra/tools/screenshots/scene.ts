@@ -36,7 +36,7 @@ const VMS: readonly Vm[] = [
   ["edge",    "firewall",     "External",              "moves"     ],
 ];
 
-/** The duration of a migration that must not end while pictures are taken. */
+/** The duration of a migration that must not end while the pictures are taken, in seconds. */
 const LONG_SECONDS = 900;
 const TICK_MS = 2000;
 

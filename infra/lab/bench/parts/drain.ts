@@ -1,6 +1,6 @@
 /**
- * Measures a drain from start to end: by kubectl and by a NodeEvacuation, with Lifeboat beside the cluster and in it,
- * and with KubeVirt alone.
+ * Measures a drain from start to end: with kubectl and with a NodeEvacuation, with Lifeboat outside of the cluster and
+ * in it, and with KubeVirt alone.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -26,7 +26,10 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/** Migrations are long, so that they decide how long a drain takes, and not the speed of the sandbox. */
+/**
+ * The duration of a migration. It is long, so that migrations decide how long a drain takes, and not the speed of the
+ * sandbox.
+ */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;
@@ -39,11 +42,13 @@ type Way = "a Worker" | "in the cluster" | "a NodeEvacuation" | "KubeVirt alone"
 const OF_LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
 interface Drained {
-  /** The time until `kubectl drain` ends, which asks again every 5 s, or until the NodeEvacuation ends. */
+  /**
+   * The seconds until `kubectl drain` ends, which requests each eviction every 5 s, or until the NodeEvacuation ends.
+   */
   readonly seconds: number;
-  /** The time until the last migration ends, in whole seconds as Kubernetes' timestamps. */
+  /** The seconds until the last migration ends, without fractions, as in Kubernetes' timestamps. */
   readonly movedSeconds: number;
-  /** The CPU time of the API server, KubeVirt and the drain together, which share this process. */
+  /** The CPU time of this process, in which the API server, KubeVirt and the drain run. */
   readonly cpuMs: number;
   /** Lifeboat's requests to the API server, without watches. */
   readonly requests: number;
@@ -110,12 +115,15 @@ async function inTheCluster(client: KubeClient): Promise<void> {
   await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
 }
 
-/** A replica learns of new VMs by its watches, and drains start later. */
+/** Waits until VMs have budgets. A replica learns of new VMs by its watches, and the drain starts only after that. */
 async function budgeted(client: KubeClient, size: number): Promise<void> {
   while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(POLL_MS);
 }
 
-/** Drains the node with kubectl. If KubeVirt's webhook does not answer in time, kubectl stops with an error and is started again. */
+/**
+ * Drains the node with kubectl. If KubeVirt's webhook does not answer in time, kubectl stops with an error and is
+ * started again.
+ */
 async function byKubectl(client: KubeClient, signal: AbortSignal): Promise<void> {
   for (let isDrained = false; !isDrained;) {
     signal.throwIfAborted();
@@ -139,7 +147,7 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // Counts each request, and changes none.
+  // Counts each request, and changes no request.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

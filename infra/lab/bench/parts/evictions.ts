@@ -1,4 +1,7 @@
-/** Measures how long a client waits for an eviction: reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
+/**
+ * Measures how long a client waits for an eviction that Lifeboat reviews, and in turns for one that KubeVirt's webhook
+ * reviews.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
 import { buildImage } from "../../../tools/build-image.ts";
@@ -26,13 +29,13 @@ const AT_A_TIME = 8;
 const NAMESPACE = "vms";
 const NODE = "node01";
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
-/** No VM migrates during the measurement. */
+/** The duration of a migration: longer than the measurement, so that no VM moves during it. */
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
-/** Waits until the API server has seen the changed webhook, and until the work after the last answer has ended. */
+/** How long to wait until the API server has seen the changed webhook, and the work after the last answer has ended. */
 const SETTLE_MS = 3000;
-/** The pause between two requests of a drain. */
+/** The pause between two requests of a drain, in milliseconds, and the number of requests. */
 const [RETRY_MS, REPEATS] = [5000, 4];
 const REFUSED = 429;
 
@@ -68,7 +71,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      // Uses new names: virt-controller may still know migrations of the VMs of the previous variant.
+      // VMs get new names, because virt-controller may still know migrations of the VMs of the previous variant.
       numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
@@ -89,7 +92,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // Without Lifeboat, nobody else marks them.
+      // If Lifeboat does not mark the VMs, nobody does.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];
@@ -133,7 +136,7 @@ async function evict(client: KubeClient, pod: Pod): Promise<number> {
 /** A selector that matches no eviction. */
 const NONE = { matchLabels: { "bench.lifeboat.dev/reviewed": "never" } };
 
-/** Lets only these webhooks review evictions. */
+/** Makes only these webhooks review evictions. */
 async function ask(client: KubeClient, reviewers: readonly Way[]): Promise<void> {
   const { items } = await client.list(webhookConfigurations);
   for (const { metadata, webhooks = [] } of items) {

@@ -1,5 +1,5 @@
 /**
- * Measures what a replica in the cluster costs beside many VMs: its start, its memory, and a minute without any change.
+ * Measures a replica in a cluster with many VMs: its start, its memory, and its work in a minute without any change.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../../tools/build-image.ts";
@@ -12,7 +12,7 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** After this time, the requests of the start are done. */
+/** The time after which the requests of the start are done, in milliseconds. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
@@ -33,7 +33,7 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
       note("waiting until it has settled and scanned everything, and then a minute");
       await delay(SETTLES_MS);
       await server.scan();
-      // Starts half a minute before a tick that is no full scan.
+      // The measurement starts half a minute before a tick that is no full scan.
       const begins = tickTime("local", "small", new Date(Math.ceil(Date.now() / MINUTE_MS + 0.5) * MINUTE_MS));
       await delay(begins.getTime() - MINUTE_MS / 2 - Date.now());
       const before = await server.cpuMs();

@@ -1,6 +1,6 @@
 /**
- * Measures `lifeboat plan` of a large cluster, by the command as people install it: its time after the reads, and its
- * memory.
+ * Measures `lifeboat plan` of a large cluster: the command's CPU time after its reads, and its memory. The command runs
+ * as people install it.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -44,7 +44,7 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
           samples: [readSeconds],
         },
         { what: "after its reads", unit: "s", samples: [seconds], target: 5 },
-        // Repeats it while the machine does nothing else.
+        // The rehearsal is repeated while the machine does nothing else.
         { what: "CPU time after its reads", unit: "s", samples: [cpuSeconds], target: 5 },
         { what: "its memory at most", unit: "MB", samples: [memory], target: 300 },
       );
@@ -57,7 +57,7 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
 }
 
 const POLL_MS = 20;
-/** The command prints this when it has read everything. */
+/** The command prints this text when it has read everything. */
 const HAS_READ = "rehearsing";
 
 async function planned(words: readonly string[], kubeconfig: string) {

@@ -12,7 +12,7 @@ const RULE = {
 };
 const PLURALS = ["validatingadmissionpolicybindings", "validatingadmissionpolicies"];
 
-/** A policy that both control planes support. The guard marks VMs despite it. */
+/** A policy refuses Evacuations, in a form that both control planes support. The guard marks VMs all the same. */
 export const evacuationsRefused: Fault = {
   says: "a quota refuses Evacuations in the VMs' namespace for a while: 403",
   weight: 4,

@@ -2,10 +2,10 @@ import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
 const PLACE = "handler-ends";
-/** cluster.ts gives virt-handler no toleration of this taint. */
+/** A taint that virt-handler does not tolerate (see cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** Without virt-handler no VM can leave. The VM may stay, and its guest must not end. */
+/** virt-handler leaves the node, so that no VM can leave. The VM may stay, and its guest must not end. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
   simulated: true,

@@ -1,4 +1,4 @@
-/** Lists every fault: one line for each file beside this one. */
+/** Lists every fault. Each has its own file in this folder. */
 export { apiErrors } from "./api-errors.ts";
 export { apiServerAway } from "./api-server-away.ts";
 export { drainTaint } from "./drain-taint.ts";

@@ -7,12 +7,12 @@ import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
 const PLACE = "maintained";
-/** An additional VM: it cannot migrate, and is restarted. */
+/** The name of an additional VM, which cannot migrate and is restarted. */
 const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
 
-/** Stops the time of a run. The key is the run's namespace. */
+/** Controllers that stop a run's time, by the namespace of the run. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 
@@ -46,7 +46,7 @@ export const maintenance: Fault = {
   },
 };
 
-/** The last NodeEvacuation has to end as expected. */
+/** Returns the nodes of the run whose last NodeEvacuation has not ended as expected. */
 function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[] {
   const own = [...observer.nodeEvacuations.list()].filter(({ spec }) => spec.nodeName === nodeOf(PLACE));
   const { metadata, status = {} } = own.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1) ?? {};
@@ -54,7 +54,7 @@ function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[]
   return [`NodeEvacuation ${metadata?.name} is ${status.phase}: ${status.message}`];
 }
 
-/** Each VMI runs on another node, and was restarted at most once. */
+/** Checks that each VMI runs on another node, and was restarted at most once. */
 function restarted({ cluster: { observer }, namespace, nodeOf, report }: Run): readonly string[] {
   const restarts = [...observer.evacuations.list()].filter(({ metadata, spec, status }) => {
     return metadata.namespace === namespace && spec.by === "Restart" && status?.phase === "Restarted";
@@ -126,7 +126,7 @@ const expire = changing((draw) => ({
   schedule: { notAfter: new Date(Date.now() + draw.int(0, 1000)).toISOString() },
 }));
 
-/** Withdraws the NodeEvacuation and creates the next one at once: for a moment the node has two. */
+/** Withdraws the NodeEvacuation, and creates the next one at once. For a moment two NodeEvacuations name the node. */
 const withdraw: Act = async (run, draw) => {
   await changing(() => ({ intent: "Withdrawn" }))(run, draw);
   await create(run, draw);
@@ -137,7 +137,7 @@ const deleteByForce: Act = async (run, draw) => {
   await create(run, draw);
 };
 
-/** Removes the policy that refuses this for a moment. */
+/** Deletes NodeEvacuations by force. The policy that refuses this is removed for a moment. */
 async function byForce({ client }: Run, all: readonly NodeEvacuation[]): Promise<void> {
   const kind = "ValidatingAdmissionPolicyBinding";
   const spec = { policyName: GUARDED, validationActions: ["Deny"] };

@@ -3,7 +3,9 @@ import { movableVms } from "../vms.ts";
 
 const PLACE = "memory-pressure";
 
-/** The kubelet reports pressure and never evicts, because an eviction would end guests. */
+/**
+ * The node is under memory pressure. The kubelet reports that and never evicts, because an eviction would end guests.
+ */
 export const memoryPressure: Fault = {
   says: "another node runs out of memory",
   gate: "NodePressureEvictionLiveMigration",

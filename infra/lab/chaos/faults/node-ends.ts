@@ -4,7 +4,8 @@ import { movableVms } from "../vms.ts";
 
 const PLACE = "node-ends";
 /**
- * Longer than any run: a deletion that was allowed because the node ended then proves that the guest was not protected.
+ * The time until the node is terminated. It is longer than any run: if a deletion is allowed because the node ends, the
+ * guest was not protected.
  */
 const NODE_ENDS_AFTER_MS = 3_600_000;
 const terminations = new WeakMap<Run, Actor>();
@@ -13,7 +14,7 @@ export const nodeEnds: Fault = {
   says: "Karpenter ends another node: it deletes the pods of VMs",
   gate: "NodeTerminationEvictionLiveMigration",
   lasts: true,
-  // Longer than the node still has, so that Karpenter deletes at once.
+  // The grace period is longer than the time that the node has left, so that Karpenter deletes the pods at once.
   vms: (draw) => movableVms(draw, PLACE, { graceSeconds: 7200 }),
   async inject(run, draw) {
     await waited(run, draw.int(0, 1000));

@@ -5,7 +5,10 @@ import { CONTROL_PLANE, NODE } from "../forms/in-cluster.ts";
 import { persist } from "../wait.ts";
 import { TAINT } from "./no-execute-taint.ts";
 
-/** The replicas' pod has the shipped tolerations. Without them it would end, and no replica would answer. */
+/**
+ * The node of the replicas gets a taint, which the replicas' pod tolerates as shipped. Without the toleration the pod
+ * would end, and no replica would answer.
+ */
 export const replicasTainted: Fault = {
   says: "the node of all replicas gets a NoExecute taint",
   form: "InCluster",

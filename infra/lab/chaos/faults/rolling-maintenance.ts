@@ -16,13 +16,15 @@ import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
 const PLACES = ["rolled-1", "rolled-2", "rolled-3"];
-/** Additional VMs: one cannot migrate and is restarted; the guest of the other one ends when it is evicted. */
+/**
+ * Names of additional VMs. One cannot migrate and is restarted. The guest of the other ends when its pod is evicted.
+ */
 const PINNED = "rolled-pinned";
 const ENDING = "rolled-ending";
 const ENDS: readonly unknown[] = ["Completed", "Stopped", "Withdrawn"];
 const POLL_MS = 200;
 
-/** The simulated administrator has seen these in a run. */
+/** The observations of the simulated administrator in a run. */
 interface Knowledge {
   readonly history: Map<string, Seen>;
   readonly times: Map<string, Times>;
@@ -78,7 +80,7 @@ export const rollingMaintenance: Fault = {
     await persist(() => run.client.delete(virtualMachines, pinned)).catch(() => undefined);
     const own = ownOf(run);
     const parts = own.flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
-    // Deleting a hanging RollingMaintenance is refused: the cluster is then replaced.
+    // The API server refuses to delete a RollingMaintenance that hangs: then the whole cluster is replaced.
     for (const { metadata } of own) await run.client.delete(rollingMaintenances, metadata).catch(() => undefined);
     for (const { metadata } of parts) await run.client.delete(nodeEvacuations, metadata).catch(() => undefined);
   },
@@ -98,7 +100,7 @@ function partsIn(run: Run): readonly NodeEvacuation[] {
   return ownOf(run).flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
 }
 
-/** Follows the run's VMs and NodeEvacuations from the start. */
+/** Returns a listener that follows the run's VMs and NodeEvacuations from the start. */
 function watched(run: Run): Partial<Listener> {
   const { cluster, namespace } = run;
   const history = new Map<string, Seen>();
@@ -116,7 +118,7 @@ function watched(run: Run): Partial<Listener> {
   };
 }
 
-/** Checks that never more nodes are out of service than allowed. */
+/** Checks that the number of nodes out of service never exceeds the limit. */
 function judgeNodes(run: Run): void {
   const { back, reported } = knowledgeOf(run);
   for (const rm of ownOf(run)) {
@@ -198,7 +200,7 @@ const changing =
     return active.length > 0;
   };
 
-/** Creates another one of the same nodes at once. */
+/** Withdraws the RollingMaintenance, and creates another one of the same nodes at once. */
 const withdraw: Act = async (run, draw) => {
   await changing({ intent: "Withdrawn" })(run, draw);
   await create(run, draw);

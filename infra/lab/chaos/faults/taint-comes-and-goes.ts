@@ -4,7 +4,7 @@ import { TAINT } from "./no-execute-taint.ts";
 
 const PLACE = "taint-comes-and-goes";
 
-/** The taint may be removed before a VM has moved. The VM then need not move. */
+/** A taint is set and removed. If it is removed before a VM has moved, the VM need not move. */
 export const taintComesAndGoes: Fault = {
   says: "another node gets a NoExecute taint and loses it again, several times",
   gate: "NoExecuteTaintEvictionLiveMigration",

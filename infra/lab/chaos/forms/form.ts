@@ -9,18 +9,20 @@ export type FormName = (typeof FORMS)[number];
 /** A Worker or a replica, which starts and ends during a run. */
 export interface Replica {
   readonly name: string;
-  /** The URL of its endpoints for the cluster. */
+  /** The URL of the replica's endpoints for the cluster. */
   readonly url: string;
   readonly link: Link;
-  /** The connection of a replica that watches. */
+  /** The connection to the API server, for a replica with watches. */
   readonly watches?: Link;
   /** Asks for a full scan. Throws if there is no answer. */
   reconcile(): Promise<void>;
-  /** Fires its cron trigger for evacuations in progress. In the cluster, its own timer does this. */
+  /**
+   * Fires the replica's cron trigger for evacuations in progress. A replica in the cluster has its own timer instead.
+   */
   tick(): Promise<void>;
 }
 
-/** Lifeboat's address for the API server. The replicas behind it change. */
+/** The address at which the API server reaches Lifeboat. The replicas behind it change. */
 export interface Proxy {
   /** Returns the replica for each connection or review. Undefined: nothing answers. */
   answering: () => Replica | undefined;
@@ -33,9 +35,12 @@ export interface Form {
   start(onDeath: () => void): Promise<Replica>;
   /** Disconnects the replica at once, and removes it soon after. */
   end(replica: Replica): Promise<void>;
-  /** The relay as deployed beside Lifeboat: it reports to the address. In the cluster it is part of the server. */
+  /**
+   * Starts the relay as deployed next to a Worker: it reports to Lifeboat's address. In the cluster the relay is part
+   * of the server.
+   */
   startRelay(): Pick<Relay, "stop">;
-  /** Says why the API server cannot reach it now. `names`: of the replicas that exist. */
+  /** Says why the API server cannot reach Lifeboat now. `names`: the names of the existing replicas. */
   problems(names: readonly string[]): Promise<readonly string[]>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * Runs Lifeboat in the cluster: replicas behind its Service. Each replica is the whole server, in this process, and a
- * pod on an extra node stands for all of them. A killed replica loses its connections, and starts again under its name,
- * as a container does in its pod.
+ * Runs Lifeboat in the cluster: replicas behind its Service. Each replica is the whole server, in this process, and one
+ * pod on an extra node stands for all of them. A killed replica loses its connections, and starts again under the same
+ * name, as a container does in its pod.
  */
 import { Agent } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
@@ -15,18 +15,18 @@ import { listenOnLoopback } from "../links.ts";
 import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
 export const NODE = "lifeboat";
-/** No VM runs on this node. */
+/** The taint of the node for the replicas, so that no VM runs there. */
 export const CONTROL_PLANE = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
 const CLUSTER = "local";
 const WEBHOOK_TOKEN = "token-of-the-chaos-runs";
 const HTTPS_PORT = 8443;
-/** Lifeboat's answer to an invalid review that has the webhook's token. */
+/** The code of Lifeboat's answer to an invalid review with a valid webhook token. */
 const NO_REVIEW = 400;
 const WEBHOOKS = [
   ["lifeboat", webhookConfigurations],
   ["lifeboat-guard", mutatingConfigurations],
 ] as const;
-/** Another holder takes the replicas' Lease. */
+/** The name of another holder that takes the replicas' Lease. */
 export const STRANGER = "stranger";
 const PATIENCE_MS = 60_000;
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
@@ -86,7 +86,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     };
   };
 
-  /** Connects as the API server does: it trusts only the caBundle. */
+  /** Connects as the API server does, which trusts only the caBundle, and returns the problems. */
   const problemsOf = async ([name, resource]: (typeof WEBHOOKS)[number]): Promise<readonly string[]> => {
     const [webhook] = (await client.get(resource, { name }))?.webhooks ?? [];
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
@@ -101,7 +101,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     async end({ name, link }) {
       const server = servers.get(name);
       servers.delete(name);
-      // The replica may also die while it ends.
+      // The replica may also die while it is being ended.
       const wasDead = link.isDead;
       if (wasDead) free.push(name);
       await server?.stop();
@@ -169,7 +169,7 @@ function shippedTolerations() {
   return z.parse(Shipped, found).spec.template.spec.tolerations;
 }
 
-/** The pod is ready at once, because its process is only played. */
+/** Plays the replicas' pod. The pod is ready at once, because no process runs in it. */
 function playingReplicas() {
   const labels = { "app.kubernetes.io/name": SERVER.name };
   const ports = [{ name: "https", containerPort: HTTPS_PORT }];
@@ -177,9 +177,9 @@ function playingReplicas() {
   return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, tolerations: shippedTolerations(), containers } };
 }
 
-/** The times of Lease renewals and of the end. */
+/** The pause between two Lease renewals, and the pause at the end of a replica. */
 const SECONDS_5_MS = 5000;
-/** Waits until the next full minute. */
+/** A pause that is longer than this waits for the next full minute. */
 const LONG_MS = 30_000;
 const SPEED = 20;
 

@@ -1,6 +1,7 @@
 /**
  * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd runs all Workers, each
- * as an entry of its registry. An isolate's memory belongs to the name of a cluster: a new name makes a new Worker.
+ * as an entry of its registry. Lifeboat's memory in a Worker belongs to the name of a cluster, so that a new name acts
+ * as a new Worker.
  */
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";
@@ -17,7 +18,7 @@ import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
 const WEBHOOK_TOKEN = "webhook-token-of-the-chaos-runs";
 const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the chaos runs").toString("base64")}`;
-/** The end of a run waits for all pending requests. */
+/** How long to wait for pending requests at the end of a run. */
 const PATIENCE_MS = 60_000;
 
 export async function startWorkerForm({ sandbox, links, optional }: FormOptions): Promise<Form> {
@@ -60,7 +61,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       await persist(() => worker.registry.remove(name));
     },
     startRelay: () => startRelayBeside(relayTo),
-    // Its address and its certificate do not change.
+    // There are no problems: the Worker's address and its certificate do not change.
     problems: () => Promise.resolve([]),
     async stop() {
       await worker.stop();
@@ -76,7 +77,7 @@ interface RunningProxy extends Proxy {
 
 async function startProxy(authority: Authority): Promise<RunningProxy> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  // workerd closes idle connections after 5 s. Here only the run's faults may break connections.
+  // workerd closes idle connections after 5 s. Here only the run's faults should break connections.
   const secureContext = createSecureContext({ ca: authority.caPem });
   const agent = new Agent({ keepAlive: true, timeout: 4000, secureContext });
   const open = new Map<ServerResponse, string>();

@@ -1,4 +1,7 @@
-/** A node must be empty at a given time, and two of its VMs cannot migrate: `kubectl drain` beside a NodeEvacuation. */
+/**
+ * A node must be empty at a given time, and two of its VMs cannot migrate. One cluster uses `kubectl drain`, the other
+ * a NodeEvacuation.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   createVirtualMachine,
@@ -31,16 +34,16 @@ const VMS: readonly Vm[] = [
 ];
 const PINNED = VMS.flatMap(([name, pinnedBecause]) => (pinnedBecause === undefined ? [] : [name]));
 const NAMESPACE = "shop";
-/** An ordinary pod on the node. Its budget allows no disruption until it runs elsewhere. */
+/** Ordinary pods. Their budget allows no disruption until the evicted pod's replacement runs on another node. */
 const REPLICAS = { namespace: NAMESPACE, name: "api", replicas: 3 };
 
 const NAME = "node-1-kernel";
 /** Seconds from the start of the scenario to the scheduled time. */
 const HOUR_SECONDS = 4;
 const POLL_MS = 200;
-/** A tick comes every minute, and at this interval while a node is being evacuated. */
+/** The interval of ticks while a node is being evacuated. Otherwise a tick comes every minute. */
 const TICK_MS = 5000;
-/** After this many refusals of both VMs, the scenario counts kubectl as hanging. */
+/** How often both VMs' evictions must be refused until the scenario concludes that kubectl hangs. */
 const REFUSALS = 3;
 
 export const maintenance: Act = {
@@ -78,7 +81,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // Created before the VMs, so that they are spread over all nodes.
+  // The pods are created before the VMs, so that they are spread over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;
@@ -159,7 +162,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
   return false;
 }
 
-/** Resolves at the time of the next request. */
+/** Waits until the tick is due, reconciles, and resolves to the time of the next tick. */
 async function tick(cluster: Cluster, due: number): Promise<number> {
   if (Date.now() < due) return due;
   await lifeboatOf(cluster).reconcile();

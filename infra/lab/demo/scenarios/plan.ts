@@ -1,6 +1,6 @@
 /**
- * Six nodes are drained in turn: kubectl in the order of their names, a RollingMaintenance in the order of `lifeboat
- * plan`.
+ * Six nodes are drained in turn: with kubectl in the order of their names, or with a RollingMaintenance in the order of
+ * `lifeboat plan`.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { load } from "js-yaml";
@@ -19,7 +19,7 @@ const SMALL = ["node-3", "node-4", "node-5", "node-6"];
 const NODES = [...LARGE, ...SMALL];
 const NAMESPACE = "shop";
 const VMS = [
-  // It fits only on an empty large node.
+  // This VM fits only on an empty large node.
   { name: "warehouse", node: "node-1", memory: "12Gi" },
   { name: "web-1", node: "node-2", memory: "4Gi" },
   { name: "web-2", node: "node-2", memory: "4Gi" },
@@ -27,15 +27,15 @@ const VMS = [
   { name: "mail", node: "node-4", memory: "1Gi" },
 ];
 /**
- * KubeVirt reports it as migratable, and each of its migrations fails. It names its CPU model, so it is the only VM of
- * its class.
+ * A VM that KubeVirt reports as migratable, but whose migrations all fail. It names its CPU model, so it is the only VM
+ * of its class.
  */
 const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
 
-/** `--timeout` of kubectl drain. */
+/** The value of kubectl drain's option `--timeout`. */
 const TIMEOUT_SECONDS = 7;
 const POLL_MS = 200;
-/** A minute of Lifeboat's scans takes one second here. */
+/** The interval of ticks. A minute of Lifeboat's scans takes one second here. */
 const TICK_MS = 1000;
 
 const PRINTED = z.looseObject({
@@ -77,7 +77,7 @@ async function setScene(client: KubeClient): Promise<Scene> {
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate" };
   const vms = [...VMS, FAILING].map((one) => ({ ...vm, ...one }));
   await createVms(client, vms);
-  // The cluster has the evidence of an earlier attempt.
+  // The cluster already has a failed migration, as evidence for the plan.
   const metadata = { namespace: NAMESPACE, name: `${FAILING.name}-attempt` };
   await client.create(kubevirt.migrations, { metadata, spec: { vmiName: FAILING.name } });
   await waitFor(client, {
@@ -89,7 +89,10 @@ async function setScene(client: KubeClient): Promise<Scene> {
   return { vms: vms.length, nodes: NODES.length, pods: 0 };
 }
 
-/** Returns the output of `lifeboat plan`: for the given order, then for the planned one without the nodes that it does not promise. */
+/**
+ * Returns the output of `lifeboat plan`: first for the given order, then for a planned order, without the nodes whose
+ * drain it does not promise.
+ */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);
   const { names, leftOut } = await promised(cluster);
@@ -97,7 +100,7 @@ async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   return [...given, ...planned, "", ...leftOut];
 }
 
-/** Returns the nodes for which a planned order keeps the promise, and in words why the others are left out. */
+/** Returns the nodes whose drain the planned order promises, and in words why the others are left out. */
 async function promised(cluster: Cluster) {
   const said = await lifeboat(cluster, ["plan", "--order", "planned", "-o", "json"]);
   const found = FOUND.parse(JSON.parse(outputOf(said)));

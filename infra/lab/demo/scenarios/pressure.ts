@@ -7,14 +7,17 @@ import type { Act, Scene } from "../scenario.ts";
 
 const NODE = "node-1";
 const NODES = [NODE, "node-2", "node-3"];
-/** The batch VMs may be evicted first, the shop last. */
+/** Priorities: the batch VMs may be evicted first, the shop's VMs last. */
 const PRIORITY = { batch: 100, shop: 1000 };
 const VMS = { batch: ["encode", "index", "render", "train"], shop: ["db", "web"] } as const;
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
-/** Enough time for the shield. */
+/** The VMs' grace period, which is long enough for the shield. */
 const GRACE_SECONDS = 300;
 
-/** `patience`: seconds instead of a real kubelet's minutes (REFERENCE.md, "Node pressure"). */
+/**
+ * Returns the common parts of both acts. `patience`: the kubelet's grace period in seconds, where a real kubelet has
+ * minutes (REFERENCE.md, "Node pressure").
+ */
 function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "lifeboat" | "optional"> {
   return {
     sandbox: {
@@ -47,7 +50,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
 
 const GUARD = [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"];
 
-/** Two guests have to leave. */
+/** Without the shield: two guests have to leave. */
 export const pressure: Act = {
   ...actWith("15s", "4Gi"),
   about: "Lifeboat",
@@ -61,7 +64,7 @@ const configuration = (maxPodGracePeriodSeconds: number) => ({
 });
 const shielded = actWith("4s", "8Gi");
 
-/** One VM moves after another, so that for most of them the kubelet's soft eviction comes first. */
+/** With the shield: VMs move one after another, so that for most of them the kubelet's soft eviction comes first. */
 export const shield: Act = {
   ...shielded,
   about: "the shield",

@@ -19,7 +19,7 @@ const MARKED = /<!-- table: (\w+) -->\n+(?:\|.*\n)*\n*/g;
 
 /**
  * Returns the text with each table rendered from the code, and an empty line after it. Throws for a marker that names
- * none.
+ * no table.
  */
 export function withTables(text: string, tables = TABLES): string {
   const rendered = text.replaceAll(MARKED, (_, name: string) => {
