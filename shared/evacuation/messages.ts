@@ -59,7 +59,8 @@ export const EVACUATION_MESSAGES = {
     `KubeVirt does not start migration ${name} while the VM has a second launcher pod, ${other.name} on node ${other.nodeName}`,
   queued: (m: Migration) => `${called(m)} waits in KubeVirt's queue: its limits are reached`,
   stalled: "KubeVirt has not started the migration although its limits are not reached",
-  stuck: (seconds: number) => `KubeVirt has not started the migration for ${seconds} s, although its limits are not reached`,
+  stuck: (seconds: number) =>
+    `KubeVirt has not started the migration for ${seconds} s, although its limits are not reached`,
   targetTooSlow: (message: string, seconds: number) => `${message}: the pod has not started within ${seconds} s`,
 
   // A migration in progress
