@@ -5,7 +5,7 @@ import type { Plan } from "../../../shared/plan/plan.ts";
 import { isNotDrained } from "./table.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 
-/** Returns the plan as JSON, with the pods of VMs and the pods that block. REFERENCE.md describes every field. */
+/** Returns the plan as JSON, with the pods of VMs and the pods that block. plan.schema.json describes every field. */
 export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence, ...plan }: Plan) {
   return {
     verdict,
