@@ -8,7 +8,7 @@ import { DEAD_NODE_TAINTS } from "../../../../shared/kube/objects.ts";
 export function disruptionTable(): string {
   const rows = GUARD_CAUSES.map((cause) => {
     const { reason, gate } = GUARDED[cause];
-    const shown = reason === undefined ? "none: by the requester" : code(reason);
+    const shown = reason === undefined ? "none: the requester shows the cause" : code(reason);
     return [cause, shown, code(gate), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
   });
   return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
@@ -17,18 +17,18 @@ export function disruptionTable(): string {
 export const RELEASE_WORDS = {
   OtherRequester: "the requester is in neither `guard.requesters` nor `guard.nodeTerminators`",
   NotADisruption:
-    "there is no such condition, it is of a node's taint, the gate is off, or, at a node's end, the pod is terminating already",
-  PodCompleted: "the pod has ended, or is another one by now",
+    "the pod has no such condition, the condition is about a node's taint, the gate is off, or Karpenter deletes a pod that is already terminating",
+  PodCompleted: "the pod has ended, or another pod has its name by now",
   NotAVirtualMachine: "the pod runs no VM",
-  VmiGone: "the VM is gone, re-created, being deleted or final",
+  VmiGone: "the VMI is gone, was re-created, is being deleted or has ended",
   NotScheduled: "the VM is on no node yet",
   NodeNotAlive: `the node is gone, not Ready, or tainted ${DEAD_NODE_TAINTS.map(code).join(", ")}`,
-  NotListed: "the VM runs in another pod, and KubeVirt does not list this one in `status.activePods`",
-  StrategyNone: "the strategy None asks for no protection",
+  NotListed: "the VM runs in another pod, and the VMI's `status.activePods` does not list this pod",
+  StrategyNone: "the VM's strategy is None",
   NotMigratable: "the VM cannot migrate",
-  UnknownStrategy: "the strategy is none that KubeVirt knows",
-  DeadlinePassed: "it has not moved in time, or its node ends before it could",
-  HandlerNeedsRoom: "the scheduler makes room for virt-handler, without which no VM of that node can move",
+  UnknownStrategy: "KubeVirt does not know the VM's strategy",
+  DeadlinePassed: "the VM has not moved before the deadline, or its node is terminated before a migration could end",
+  HandlerNeedsRoom: "the scheduler makes room for virt-handler, and without virt-handler no VM can leave that node",
 } as const satisfies Record<DeletionAllowReason, string>;
 
 const WITH_EVENT: readonly DeletionAllowReason[] = [
@@ -40,7 +40,7 @@ const WITH_EVENT: readonly DeletionAllowReason[] = [
 
 export function releaseTable(): string {
   const rows = Object.entries(RELEASE_WORDS).map(([reason, because]) => {
-    return [reason, because, WITH_EVENT.some((shown) => shown === reason) ? "DeletionAllowed" : ""];
+    return [reason, because, WITH_EVENT.some((shown) => shown === reason) ? "DeletionAllowed" : "–"];
   });
-  return renderTable([["reason", "because", "Event"], ...rows]);
+  return renderTable([["reason", "why the deletion is allowed", "Event"], ...rows]);
 }

@@ -54,8 +54,8 @@ function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts {
 
 const MARK_WORDS = {
   OfRequest: "KubeVirt's webhook, which reviews the same eviction",
-  Asked: "KubeVirt's webhook, because Lifeboat asks",
-  NotNeeded: "none: KubeVirt migrates every VM off such a node",
+  Asked: "KubeVirt's webhook, because Lifeboat requests an eviction",
+  NotNeeded: "nobody: KubeVirt migrates every VM off a node with the drain taint",
 } as const satisfies Record<(typeof CAUSE)[Cause]["mark"], string>;
 
 export function causeTable(): string {
@@ -74,23 +74,24 @@ const FIRST_WORDS = {
 } as const satisfies Record<FirstAnswer, string>;
 
 const LATER_WORDS = {
-  first: "as first",
+  first: "as the first",
   inProgress: "in progress",
-  unlessMigrating: "in progress while a migration is unfinished; else unmarked, and as first",
+  unlessMigrating:
+    "in progress while a migration is unfinished; otherwise the mark is removed, and the answer is as the first",
 } as const satisfies Record<LaterAnswer, string>;
 
 /** Renders everything that a strategy decides. If both rows of a strategy are equal, they are one row. */
 export function strategyTable(): string {
   const rows = EVICTION_STRATEGIES.flatMap((strategy) => {
     const [movable = [], pinned = []] = MOBILITIES.map((mobility) => cellsOf(strategy, mobility));
-    if (movable.join() === pinned.join()) return [[strategy, "either", ...movable]];
+    if (movable.join() === pinned.join()) return [[strategy, "yes or no", ...movable]];
     return [
       [strategy, CAN_MIGRATE.migratable, ...movable],
       [strategy, CAN_MIGRATE.pinned, ...pinned],
     ];
   });
   const head = ["first eviction", "eviction of a marked VM", "budget", "deletion", "node pressure"];
-  return renderTable([["strategy", "can migrate", ...head], ...rows]);
+  return renderTable([["strategy", "VM can migrate", ...head], ...rows]);
 }
 
 function cellsOf(strategy: EvictionStrategy, mobility: Mobility): readonly string[] {
@@ -101,7 +102,7 @@ function cellsOf(strategy: EvictionStrategy, mobility: Mobility): readonly strin
     LATER_WORDS[LATER_REQUEST[strategy][mobility]],
     always ? "yes" : migrating ? "while it migrates" : "none",
     isToMove(vmi, DEFAULT_SETTINGS) ? "refused" : "allowed",
-    shouldEvacuate(vmi, DEFAULT_SETTINGS) ? "moves" : "–",
+    shouldEvacuate(vmi, DEFAULT_SETTINGS) ? "moves" : "stays",
   ];
 }
 
@@ -109,7 +110,7 @@ export function answerTable(): string {
   const vmi = sample("LiveMigrate", "migratable");
   const pinned = sample("LiveMigrateIfPossible", "pinned");
   return renderTable([
-    ["word", "answer"],
+    ["word above", "answer"],
     ["evacuated", `429 ${code(MESSAGE.EvacuationTriggered(vmi))}`],
     ["in progress", `429 ${code(MESSAGE.EvacuationInProgress(vmi))}`],
     ["refused", `429 ${code(MESSAGE.NotMigratable(sample("LiveMigrate", "pinned"), "LiveMigrate"))}`],
@@ -126,14 +127,17 @@ const POSTURE_WORDS = {
 const UNDECIDED_WORDS = {
   evictionOfLivePod: ["eviction of a pod in which a guest runs", WHEN_UNDECIDED.evictionOfLivePod],
   evictionOfLivePodForGood: [
-    "the same, where Lifeboat lacks a permission (403) or the cluster a kind (404)",
+    "eviction of a pod in which a guest runs, if Lifeboat lacks a permission (403) or the cluster lacks a kind (404)",
     WHEN_UNDECIDED.evictionOfLivePodForGood,
   ],
-  evictionOfOtherPod: ["eviction of a pod that has ended, or is none of KubeVirt's", WHEN_UNDECIDED.evictionOfOtherPod],
+  evictionOfOtherPod: [
+    "eviction of a pod that has ended, or that is not KubeVirt's",
+    WHEN_UNDECIDED.evictionOfOtherPod,
+  ],
   evictionOfOddPod: ["eviction of [an odd pod](#odd-objects)", WHEN_UNDECIDED.evictionOfOddPod],
   evictionOfUnknownPod: ["eviction of a pod that could not be read", WHEN_UNDECIDED.evictionOfUnknownPod],
   deletion: ["deletion by the scheduler, a manager of device taints or Karpenter", WHEN_UNDECIDED.deletion],
-  delivery: ["a delivery of the relay, which sends it again", WHEN_UNDECIDED.delivery],
+  delivery: ["a delivery of the relay; the relay sends it again", WHEN_UNDECIDED.delivery],
 } as const satisfies Record<keyof typeof WHEN_UNDECIDED, readonly [request: string, posture: Posture]>;
 
 export function undecidedTable(): string {
@@ -142,9 +146,6 @@ export function undecidedTable(): string {
 }
 
 export function eventTable(): string {
-  const rows = ["Normal", "Warning"].map((type) => {
-    const reasons = Object.entries(EVENT_TYPES).flatMap(([reason, its]) => (its === type ? [code(reason)] : []));
-    return [type, reasons.join(", ")];
-  });
-  return renderTable([["type", "reasons"], ...rows]);
+  const warnings = Object.entries(EVENT_TYPES).flatMap(([reason, type]) => (type === "Warning" ? [code(reason)] : []));
+  return renderTable([["reasons of Warning Events"], [warnings.join(", ")]]);
 }
