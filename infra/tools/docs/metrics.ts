@@ -2,9 +2,6 @@
 import type { HoldVerdict } from "../../../shared/settings/holds.ts";
 import { renderTable } from "./policy/tables.ts";
 import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";
-import { ACTIVE_PHASES, CAUSES, END_PHASES } from "../../../shared/kube/evacuation.ts";
-import { NODE_ACTIVE_PHASES, NODE_END_PHASES } from "../../../shared/kube/node-evacuation.ts";
-import { ROLLING_ACTIVE_PHASES, ROLLING_END_PHASES } from "../../../shared/kube/rolling-maintenance.ts";
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
@@ -12,33 +9,33 @@ import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 export const LABEL_VALUES: Readonly<
   Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
 > = {
-  version: "of Lifeboat",
+  version: "the version of Lifeboat",
   webhook: WEBHOOK_ENDPOINTS,
-  cause: CAUSES,
-  outcome: END_PHASES,
-  reason: "`External`, one of Lifeboat's own, or the reason of KubeVirt's condition `LiveMigratable`",
+  cause: "`spec.cause` of an Evacuation",
+  outcome: "final `status.phase` of an Evacuation",
+  reason: "`External`, another reason of Lifeboat, or the reason of KubeVirt's condition `LiveMigratable`",
   guard_problem: [
     "PolicyWithoutGate",
     "PolicyMissing",
     "HandlerEndsWithTaint",
   ] satisfies readonly HoldVerdict["reason"][],
-  phase: ACTIVE_PHASES,
-  node_phase: NODE_ACTIVE_PHASES,
-  rolling_phase: ROLLING_ACTIVE_PHASES,
-  result: [...new Set([...NODE_END_PHASES, ...ROLLING_END_PHASES])].map((phase) => `\`${phase}\``).join(", "),
+  phase: "`status.phase` of an Evacuation that has not ended",
+  node_phase: "`status.phase` of a NodeEvacuation that has not ended",
+  rolling_phase: "`status.phase` of a RollingMaintenance that has not ended",
+  result: "final `status.phase` of a NodeEvacuation or RollingMaintenance",
   object: "`nodeevacuation/NAME` or `rollingmaintenance/NAME`",
-  node_name: "the node of a NodeEvacuation",
+  node_name: "the node of a NodeEvacuation; empty for a RollingMaintenance",
 };
 
 /** The tables of METRICS.md, by the names of their markers. */
 export const METRICS_TABLES: Readonly<Record<string, () => string>> = { families: familyTable, labels: labelTable };
 
 function familyTable(): string {
-  const rows = Object.values(FAMILIES).map(({ name, type, unit, labels, help }) => {
+  const rows = Object.values(FAMILIES).map(({ name, type, labels, help }) => {
     const listed = labels.map((label) => `\`${label}\``).join(", ");
-    return [`\`${name}${SUFFIX[type]}\``, type, unit === "" ? "–" : unit, listed === "" ? "–" : listed, help];
+    return [`\`${name}${SUFFIX[type]}\``, type, listed === "" ? "–" : listed, help];
   });
-  return renderTable([["sample", "type", "unit", "labels", "means"], ...rows]);
+  return renderTable([["sample", "type", "labels", "meaning"], ...rows]);
 }
 
 function labelTable(): string {

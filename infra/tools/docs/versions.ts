@@ -4,5 +4,5 @@ import { renderTable } from "./policy/tables.ts";
 
 export function versionTable(): string {
   const rows = Object.values(VERSIONS).map(({ of, since, does, lifeboat }) => [versionText(of, since), does, lifeboat]);
-  return renderTable([["from", "there", "Lifeboat"], ...rows]);
+  return renderTable([["from", "what changes", "what Lifeboat does"], ...rows]);
 }
