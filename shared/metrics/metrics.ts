@@ -19,19 +19,19 @@ export const FAMILIES = {
   },
   credentialAccepted: {
     name: "lifeboat_credential_accepted", type: "gauge", unit: "", labels: [],
-    help: "Whether the API server accepts Lifeboat's token: 0 if it answers 401. Only this metric, the expiry and the build then exist.",
+    help: "1 if the API server accepts Lifeboat's token, 0 if it answers 401. With 0, only this metric, the token's expiry and the version exist.",
   },
   credentialExpiry: {
     name: "lifeboat_credential_expiry_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
-    help: "When Lifeboat's token of the cluster expires, in seconds since the epoch. Absent if the token does not expire.",
+    help: "When Lifeboat's token for the API server expires, in seconds since the epoch. Absent if the token does not expire.",
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "Whether a webhook object is missing or does not lead to Lifeboat. Absent for a guard that no gate needs, and if the object cannot be read.",
+    help: "1 if a webhook object is missing or does not lead to Lifeboat, else 0. Absent for the guard if no gate needs it, and if Lifeboat cannot read the object.",
   },
   certificateRenewal: {
     name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
-    help: "When a person has to renew the certificate of the webhook's endpoint, in seconds since the epoch: 90 days or a quarter of its life before it or its authority expires. Absent for a Worker.",
+    help: "When a person has to renew the certificate of Lifeboat's webhooks, in seconds since the epoch. Absent for a Worker.",
   },
   evacuationsEnded: {
     name: "lifeboat_evacuations_ended_last_hour", type: "gauge", unit: "", labels: ["cause", "outcome"],
@@ -43,11 +43,11 @@ export const FAMILIES = {
   },
   evacuationsBlocked: {
     name: "lifeboat_evacuations_blocked", type: "gauge", unit: "", labels: ["reason"],
-    help: "Evacuations that wait for a person or an external controller, by reason. Absent for a reason without any.",
+    help: "Evacuations that wait for a person or an external controller, by reason. Reasons without an Evacuation are absent.",
   },
   oldestEvacuation: {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
-    help: "When the oldest evacuation of a phase started, in seconds since the epoch. Absent if the phase has none.",
+    help: "When the oldest Evacuation in a phase was created, in seconds since the epoch. Phases without an Evacuation are absent.",
   },
   nodeEvacuations: {
     name: "lifeboat_node_evacuations", type: "gauge", unit: "", labels: ["node_phase"],
@@ -55,11 +55,11 @@ export const FAMILIES = {
   },
   lateNodeEvacuations: {
     name: "lifeboat_node_evacuations_late", type: "gauge", unit: "", labels: [],
-    help: "Active NodeEvacuations that are late: the end that their status estimated has passed.",
+    help: "NodeEvacuations in the phase Evacuating whose estimated end has passed.",
   },
   maintenanceBlocked: {
     name: "lifeboat_maintenance_blocked", type: "gauge", unit: "", labels: ["object", "node_name"],
-    help: "NodeEvacuations and RollingMaintenances that are blocked. A RollingMaintenance has no node. Absent if none is.",
+    help: "Blocked NodeEvacuations and RollingMaintenances. Absent if none is blocked.",
   },
   maintenanceEnded: {
     name: "lifeboat_maintenance_ended", type: "gauge", unit: "", labels: ["result", "object", "node_name"],
@@ -71,23 +71,23 @@ export const FAMILIES = {
   },
   configurationProblems: {
     name: "lifeboat_configuration_problems", type: "gauge", unit: "", labels: [],
-    help: "Fields of the LifeboatConfiguration that this version does not know. They have their defaults.",
+    help: "Fields of the LifeboatConfiguration that this version does not know. Lifeboat uses their defaults.",
   },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
-    help: "Whether Lifeboat answered an eviction although it could not read what it needed, in the last ten minutes or a little more (condition ReviewsDecided is False).",
+    help: "1 if Lifeboat answered an eviction without some facts in the last ten minutes or a little more (condition ReviewsDecided is False), else 0.",
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],
-    help: "Why the guard does not protect VMs while Lifeboat is unavailable (condition GuardHolds is False). Absent if it does or is off.",
+    help: "Why the guard would not protect VMs while Lifeboat is unavailable (condition GuardHolds is False). Absent without a problem, and if the guard is off.",
   },
   podEvacuations: {
     name: "lifeboat_descheduling_pod_evacuations", type: "counter", unit: "", labels: [],
-    help: "Evacuations of pods, including VMs, that descheduling has requested since its Lease was created. Absent if the Lease cannot be read.",
+    help: "Evacuations of pods and VMs that descheduling has requested since its Lease was created. Absent if Lifeboat cannot read the Lease.",
   },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
-    help: "Evacuations in progress whose VM is marked, of any cause.",
+    help: "Evacuations in progress, of any cause, whose VMI has an evacuationNodeName.",
   },
 } as const satisfies Record<string, Family>;
 
