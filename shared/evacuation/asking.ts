@@ -4,6 +4,7 @@
  */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import { type Facts, together } from "../facts/facts.ts";
+import { nodeEvacuations } from "../facts/questions.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NodeFacts, VmiFacts } from "../kube/facts.ts";
@@ -24,9 +25,9 @@ export interface Asking {
 /** Reads the facts of a request. `vmiUID`: the VMI that the request stops. Undefined: that VMI has ended. */
 export function askingOf(e: EvacuationFacts, vmiUID: string | undefined, facts: Facts): Asking {
   const { namespace, spec } = e;
-  const [vm, { items }, refusal] = together(
+  const [vm, items, refusal] = together(
     () => facts.get("virtualmachines", { namespace, name: spec.vmiName }),
-    () => facts.readable("nodeevacuations"),
+    () => nodeEvacuations(facts),
     () => (vmiUID === undefined ? undefined : refusalOf(e, vmiUID, facts)),
   );
   const ne = items.find(({ uid }) => uid === spec.nodeEvacuation?.uid);

@@ -2,8 +2,10 @@
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { isForbidden, isNotServed } from "../kube/failures.ts";
+import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { isFinal, isVmiKey, keyOf } from "../kube/objects.ts";
 import type { FactsOf } from "../kube/resources.ts";
+import { asPartOf } from "../kube/rolling-maintenance.ts";
 import {
   ACTIVE_EVACUATIONS,
   MIGRATING_VMIS,
@@ -30,6 +32,14 @@ export function evacuationsOf(key: NamespacedName, facts: Facts): readonly Evacu
 
 export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
   return facts.readable("evacuations", ACTIVE_EVACUATIONS).items;
+}
+
+/** Lists NodeEvacuations, each as its RollingMaintenance wants it. */
+export function nodeEvacuations(facts: Facts): readonly NodeEvacuationFacts[] {
+  const all = facts.readable("nodeevacuations").items;
+  if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;
+  const rolling = facts.readable("rollingmaintenances").items;
+  return all.map((ne) => asPartOf(ne, rolling));
 }
 
 export function evacuationsFrom(node: string, facts: Facts): readonly EvacuationFacts[] {

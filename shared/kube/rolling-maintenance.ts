@@ -1,5 +1,12 @@
 /** A `RollingMaintenance`: which nodes have to be drained, a few at a time. */
-import { NODE_ACTIVE_PHASES, NODE_END_PHASES, type NodeEvacuationSpec, type VmCounts } from "./node-evacuation.ts";
+import {
+  hasEnded,
+  NODE_ACTIVE_PHASES,
+  NODE_END_PHASES,
+  type NodeEvacuationFacts,
+  type NodeEvacuationSpec,
+  type VmCounts,
+} from "./node-evacuation.ts";
 
 export const ROLLING_ACTIVE_PHASES = ["Scheduled", "Running", "Paused", "Blocked"] as const;
 export const ROLLING_END_PHASES = ["Completed", "Stopped", "Withdrawn"] as const;
@@ -95,4 +102,13 @@ export interface RollingMaintenanceFacts {
 
 export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFacts, "status">): boolean {
   return phase !== undefined && (ROLLING_END_PHASES as readonly string[]).includes(phase);
+}
+
+/** Returns a NodeEvacuation with the pause or the withdrawal of its RollingMaintenance, which apply to each node. */
+export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
+  const rm = all.find(({ uid }) => uid === ne.owner?.uid);
+  if (rm === undefined || hasEnded(ne)) return ne;
+  const isOver = rm.spec.intent === "Withdrawn" || hasRollingEnded(rm);
+  const intent = isOver ? "Withdrawn" : ne.spec.intent;
+  return { ...ne, spec: { ...ne.spec, intent, progress: rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress } };
 }

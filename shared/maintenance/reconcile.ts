@@ -8,6 +8,7 @@ import { ClusterError, describeFailure, isForbidden, isOddObject } from "../kube
 import type { NamespacedName } from "../kube/facts.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { named } from "../kube/objects.ts";
+import { asPartOf } from "../kube/rolling-maintenance.ts";
 import { selectEvacuationsFor } from "../kube/selections.ts";
 import { eachOf } from "../act/each-of.ts";
 import { perform, type Performed } from "../act/perform.ts";
@@ -16,7 +17,6 @@ import { refusedEviction, withTimes } from "./blockers.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { nextOfNode } from "./rules.ts";
 import { nodeEvents } from "./rolling/events.ts";
-import { asPartOf } from "./rolling/world.ts";
 import { nodeStatusAfter } from "./status.ts";
 import { hasStarted, type NodeNext } from "./world.ts";
 

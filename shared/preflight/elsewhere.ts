@@ -1,6 +1,6 @@
 /** Facts about VMs that leave other nodes at the same time, by a NodeEvacuation or an Evacuation: they need room, too. */
 import { each, type Facts, together } from "../facts/facts.ts";
-import { migrationsUnderWay, unlessNotServed } from "../facts/questions.ts";
+import { migrationsUnderWay, nodeEvacuations, unlessNotServed } from "../facts/questions.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { HOTPLUG_COMPONENT, COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../kube/names.ts";
@@ -65,7 +65,7 @@ function wantedIn(
   const byEvacuation = [...vms].map(([node, all]): [string, Wanted] => {
     return [node, new Set(all.map(({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName })))];
   });
-  const all = unlessNotServed(() => facts.readable("nodeevacuations").items);
+  const all = unlessNotServed(() => nodeEvacuations(facts));
   const running = all.filter((ne) => {
     const { progress, intent, nodeName } = ne.spec;
     const isWanted = progress === "Running" && intent !== "Withdrawn" && closed.has(nodeName);

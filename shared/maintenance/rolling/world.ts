@@ -1,7 +1,7 @@
 /** The facts for decisions on a RollingMaintenance, and the form of a decision. */
 import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
-import { hasEnded, type NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
+import type { NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
 import {
   hasRollingEnded,
   type NodeRow,
@@ -69,15 +69,6 @@ export function evacuationOf(
   { rm, nodeEvacuations }: Pick<RollingWorld, "rm" | "nodeEvacuations">,
 ): NodeEvacuationFacts | undefined {
   return nodeEvacuations.find(({ name, owner }) => name === nodeEvacuation && owner?.uid === rm.uid);
-}
-
-/** Returns a NodeEvacuation with the pause or the withdrawal of its RollingMaintenance, which apply to each node. */
-export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
-  const rm = all.find(({ uid }) => uid === ne.owner?.uid);
-  if (rm === undefined || hasEnded(ne)) return ne;
-  const isOver = rm.spec.intent === "Withdrawn" || hasRollingEnded(rm);
-  const intent = isOver ? "Withdrawn" : ne.spec.intent;
-  return { ...ne, spec: { ...ne.spec, intent, progress: rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress } };
 }
 
 /**

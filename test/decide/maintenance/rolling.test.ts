@@ -1,8 +1,7 @@
 /** The next step of a RollingMaintenance, rule by rule. */
 import { describe, expect, test } from "vitest";
-import type { RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
+import { asPartOf, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { rollingStatusAfter } from "../../../shared/maintenance/rolling/status.ts";
-import { asPartOf } from "../../../shared/maintenance/rolling/world.ts";
 import { at, node, NOW, time } from "../../support/fixtures.ts";
 import { asked, started } from "../../support/maintenance/worlds.ts";
 import {
