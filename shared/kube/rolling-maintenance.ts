@@ -104,11 +104,19 @@ export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFa
   return phase !== undefined && (ROLLING_END_PHASES as readonly string[]).includes(phase);
 }
 
-/** Returns a NodeEvacuation with the pause or the withdrawal of its RollingMaintenance, which apply to each node. */
+/**
+ * Returns a NodeEvacuation as its RollingMaintenance wants it: a pause and a withdrawal apply to each node. After the
+ * last hour no node starts, even if its turn came before.
+ */
 export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
   const rm = all.find(({ uid }) => uid === ne.owner?.uid);
   if (rm === undefined || hasEnded(ne)) return ne;
   const isOver = rm.spec.intent === "Withdrawn" || hasRollingEnded(rm);
   const intent = isOver ? "Withdrawn" : ne.spec.intent;
-  return { ...ne, spec: { ...ne.spec, intent, progress: rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress } };
+  const progress = rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress;
+  const ends = [ne.spec.schedule, ...(ne.status.startTime === undefined ? [rm.spec.schedule] : [])];
+  const [notAfter] = ends
+    .flatMap((schedule) => schedule.notAfter ?? [])
+    .toSorted((a, b) => Date.parse(a) - Date.parse(b));
+  return { ...ne, spec: { ...ne.spec, intent, progress, schedule: { ...ne.spec.schedule, notAfter } } };
 }

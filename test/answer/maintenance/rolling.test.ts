@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";
 import type { FakeCluster } from "../../support/cluster.ts";
 import { type App, openApp } from "../../support/app.ts";
+import { at as later, time } from "../../support/fixtures.ts";
 import { at, textOf } from "../../support/json.ts";
 import {
   change,
@@ -170,6 +171,20 @@ test("the RollingMaintenance and its nodes have Events", async () => {
       "RollingMaintenance weekend MaintenanceCompleted",
     ]),
   );
+});
+
+test.each([
+  ["cannot be cordoned", "patch nodes"],
+  ["gets no NodeEvacuation", "create nodeevacuations"],
+])("a node that %s before notAfter does not start after it", async (_, failing) => {
+  const fake = weekend({ schedule: { notAfter: time(120) } });
+  const app = openApp(fake, (_url, asked) =>
+    asked?.label === failing && app.now() < later(120) ? new Response("{}", { status: 500 }) : undefined,
+  );
+  const stage: Stage = { fake, apps: [app], most: 0 };
+  await ticks(stage, LONG);
+  expect(phasesOf(fake)).toEqual(["Expired", "Skipped", "Skipped"]);
+  expect(stage.most).toBe(0);
 });
 
 type Death = "before" | "after";
