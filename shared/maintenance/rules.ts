@@ -93,7 +93,8 @@ function waitsForAnother(w: NodeWorld): NodeNext | undefined {
 
 /** KubeVirt is being updated. VMs were lost when a drain migrated them during KubeVirt's rollout. */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
-  if (hasStarted(w.ne) || w.ne.spec.startIf === "Always" || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
+  const isAnyTime = w.ne.spec.startIf === "Always" && w.ne.owner === undefined;
+  if (hasStarted(w.ne) || isAnyTime || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
   return scheduled(w, MESSAGES.waitsForRollout);
 }
 

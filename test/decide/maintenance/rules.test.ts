@@ -31,6 +31,8 @@ const blocking = facts({ vmis: [pinnedVm("web")] });
 /** Returns the next step if nothing prevents a start. */
 const waiting = (situation: Situation) => nextOf({ preflight: facts(), vms: { "apps/web": {} }, ...situation });
 
+const ROLLOUT = { kubevirts: [{ isRollingOut: true }], rollingmaintenances: [] };
+
 describe("a NodeEvacuation that has not started", () => {
   // prettier-ignore
   test.each<Row>([
@@ -38,7 +40,9 @@ describe("a NodeEvacuation that has not started", () => {
     ["waits for an older one to end",                 { ne: asked(), node: PLAIN, rivals: [older] },                            "Scheduled"],
     ["is ahead of an older one whose hour has not come",                  { ne: asked(), node: PLAIN, rivals: [{ ...older, spec: asked({ spec: FUTURE }).spec }] }, "Scheduled Cordon"],
     ["waits for a younger one that has started",                  { ne: asked(), node: node(CORDONED), rivals: [started(OTHER)] },          "Scheduled"],
-    ["waits for a rollout of KubeVirt",               { ne: asked({ spec: { startIf: "WillSucceed" } }), node: PLAIN, more: { kubevirts: [{ isRollingOut: true }] } }, "Scheduled"],
+    ["waits for a rollout of KubeVirt",               { ne: asked({ spec: { startIf: "WillSucceed" } }), node: PLAIN, more: ROLLOUT }, "Scheduled"],
+    ["starts during a rollout with startIf Always",   { ne: asked(), node: PLAIN, more: ROLLOUT },                              "Scheduled Cordon"],
+    ["waits for a rollout in any case as part of a RollingMaintenance", { ne: asked({ owner: { name: "weekend", uid: "w" } }), node: PLAIN, more: ROLLOUT }, "Scheduled"],
     ["can be paused",                                     { ne: asked({ spec: { progress: "Paused" } }), node: PLAIN },             "Paused"],
     ["takes over the cordon of a withdrawn one",        { ne: asked(), node: OTHERS, rivals: [asked({ ...OTHER, status: { phase: "Withdrawn" } })] }, "Scheduled Cordon"],
     ["takes over the cordon of a deleted one",                  { ne: asked(), node: OTHERS },                                           "Scheduled Cordon"],
