@@ -9,7 +9,8 @@ import {
   type VmOutcome,
 } from "../kube/node-evacuation.ts";
 import { each } from "../facts/facts.ts";
-import { byAge } from "../evacuation/identity.ts";
+import { podsOf } from "../facts/questions.ts";
+import { byAge, guestPodUID } from "../evacuation/identity.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
@@ -72,7 +73,7 @@ function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   return each(all, (one) => {
     const own = lastOf(one, w);
     const isSaid = one.outcome !== undefined || isSettledBy(own);
-    const isHere = !isSaid && whereaboutsOf(one, w).is === "Here";
+    const isHere = !isSaid && whereaboutsOf(one, w).is === "Here" && !isEnding(one, w);
     return isHere ? leftBehind(one, own, w) : settled(one, w);
   });
 }
@@ -98,8 +99,15 @@ export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): N
 
 const NONE_LEFT = { total: 0, left: 0, moving: 0, waiting: 0, blocked: 0 };
 
-function openOf({ namespace, name, uid }: VmOutcome, views: readonly VmView[], w: NodeWorld): VmOutcome {
-  const isGoing = views.some(({ fate, vmi }) => fate === "Goes" && vmi.uid === uid);
+/** Returns whether the guest ends by its eviction: no pod of it stays. A withdrawal does not change that. */
+function isEnding(one: VmOutcome, { facts }: NodeWorld): boolean {
+  const vmi = one.reason === BY_STRATEGY ? facts.get("virtualmachineinstances", one) : undefined;
+  return vmi !== undefined && podsOf(vmi, facts).every((pod) => pod.deleting || pod.uid !== guestPodUID(vmi));
+}
+
+function openOf(one: VmOutcome, views: readonly VmView[], w: NodeWorld): VmOutcome {
+  const { namespace, name, uid } = one;
+  const isGoing = views.some(({ fate, vmi }) => fate === "Goes" && vmi.uid === uid) || isEnding(one, w);
   const startTime = startOf(lastOf({ namespace, name, uid }, w));
   return { namespace, name, uid, ...(isGoing && { reason: BY_STRATEGY }), ...(startTime && { startTime }) };
 }

@@ -5,7 +5,7 @@ import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/re
 import { openApp } from "../../support/app.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher, plainPod } from "../../support/preflight/fixtures.ts";
-import { KERNEL, RESTART, ticks, pause, runOn, stage, statusOf, until } from "./finishing.ts";
+import { KERNEL, RESTART, ticks, pause, runOn, stage, statusOf, until, withdraw } from "./finishing.ts";
 
 test("without watches, a resumed NodeEvacuation continues at the next reconcile of a tick", async () => {
   const on = stage(RESTART);
@@ -33,6 +33,21 @@ test("a guest that its eviction shuts down is counted and named", async () => {
     virtualMachines: { total: 1, left: 0, shutDown: 1 },
     outcomes: [{ name: "none", uid: "vmi-none", outcome: "ShutDown" }],
   });
+});
+
+test("a guest that its eviction is shutting down when the NodeEvacuation is withdrawn is no VM that stays", async () => {
+  const none = { name: "none", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
+  const on = { fake: created({}, [none]), app: openApp(created({}, [])), asked: [] };
+  on.app = openApp(on.fake);
+  await until(on, () => on.fake.evictions.length > 0);
+  on.fake.pods.put({ ...launcher("none"), deleting: true });
+  withdraw(on);
+  await ticks(on, 2);
+  expect(phaseOf(on.fake)).toBe("Withdrawn");
+  on.fake.pods.delete(launcher("none"));
+  on.fake.vmis.delete({ namespace: "apps", name: "none" });
+  await ticks(on, 2);
+  expect(statusOf(on)).toMatchObject({ outcomes: [{ name: "none", outcome: "ShutDown" }] });
 });
 
 test.each([

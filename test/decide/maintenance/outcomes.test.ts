@@ -4,10 +4,11 @@ import { expect, test } from "vitest";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { hasEnded, isUnsettled, type NodeEvacuationFacts, type Outcome } from "../../../shared/kube/node-evacuation.ts";
+import { guestPodUID } from "../../../shared/evacuation/identity.ts";
 import { nextOfNode } from "../../../shared/maintenance/rules.ts";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
-import { at } from "../../support/fixtures.ts";
+import { at, pod } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 import { nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
 
@@ -26,6 +27,9 @@ function evacuationsOf({ vmi: { name }, evacuation }: Vm) {
   const found = evacuation === undefined ? [] : [evacuation];
   return [`evacuations in apps where spec.virtualMachineInstance.name=${name}`, found] as const;
 }
+
+const podsOf = ({ vmi }: Vm) =>
+  [`pods in apps where kubevirt.io/created-by=${vmi.uid}`, [pod({ uid: guestPodUID(vmi) ?? "" })]] as const;
 
 interface Vm {
   readonly vmi: VmiFacts;
@@ -68,7 +72,7 @@ class History {
       evacuations: this.vms.flatMap(({ evacuation }) => evacuation ?? []),
       now: at(this.seconds),
       vms: Object.fromEntries(this.vms.map(({ vmi }) => [keyOf(vmi), {}])),
-      more: Object.fromEntries(this.vms.flatMap((vm) => [whereabouts(vm), evacuationsOf(vm)])),
+      more: Object.fromEntries(this.vms.flatMap((vm) => [whereabouts(vm), evacuationsOf(vm), podsOf(vm)])),
     });
     const next = nextOfNode(world);
     if (next === "Nothing") return;
