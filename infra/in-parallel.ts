@@ -1,6 +1,6 @@
-/** Much work, a bounded number of pieces at a time. */
+/** Works on many items, a limited number of them at a time. */
 
-/** Results in the order of the items; the first failure ends it. */
+/** Returns the results in the order of the items. The first failure ends the work. */
 export async function inParallel<T, R>(
   items: readonly T[],
   concurrency: number,

@@ -90,12 +90,12 @@ function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 }
 
-/** A positive DER integer: the first bit of the first byte stays clear. */
+/** Returns a positive integer in DER: the first bit of the first byte is clear. */
 function randomSerial(): string {
   return `01${randomBytes(15).toString("hex")}`;
 }
 
-/** Valid from yesterday: a container's clock may be behind the clock that made the certificate. */
+/** Returns the validity. It starts yesterday, because a container's clock may be behind the clock of this machine. */
 function validity(): { notBefore: Date; notAfter: Date } {
   const now = Date.now();
   return { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + 3650 * DAY_MS) };

@@ -10,10 +10,13 @@ import * as kubevirt from "./kubevirt/resources.ts";
 const NOT_READY = "node.kubernetes.io/not-ready";
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** A node's quantity of each resource, where it differs from the kubelets' 32 CPUs and 128Gi. */
+/** The amounts of a node's resources that differ from the kubelets' 32 CPUs and 128Gi. */
 export type Capacity = Readonly<Record<string, string>>;
 
-/** Resolves when the node accepts pods and virtual machines. `labels`: further ones; those of a CPU are kept by the node's virt-handler. */
+/**
+ * Creates a node. Resolves when the node accepts pods and virtual machines. `labels`: further labels; the node's
+ * virt-handler keeps those that describe a CPU.
+ */
 export async function createNode(
   client: KubeClient,
   name: string,
@@ -42,21 +45,21 @@ export interface VirtualMachine {
   readonly name: string;
   readonly evictionStrategy?: string;
   readonly labels?: Record<string, string>;
-  /** False: the VM has a part that cannot be migrated, by default its disk. */
+  /** False: a part of the VM prevents migrations, by default its disk. */
   readonly migratable?: boolean;
   readonly reason?: string;
   /** The VM starts on this node if the node has room. It may migrate to any node. */
   readonly node?: string;
-  /** The guest's memory; its launcher requests the same amount. */
+  /** The guest's memory. The launcher requests the same amount. */
   readonly memory?: string;
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
-  /** `host-model`, which is KubeVirt's default, or a name. */
+  /** `host-model`, which is KubeVirt's default, or the name of a CPU model. */
   readonly cpuModel?: string;
   readonly architecture?: string;
   /**
-   * Its disk is the volume of an image. The kubelet writes so many Events about its launcher that later ones are
+   * The image of the VM's disk. With it, the kubelet writes so many Events about the launcher that later Events are
    * dropped.
    */
   readonly image?: string;
@@ -69,7 +72,7 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
-/** The default, a bridge, prevents migrations. */
+/** An interface that allows migrations. KubeVirt's default, a bridge, prevents them. */
 const INTERFACES = [{ name: "default", masquerade: {} }];
 const NETWORKS = [{ name: "default", pod: {} }];
 
@@ -113,8 +116,8 @@ function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachi
 }
 
 /**
- * Creates a VirtualMachine, which creates the VMI by its run strategy. Resolves when the VMI runs; never for one that
- * stays off.
+ * Creates a VirtualMachine, whose VMI KubeVirt creates as the run strategy says. Resolves when the VMI runs. Never
+ * resolves for a VM that stays off.
  */
 export async function createVirtualMachine(
   client: KubeClient,

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Below the ports that systems assign to clients and to servers without a port: they could take such a port meanwhile.
+ * The range of ports. It is below the ports that systems assign to clients, and to servers that ask for any port: such
+ * a port could be taken before it is used.
  */
 const PORTS = [20_000, 32_000] as const;
 

@@ -1,9 +1,9 @@
-/** Kubeconfigs for the sandbox: as text for kubectl, as objects for clients in this process. */
+/** Kubeconfigs for the sandbox: as text for kubectl, and as objects for clients in this process. */
 import { KubeConfig } from "@kubernetes/client-node";
 
 export interface Credentials {
   readonly url: string;
-  /** Absent: plain HTTP. */
+  /** The CA of the server's certificate. Absent: the server uses plain HTTP. */
   readonly caPem?: string;
   readonly user: string;
   readonly token: string;

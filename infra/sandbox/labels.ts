@@ -15,7 +15,7 @@ export interface LabelSelector {
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Returns whether a selector matches. An empty one matches everything; the meaning of a missing one depends on the
+ * Returns whether a selector matches. An empty selector matches everything; the meaning of a missing one depends on the
  * kind.
  */
 export function matchesSelector({ matchLabels, matchExpressions }: LabelSelector, labels: Labels): boolean {

@@ -6,7 +6,7 @@ import type { KubeObject, Resource } from "./actors/resources.ts";
 import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 
-/** Applies manifests in the given order, after all definitions, for which it waits until the API server serves them. */
+/** Applies manifests in the given order. CRDs come first, and then it waits until the API server serves them. */
 export async function applyManifests(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
   const { kind } = definitions;
   const [first, rest] = [manifests.filter((one) => one.kind === kind), manifests.filter((one) => one.kind !== kind)];

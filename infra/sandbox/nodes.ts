@@ -53,11 +53,11 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
 export interface NodeControllersOptions {
   readonly scoring?: Scoring | undefined;
   readonly lots?: Lots | undefined;
-  /** How long a volume stays attached after the last pod that uses it. The default is 1. */
+  /** How long a volume stays attached after the last pod that uses it, in seconds. The default is 1. */
   readonly detachSeconds?: number | undefined;
 }
 
-/** Starts all components except kubelets that decide about nodes and their pods, without KubeVirt's. */
+/** Starts all components that decide about nodes and their pods, except the kubelets and KubeVirt's components. */
 export function startNodeControllers(
   optionsOf: NodesOptions["optionsOf"],
   { scoring, lots, detachSeconds = 1 }: NodeControllersOptions = {},

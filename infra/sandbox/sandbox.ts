@@ -16,16 +16,16 @@ import { startSimulated } from "./simulated.ts";
 
 /** Options of both control planes. */
 export interface SandboxOptions {
-  /** 0 or missing: any free port. */
+  /** The API server's port. 0 or absent: a free port. */
   readonly port?: number;
   readonly migrationSeconds?: number;
   /** How long a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
   /** KubeVirt's evacuation controller, which migrates marked VMIs. On by default. */
   readonly evacuationController?: boolean;
-  /** virt-api reviews evictions. On by default. */
+  /** Whether virt-api reviews evictions. On by default. */
   readonly evictionWebhook?: boolean;
-  /** KubeVirt annotates launcher pods for the descheduler. */
+  /** Whether KubeVirt annotates launcher pods for the descheduler. */
   readonly deschedulerAnnotations?: true;
   /** Further feature gates of KubeVirt, besides those that the sandbox's VMs need. */
   readonly featureGates?: readonly string[];
@@ -41,42 +41,42 @@ export interface SandboxOptions {
    * through Services.
    */
   readonly images?: Images;
-  /** Deployments and ReplicaSets get their pods. */
+  /** Whether Deployments and ReplicaSets get their pods. */
   readonly workloads?: true;
-  /** Gets each error that an actor will retry. */
+  /** Called with each error after which an actor tries again. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
-/** The control plane is simulated in this process. */
+/** Options of a control plane that is simulated in this process. */
 export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnotations" | "workloads"> {
   readonly controlPlane?: undefined;
   /**
    * Runs only the API server, disruption controller, garbage collector and token controller. KubeVirt's kinds are
-   * served.
+   * served all the same.
    */
   readonly empty?: boolean;
-  /** Off by default. */
+  /** Whether KubeVirt annotates launcher pods for the descheduler. Off by default. */
   readonly deschedulerAnnotations?: boolean;
   readonly clock?: Clock;
   /** Which nodes the scheduler prefers by their free resources. The default is LeastAllocated, as in kube-scheduler. */
   readonly scoring?: Scoring;
   /**
-   * Draws between nodes of the same score, as kube-scheduler does. Absent: the node with the fewest pods, then the
-   * first by name.
+   * Draws between nodes of the same score, as kube-scheduler does. Absent: the node with the fewest pods is taken, then
+   * the first by name.
    */
   readonly lots?: Lots;
-  /** How long a volume of a CSI driver stays attached after the last pod on the node that uses it. The default is 1. */
+  /** How long a CSI volume stays attached after the last pod on the node that uses it, in seconds. The default is 1. */
   readonly detachSeconds?: number;
-  /** Off by default, unless there are images. */
+  /** Whether Deployments and ReplicaSets get their pods. Off by default, unless there are images. */
   readonly workloads?: boolean;
 }
 
-/** The control plane consists of real programs of this machine. */
+/** Options of a control plane that consists of real programs of this machine. */
 export interface RealOptions extends SandboxOptions {
   readonly controlPlane: {
-    /** Contains `bin/` and `gen/`, as README.md describes. */
+    /** The folder with `bin/` and `gen/`, as README.md describes. */
     readonly binaries: string;
-    /** `stop` only reverts all changes, and the next sandbox of this process uses the control plane again. */
+    /** Whether `stop` only reverts all changes, and the next sandbox of this process uses the control plane again. */
     readonly reuse?: boolean;
   };
 }
@@ -85,9 +85,9 @@ export interface Sandbox {
   readonly url: string;
   readonly caPem: string;
   readonly adminToken: string;
-  /** For user kubernetes-admin, group system:masters. */
+  /** The kubeconfig of user kubernetes-admin, group system:masters. */
   readonly kubeconfig: string;
-  /** The authority that the sandbox trusts. It issues the webhooks' certificates. */
+  /** The certificate authority that the sandbox trusts. It issues the webhooks' certificates. */
   readonly authority: Authority;
   readonly client: KubeClient;
   /** Stops the API server for a while, as when it is killed. All state is kept. */
@@ -95,19 +95,19 @@ export interface Sandbox {
   readonly migrations: { configure(options: MigrationOptions): void };
   /**
    * Stops and starts a node's kubelet, as when the machine is off. `shutDown`: the machine shuts down in order, until
-   * the next start. `failLivenessProbe`: of the pod `namespace/name`.
+   * the next start. `failLivenessProbe`: the probe of the pod `namespace/name` fails.
    */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
   /** Controls of pods whose images run as processes. */
   readonly processes: ProcessKnobs;
-  /** Sets where calls to webhooks behind Services end. */
+  /** Sets which program gets calls to a webhook behind a Service. */
   readonly network: Pick<PodNetwork, "lead">;
   /** Sets how much memory pods use, and how much of each resource a node has free. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
 }
 
-/** virt-controller has its own back-off. */
+/** Options of migrations with a real control plane. virt-controller has its own back-off. */
 type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoffSeconds">;
 
 export interface SimulatedSandbox extends Sandbox {
@@ -135,7 +135,7 @@ export function isReal(sandbox: Sandbox): sandbox is RealSandbox {
 /** Collects the parts to stop, in reverse order of their starts. */
 export type Closers = (() => Promise<void> | void)[];
 
-/** Starts a sandbox. If the start fails, stops everything already started. */
+/** Starts a sandbox. If the start fails, stops everything that has already started. */
 export async function startSandbox(options?: SimulatedOptions): Promise<SimulatedSandbox>;
 export async function startSandbox(options: RealOptions): Promise<RealSandbox>;
 export async function startSandbox(options: SimulatedOptions | RealOptions): Promise<Sandbox>;

@@ -1,4 +1,4 @@
-/** Creates what runs in a cluster beside virtual machines: priority classes and plain pods. */
+/** Creates what runs in a cluster beside virtual machines: priority classes and ordinary pods. */
 import type { KubeClient } from "./actors/client.ts";
 import { pods, priorityClasses, type Pod, type PriorityClass } from "./actors/resources.ts";
 
@@ -22,19 +22,19 @@ export interface PlainPod {
   readonly namespace?: string;
   readonly name: string;
   readonly labels?: Record<string, string>;
-  /** Bound to this node from the start, without the scheduler, as the pods of a DaemonSet or static pods are. */
+  /** The node to which the pod is bound from the start, without the scheduler, as static pods are. */
   readonly node?: string;
-  /** The scheduler may place it on nodes with these labels. */
+  /** The labels of the nodes on which the scheduler may place the pod. */
   readonly nodeSelector?: Record<string, string>;
   readonly priorityClassName?: string;
   readonly tolerations?: Spec["tolerations"];
   readonly requests?: Record<string, string>;
   readonly graceSeconds?: number;
-  /** The PodGroup with whose other pods it preempts. */
+  /** The PodGroup whose pods preempt together. */
   readonly podGroup?: string;
 }
 
-/** Resolves when the pod exists; it may still wait for a node. */
+/** Creates a pod. Resolves when the pod exists, although it may still wait for a node. */
 export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
   const { namespace = "default", name, labels, node, requests = {}, graceSeconds = 30, ...rest } = pod;
   const { priorityClassName, tolerations, nodeSelector, podGroup } = rest;

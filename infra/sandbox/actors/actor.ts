@@ -1,4 +1,7 @@
-/** The contract between an actor and the code that starts it. */
+/**
+ * The interface of an actor: a part of the sandbox that plays a component of a cluster, such as a kubelet or a
+ * controller.
+ */
 import type { Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
 
@@ -6,7 +9,7 @@ export interface ActorOptions {
   /** A client of the API server, with the actor's own identity. */
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Gets each error that the actor will retry. */
+  /** Called with each error after which the actor tries again. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -14,7 +17,7 @@ export interface Actor {
   stop(): Promise<void>;
 }
 
-/** Stops one group after another: usually the controllers before the informers they read from. */
+/** Stops one group of actors after another: usually the controllers before the informers that they read from. */
 export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {
     async stop() {

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's attach-detach controller, and the CSI drivers' attachers: a volume is attached to each node with a pod that uses it,
- * and detached some time after the last of these pods has ended.
+ * kube-controller-manager's attach-detach controller, and the CSI drivers' attachers: a volume is attached to each node
+ * with a pod that uses it, and detached some time after the last of these pods has ended.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -20,7 +20,7 @@ import {
 import { isAlreadyExists } from "./status-error.ts";
 
 export interface AttachDetachOptions extends ActorOptions {
-  /** Has the identity of the attachers, which write the status. */
+  /** A client with the identity of the attachers, which write the status. */
   readonly attacher: KubeClient;
   readonly detachSeconds: number;
 }
@@ -36,7 +36,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     indexes: { node: ({ spec }: VolumeAttachment) => [spec.nodeName] },
   });
   const informers = [claims, volumes, onNodes, attached];
-  /** For each attachment, when its detachment was first due. */
+  /** For each VolumeAttachment, the time since which no pod has used the volume. */
   const unusedSince = new Map<string, number>();
 
   const volumesOf = ({ metadata: { namespace }, spec }: Pod): readonly PersistentVolume[] =>
@@ -55,7 +55,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     await attacher.patch(volumeAttachments, metadata, { type: "merge", body }, { subresource: "status" });
   };
 
-  /** Returns how many milliseconds it stays attached. */
+  /** Detaches the volume if its time has come. Otherwise returns how many milliseconds the volume stays attached. */
   const detach = async ({ metadata: { name, uid } }: VolumeAttachment): Promise<number> => {
     const now = clock.now().getTime();
     const since = unusedSince.get(uid) ?? now;
@@ -100,7 +100,7 @@ function volumeOf({ spec }: VolumeAttachment): string {
   return spec.source.persistentVolumeName ?? "";
 }
 
-/** Creates one for each volume and node, however often this is called. */
+/** Returns the same name for the same volume and node, so that only one VolumeAttachment is created. */
 function nameOf(volume: string, node: string): string {
   return `csi-${createHash("sha256").update(`${volume}\0${node}`).digest("hex")}`;
 }

@@ -1,4 +1,4 @@
-/** Objects by key and by index. */
+/** A cache of objects, by their key and by indexes. */
 import { keyOf, type KubeObject } from "./resources.ts";
 
 /** `object` is undefined for a deletion, `previous` for an addition. */

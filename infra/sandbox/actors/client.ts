@@ -44,9 +44,9 @@ export interface WriteOptions {
 }
 
 export interface KubeClient {
-  /** Returns any answer. Every other method throws a StatusError for codes from 400 on. */
+  /** Returns any answer, also a refusal. Every other method throws a StatusError for codes from 400 on. */
   raw(request: RawRequest): Promise<RawAnswer>;
-  /** Reads a path that no Resource describes. Returns undefined if it does not exist. */
+  /** Reads a path that no Resource describes. Returns undefined if the path does not exist. */
   read(path: string): Promise<unknown>;
   /** Returns undefined if the object does not exist. */
   get<T extends KubeObject>(resource: Resource<T>, key: Key): Promise<T | undefined>;
@@ -60,7 +60,10 @@ export interface KubeClient {
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Posts to a subresource: binding, eviction, token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
-  /** Ends when the server ends the stream. Throws if the watch is refused, breaks or is aborted. */
+  /**
+   * Yields the events of a watch, until the server ends the stream. Throws if the watch is refused, breaks or is
+   * aborted.
+   */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
   /** Returns a client for the same server and connections, as another user. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;

@@ -1,7 +1,10 @@
 /** The clock that every actor gets: the system's, or one that tests step through. */
 export interface Clock {
   now(): Date;
-  /** Runs `fn` once after `ms`, capped at 24 days, Node's longest timer. The returned function cancels it. */
+  /**
+   * Runs `fn` once after `ms` milliseconds, at most 24 days, Node's longest timer. The returned function cancels the
+   * timer.
+   */
   setTimer(ms: number, fn: () => void): () => void;
 }
 

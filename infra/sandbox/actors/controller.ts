@@ -1,4 +1,6 @@
-/** The loop every actor runs: changes become keys, each key is reconciled by one worker at a time, failures are retried. */
+/**
+ * The loop every actor runs: changes become keys, each key is reconciled by one worker at a time, failures are retried.
+ */
 import type { Clock } from "./clock.ts";
 import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
@@ -15,7 +17,7 @@ export interface ControllerOptions {
   readonly workers?: number;
   /** The longest back-off. It starts with 5 ms, and doubles with each failure. */
   readonly lastRetryMs?: number;
-  /** Gets failures, except conflicts and missing objects, after which the key is only reconciled again. */
+  /** Called with failures, except conflicts and missing objects, after which the key is only reconciled again. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -44,7 +46,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** If several delays are requested, the earliest counts. */
+  /** If several delays are requested for a key, the earliest counts. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);

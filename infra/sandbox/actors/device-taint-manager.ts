@@ -1,6 +1,6 @@
 /**
  * kube-controller-manager's device taint manager: it deletes a pod whose claim does not tolerate the NoExecute taint of
- * a device. There are no claims here: a test names the pods of a device. retry-after.ts repeats refused requests.
+ * a device. The sandbox has no claims, so a test names the pods of a device. retry-after.ts repeats refused requests.
  * Upstream: kubernetes 1.36 `pkg/controller/devicetainteviction/device_taint_eviction.go` (`maybeDeletePod`,
  * `addConditionAndDeletePod`).
  */
@@ -11,7 +11,7 @@ import { pods, type Pod } from "./resources.ts";
 import { isNotFound, StatusError } from "./status-error.ts";
 
 export interface DeviceTaint extends ActorOptions {
-  /** Has the controller's own identity: `client.as(USERS.deviceTaintManager.user, …)`. */
+  /** A client with the controller's own identity: `client.as(USERS.deviceTaintManager.user, …)`. */
   readonly client: ActorOptions["client"];
   readonly pod: Pod;
 }
@@ -24,7 +24,7 @@ const DISRUPTION: Disruption = {
 const FIRST_BACKOFF_MS = 5;
 const LONGEST_BACKOFF_MS = 1_000_000;
 
-/** Taints a pod's device until it is stopped, which removes the taint. */
+/** Taints a pod's device. Stopping the returned actor removes the taint. */
 export function taintDeviceOf({ clock, onError, pod: { metadata }, ...options }: DeviceTaint): Actor {
   const stopped = new AbortController();
   const { signal } = stopped;

@@ -28,7 +28,7 @@ export function expectationOf(spec: Spec, podCount: number, scale: number): Expe
   return { expectedPods: scale, desiredHealthy: scaled(minAvailable, scale) };
 }
 
-/** Percentages round up, for both fields. */
+/** Converts a number or a percentage. Percentages round up, for both fields. */
 function scaled(value: number | string, total: number): number {
   if (typeof value === "number") return value;
   const percent = /^(\d+)%$/.exec(value)?.[1];
@@ -37,7 +37,7 @@ function scaled(value: number | string, total: number): number {
 }
 
 export interface Disrupted {
-  /** Pods that still exist after a granted eviction, and are still expected to be deleted. */
+  /** Pods that still exist after a granted eviction, and whose deletion is still expected. */
   readonly disruptedPods: Record<string, string>;
   /** Pods that were expected to be deleted by now, and still exist. */
   readonly overdue: readonly Pod[];

@@ -16,11 +16,11 @@ import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget }
 import { scaleOf, UncountableError } from "./scale.ts";
 
 export interface DisruptionOptions extends ActorOptions {
-  /** kube-controller-manager's own account; all its controllers read through it. */
+  /** A client with kube-controller-manager's own account, with which all its controllers read. */
   readonly reader: KubeClient;
 }
 
-/** After this time a DisruptionTarget condition whose pod still exists is stale. */
+/** A DisruptionTarget condition is stale if its pod still exists after this time. */
 const STALE_CONDITION_MS = 120_000;
 const UNCOUNTABLE_RETRY_MS = 10_000;
 
@@ -116,7 +116,7 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
   return actorOf([budgetController, conditionController], [allPods, budgets]);
 }
 
-/** A missing selector selects no pod, an empty one every pod. */
+/** Returns whether the budget selects the pod. A missing selector selects no pod, an empty one every pod. */
 function selects(pdb: PodDisruptionBudget, pod: Pod): boolean {
   const selector = pdb.spec?.selector;
   return selector !== undefined && matchesSelector(selector, pod.metadata.labels ?? {});

@@ -12,7 +12,7 @@ export interface Occurrence {
 }
 
 export interface EventRecorder {
-  /** Never fails: the work continues without an Event that cannot be written. */
+  /** Records an Event. Never fails: if the Event cannot be written, the component continues its work. */
   record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     else if (finalizers.includes(FOREGROUND)) await deleteDependents(item);
   };
 
-  /** Deletes an object with the last of its owners. If an owner remains, removes the references to missing ones. */
+  /** Deletes an object whose owners are all gone. If an owner remains, removes the references to missing owners. */
   const release = async (item: Item, references: readonly V1OwnerReference[]) => {
     if (references.length === 0) return;
     const owners = await Promise.all(
@@ -39,7 +39,8 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   /**
-   * Reads an owner that the graph does not contain from the API server: a lagging cache must not delete live objects.
+   * Reads an owner that the graph does not contain from the API server, because a cache that lags must not delete live
+   * objects.
    */
   const stateOf = async (item: Item, reference: V1OwnerReference) => {
     const { apiVersion, kind, name, uid, blockOwnerDeletion } = reference;
@@ -104,7 +105,7 @@ function blocks(references: readonly V1OwnerReference[] | undefined, owner: stri
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
 }
 
-/** Foreground deletion: the object is deleted after its dependents. */
+/** Returns whether the object waits for its dependents (foreground deletion): it is deleted after them. */
 function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

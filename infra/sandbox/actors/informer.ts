@@ -18,11 +18,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly clock: Clock;
   readonly resource: Resource<T>;
   readonly selectors?: Selectors;
-  /** From the name of an index to an object's values in it. */
+  /** The indexes, by name. Each returns the values under which an object is found. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-  /** Keeps a part of each object only. */
+  /** Returns the part of an object that the cache keeps. */
   readonly project?: (object: T) => T;
-  /** Gets each refusal of the server; the request is repeated. */
+  /** Called with each refusal of the server. The request is then repeated. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -58,7 +58,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     return version;
   };
 
-  /** The version at which the next watch starts. Undefined: it lists first. */
+  /** The version from which the next watch starts. Undefined: the objects are listed first. */
   let version: string | undefined;
 
   const follow = async (resourceVersion: string): Promise<void> => {
@@ -72,8 +72,8 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
   };
 
   /**
-   * After a refusal it lists again, because a removed kind has no objects. After a broken connection it continues the
-   * watch.
+   * Decides how to continue. After a refusal the objects are listed again, because a removed kind has no objects. After
+   * a broken connection the watch continues.
    */
   const recover = (error: unknown) => {
     if (!(error instanceof StatusError)) return;

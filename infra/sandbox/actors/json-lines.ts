@@ -3,8 +3,8 @@ import { on } from "node:events";
 import type { Readable } from "node:stream";
 
 /**
- * Reads as fast as the stream delivers. Iterating over the stream itself would drop what is still buffered when the
- * connection breaks, and a watch whose connection always breaks early would make no progress.
+ * Yields the documents, and reads as fast as the stream delivers. Iterating over the stream itself would drop what is
+ * still buffered when the connection breaks. Then a watch whose connection always breaks early would make no progress.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
   let rest = "";

@@ -20,7 +20,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
     resource: endpointSlices,
     indexes: { service: (slice) => [serviceOf(slice)] },
   });
-  /** By Service, then by port. */
+  /** The servers that listen, by Service and then by port. */
   const listening = new Map<string, Map<string, Server>>();
   const open = new Set<Socket>();
   let turn = 0;

@@ -1,13 +1,18 @@
-/** The Events a kubelet writes about the pods of its node. Its client drops some, as client-go's `EventSourceObjectSpamFilter` does. */
+/**
+ * The Events a kubelet writes about the pods of its node. Its client drops some, as client-go's
+ * `EventSourceObjectSpamFilter` does.
+ */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { pods, type Pod } from "./resources.ts";
 
-/** This many Events about an object pass at once, and then one in five minutes. */
+/** How many Events about an object pass at once. After them, one passes every five minutes. */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
-/** client-go forgets the objects without Events for the longest time. */
+/**
+ * The most objects to remember. Like client-go, this forgets the objects that have had no Events for the longest time.
+ */
 const MOST_OBJECTS = 4096;
 
 interface Allowance {
@@ -15,7 +20,7 @@ interface Allowance {
   readonly at: number;
 }
 
-/** The kubelets of a sandbox have one clock. */
+/** The remaining Events of each object. All kubelets of a sandbox share one clock, and so this map. */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 
 function passes(clock: Clock, key: string): boolean {
@@ -30,7 +35,7 @@ function passes(clock: Clock, key: string): boolean {
   return left >= 1;
 }
 
-/** Creates a recorder. `kubelet` acts as the node. */
+/** Creates a recorder. `kubelet`: a client with the identity of the node. */
 export function createKubeletRecorder(kubelet: KubeClient, clock: Clock, node: string): EventRecorder {
   const recorder = createEventRecorder(kubelet, clock, "kubelet", node);
   return {
@@ -49,12 +54,12 @@ export async function tellContainers(recorder: EventRecorder, pod: Pod): Promise
   for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, name);
 }
 
-/** Reports that the kubelet stops sidecars, because the other containers have ended by themselves. */
+/** Reports that the kubelet stops sidecars because the other containers have ended by themselves. */
 export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<void> {
   for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, name);
 }
 
-/** Reports the image of each volume and container, as a kubelet does repeatedly while the pod starts. */
+/** Reports the image of each volume and container, as a kubelet does several times while the pod starts. */
 export async function tellImages(recorder: EventRecorder, pod: Pod): Promise<void> {
   const [reference] = imagesOf(pod);
   if (reference === undefined) return;

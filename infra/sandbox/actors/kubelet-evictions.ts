@@ -13,7 +13,7 @@ interface Why {
 export interface KubeletEvictions {
   begin(podUid: string, why: Why): void;
   has(podUid: string): boolean;
-  /** Returns the status of an ended pod. If the kubelet terminated the pod, adds the condition and the reason. */
+  /** Returns the status of an ended pod. If the kubelet ended the pod, adds the condition and the reason. */
   explain(podUid: string, ended: PodStatus | undefined, now: string): PodStatus | undefined;
 }
 

@@ -56,13 +56,16 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (isNew) await tellImages(recorderOf(kubelet, pod), pod);
   };
 
-  /** The containers have ended by themselves, unless the kubelet ended them. */
+  /** Reports that the containers have ended. They ended by themselves, unless the kubelet ended them. */
   const finish = async (kubelet: KubeClient, pod: Pod, exitCode: number): Promise<void> => {
     if (!isFinished(pod) && !evictions.has(pod.metadata.uid)) await tellSidecars(recorderOf(kubelet, pod), pod);
     await report(kubelet, pod, endOf(pod, exitCode));
   };
 
-  /** The kubelet reports only this: it would start a container again unless the pod's `restartPolicy` is Never. */
+  /**
+   * Reports only that the containers are stopped. A real kubelet would start a container again unless the pod's
+   * `restartPolicy` is Never.
+   */
   const stopContainers = async (kubelet: KubeClient, pod: Pod): Promise<void> => {
     await tellContainers(recorderOf(kubelet, pod), pod);
     runtime.terminate(pod.metadata.uid, (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000);
@@ -72,7 +75,10 @@ export function startKubelets(options: KubeletOptions): Actor {
 
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
-  /** Its readiness has changed, or the node controller marked it not ready while this kubelet was silent. */
+  /**
+   * Returns whether the pod's Ready condition is wrong: readiness has changed, or the node controller marked the pod as
+   * not ready while this kubelet was silent.
+   */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>
     runtime.isRunning(metadata.uid) && isTrue(status?.conditions, "Ready") !== runtime.isReady(metadata.uid);
 

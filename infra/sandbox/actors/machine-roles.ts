@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import type { Manifest } from "./rbac.ts";
 
-/** Returns a copy of the roles for each caller. */
+/** Returns the roles. Each caller gets its own copy. */
 export function machineRoles(): readonly Manifest[] {
   return loadAll(readFileSync(new URL("machine-roles.yaml", import.meta.url), "utf8")) as unknown as Manifest[];
 }

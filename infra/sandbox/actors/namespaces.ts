@@ -15,7 +15,7 @@ const FINALIZER = "kubernetes";
 const RETRY_MS = 1_000;
 
 export interface NamespaceControllerOptions extends ActorOptions {
-  /** kube-controller-manager's own account; all its controllers read through it. */
+  /** A client with kube-controller-manager's own account, with which all its controllers read. */
   readonly reader: KubeClient;
 }
 

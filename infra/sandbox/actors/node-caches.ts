@@ -8,7 +8,7 @@ import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resource
 export interface NodeCaches extends Actor {
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
-  /** The nodes' heartbeats. */
+  /** The Leases that are the heartbeats of the nodes. */
   readonly leases: Informer<Lease>;
   readonly synced: Promise<unknown>;
   podsOn(node: string): readonly Pod[];

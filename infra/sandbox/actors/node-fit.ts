@@ -32,7 +32,7 @@ const FILTERS: readonly Filter[] = [
   whatIsShort,
 ];
 
-/** The rest of the cluster. */
+/** The rest of the cluster, as far as it decides whether a pod fits. */
 export interface Around {
   /** Every node. Absent: topology spread is not checked. */
   readonly nodes?: readonly Node[];

@@ -10,7 +10,8 @@ import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const POLL_MS = 5_000;
 /**
- * 50 s, counted in checks: a jump of the clock, as after a laptop's sleep or in a test, does not make a node silent.
+ * A node is silent after this many checks without a heartbeat, which take 50 s. Checks are counted, so that a jump of
+ * the clock (after a laptop's sleep, or in a test) makes no node silent.
  */
 const SILENT_CHECKS = 10;
 const LEASES = "kube-node-lease";
@@ -40,7 +41,10 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
     return { requeueAfterMs: nextCheck - clock.now().getTime() };
   };
 
-  /** Changes of the node also cause a reconcile between checks, which does not count as a check. */
+  /**
+   * Counts the checks without a heartbeat. A change of the node also causes a reconcile, which does not count as a
+   * check.
+   */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();
     const renewed = caches.leases.get(`${LEASES}/${name}`)?.spec?.renewTime;
@@ -74,7 +78,7 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   const taint = async (node: Node): Promise<void> => {
     const taints = taintsFor(node, timestamp(clock));
     if (taints === undefined) return;
-    // A patch replaces all taints, so it tests the resourceVersion: another writer's taints must not be lost.
+    // The patch replaces all taints. It tests the resourceVersion, so that another writer's taints are not lost.
     const { resourceVersion } = node.metadata;
     await client.patch(nodes, node.metadata, {
       type: "merge",

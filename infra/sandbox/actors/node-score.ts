@@ -22,13 +22,16 @@ interface Scored {
   readonly candidates: readonly Candidate[];
   readonly placed: readonly Placed[];
   readonly scoring: Scoring;
-  /** Draws between candidates of the same score: a number between 0 and 1. Absent: the one with the fewest pods, then the first by name. */
+  /**
+   * Draws between candidates of the same score: returns a number between 0 and 1. Absent: the candidate with the fewest
+   * pods is taken, then the first by name.
+   */
   readonly lots?: Lots | undefined;
 }
 
 export type Lots = () => number;
 
-/** Draws the same lots for the same seed. Upstream: the constants of Numerical Recipes. */
+/** Returns lots that are the same for the same seed. Upstream: the constants of Numerical Recipes. */
 export function seededLots(seed: number): Lots {
   let state = seed >>> 0;
   return () => {
@@ -63,7 +66,7 @@ const PLUGINS: Readonly<Record<string, Plugin>> = {
   },
 };
 
-/** Returns the candidate with the best score. kube-scheduler draws lots between equal ones. */
+/** Returns the candidate with the best score. kube-scheduler draws lots between candidates with the same score. */
 export function bestOf(scored: Scored): Candidate | undefined {
   const totals = scored.candidates.map(() => 0);
   for (const { weight, score } of Object.values(PLUGINS)) {
@@ -128,10 +131,10 @@ function mostAttractive({ pod, candidates, placed }: Scored): readonly number[] 
 
 const RESOURCES: readonly Measured[] = ["cpu", "memory"];
 
-/** A container without a request counts as this much: 100m of CPU, 200 MB of memory. */
+/** The assumed request of a container without one: 100m of CPU, 200 MiB of memory. */
 const UNREQUESTED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-/** In whole units, as kube-scheduler counts: millicores, bytes. */
+/** Returns the amount in whole units, as kube-scheduler counts: millicores and bytes. */
 function inUnits(resource: Measured, amount: number): number {
   return Math.round(resource === "cpu" ? amount * 1000 : amount);
 }
@@ -147,12 +150,12 @@ function countedUnitsOf(pod: Pod, resource: Measured): number {
 
 interface Share {
   readonly taken: number;
-  /** The pod's share of it. */
+  /** The pod's own share of the resource. */
   readonly own: number;
   readonly all: number;
 }
 
-/** Includes the pod. */
+/** Returns the shares of CPU and memory, including those of the pod. */
 function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
   return RESOURCES.flatMap((resource) => {
     const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));
@@ -171,8 +174,8 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 }
 
 /**
- * Scores how even the shares of CPU and memory are with the pod. A pod without requests gets the same score everywhere,
- * because otherwise the nodes would fill one after another. Upstream: `balancedResourceScorer`; before 1.36 it scored
+ * Scores how even the shares of CPU and memory are with the pod. A pod without requests gets the same score on every
+ * node: otherwise the nodes would fill up one after another. Upstream: `balancedResourceScorer`; before 1.36 it scored
  * the result.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {

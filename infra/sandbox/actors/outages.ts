@@ -1,14 +1,17 @@
-/** Simulates faults of kubelets: the machine is off, the machine shuts down gracefully, or a liveness probe of a pod fails. */
+/**
+ * Simulates faults of kubelets: the machine is off, the machine shuts down gracefully, or a liveness probe of a pod
+ * fails.
+ */
 export interface Outages {
   isDown(node: string): boolean;
   stop(node: string): void;
   start(node: string): void;
   onStart(listener: (node: string) => void): void;
-  /** A graceful shutdown, until the machine starts again. */
+  /** Shuts the machine down gracefully, until it starts again. */
   shutDown(node: string): void;
   isShuttingDown(node: string): boolean;
   onShutDown(listener: (node: string) => void): void;
-  /** The pod's liveness probe fails (`namespace/name`): its kubelet stops the containers. */
+  /** Makes the pod's liveness probe fail (`namespace/name`): its kubelet stops the containers. */
   failLivenessProbe(podKey: string): void;
   onProbeFailure(listener: (podKey: string) => void): void;
 }

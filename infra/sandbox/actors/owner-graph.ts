@@ -13,14 +13,14 @@ export interface OwnerGraph extends Actor {
   find(uid: string): Item | undefined;
   dependentsOf(uid: string): readonly Item[];
   resourceOf(apiVersion: string, kind: string): DiscoveredResource | undefined;
-  /** Gets the UID of every object that was added, changed or deleted. */
+  /** Calls the listener with every object that was added, changed or deleted. */
   onChange(listener: (object: KubeObject) => void): void;
   readonly synced: Promise<void>;
 }
 
 /** The pause between two searches for new kinds, such as those of an installed CRD. */
 const REDISCOVER_MS = 30_000;
-/** Kinds that own nothing, have no owner and are too many to watch; kube-controller-manager ignores them too. */
+/** Kinds that own nothing, have no owner and are too many to watch. kube-controller-manager ignores them, too. */
 const IGNORED = ["events"];
 
 export function startOwnerGraph(options: ActorOptions): OwnerGraph {
@@ -78,7 +78,7 @@ export function startOwnerGraph(options: ActorOptions): OwnerGraph {
   };
 }
 
-/** Ignores most changes, which do not affect ownership. */
+/** Returns whether a change does not affect ownership, as most changes. Such changes are ignored. */
 function sameBonds(object: KubeObject | undefined, previous: KubeObject | undefined): boolean {
   if (object === undefined || previous === undefined) return false;
   const [now, before] = [object, previous].map(({ metadata }) => JSON.stringify({ ...metadata, resourceVersion: "" }));
@@ -89,7 +89,7 @@ function isCollectable({ verbs, plural }: DiscoveredResource): boolean {
   return ["list", "watch", "delete"].every((verb) => verbs.includes(verb)) && !IGNORED.includes(plural);
 }
 
-/** A reference may name another version of the same group. */
+/** Returns whether a reference names this resource. The reference may name another version of the same group. */
 function matches(resource: DiscoveredResource, apiVersion: string, kind: string): boolean {
   return resource.kind === kind && groupOf(resource.apiVersion) === groupOf(apiVersion);
 }

@@ -1,11 +1,11 @@
 /**
  * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes neighbouring items one after another.
- * Up to 15 items all run in parallel; of 39 items, 13 run at first, and each has two behind it. Upstream: kubernetes
- * 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
+ * Up to 15 items all run at once. With 39 items, 13 run at first, and each of them has two more behind it. Upstream:
+ * kubernetes 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;
 
-/** Ends when the work that has started is done; after the signal aborts it starts no more. */
+/** Runs the work. After the signal aborts, no more work starts. Resolves when the work that has started is done. */
 export async function inChunks<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

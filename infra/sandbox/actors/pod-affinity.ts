@@ -1,4 +1,7 @@
-/** Affinity and anti-affinity between pods, over topology domains: required, which forbids nodes, and preferred, which scores them. */
+/**
+ * Affinity and anti-affinity between pods, over topology domains: required, which forbids nodes, and preferred, which
+ * scores them.
+ */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 import type { Placed } from "./topology-spread.ts";
@@ -12,7 +15,10 @@ interface Resident {
   readonly labels: Labels;
 }
 
-/** A namespaceSelector for some namespaces counts as one for all, because namespaces' labels are not known here. */
+/**
+ * Returns whether the term is about the other pod. A namespaceSelector for some namespaces counts as one for all,
+ * because the labels of namespaces are not known here.
+ */
 function concerns(term: Term, owner: Pod, other: Pod): boolean {
   const { namespace = "" } = other.metadata;
   const named = term.namespaces ?? [];
@@ -53,7 +59,9 @@ interface Place {
   readonly residents: readonly Resident[];
 }
 
-/** The first pod of a group that selects itself may be anywhere. */
+/**
+ * Returns whether the node meets the required affinity. The first pod of a group that selects itself may be anywhere.
+ */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
   const group = residents.filter((other) => terms.every((term) => concerns(term, pod, other.pod)));
@@ -65,8 +73,8 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns how much a node attracts a pod: by the pod's own preferences, and by those of the pods on the node. A term that such a pod requires for
- * itself counts 1, as by kube-scheduler's default `hardPodAffinityWeight`.
+ * Returns how much a node attracts a pod: by the pod's own preferences, and by those of the pods on the node. A term
+ * that such a pod requires for itself has weight 1, as with kube-scheduler's default `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

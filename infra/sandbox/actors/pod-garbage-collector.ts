@@ -23,7 +23,7 @@ export function startPodGarbageCollector(options: NodeControllerOptions): Actor 
     return { requeueAfterMs: EVERY_MS };
   };
 
-  /** No kubelet will report the end of the pod. */
+  /** Ends a pod as its kubelet would: on this node no kubelet reports the end of the pod. */
   const end = async (pod: Pod): Promise<void> => {
     const { uid } = pod.metadata;
     if (!isFinished(pod)) {

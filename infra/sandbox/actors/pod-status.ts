@@ -35,7 +35,7 @@ export function running(pod: Pod, now: string, isReady = true): PodStatus {
   };
 }
 
-/** Returns the status of an ended pod, or undefined if the pod has it already. */
+/** Returns the status of an ended pod. Returns undefined if the pod has that status already. */
 export function ended(pod: Pod, exitCode: number, now: string): PodStatus | undefined {
   if (isFinished(pod)) return undefined;
   const reason = exitCode === 0 ? "Completed" : "Error";
@@ -79,7 +79,7 @@ function conditionsOf(pod: Pod, wanted: Record<string, boolean>, now: string, re
   );
 }
 
-/** Returns a distinct address for each seed, without an allocator. */
+/** Returns another address for each seed, without an allocator. */
 export function podAddress(identity: string): string {
   const [a = 0, b = 0, c = 0] = createHash("sha256").update(identity).digest();
   return `10.${a}.${b}.${(c % 254) + 1}`;

@@ -6,15 +6,15 @@ import type { Storage } from "./volume-fit.ts";
 
 export interface Candidate {
   readonly node: string;
-  /** Sorted by importance, the highest first. */
+  /** The victims, sorted by importance, the highest first. */
   readonly victims: readonly Pod[];
-  /** How many of them are protected by a budget. */
+  /** How many of the victims are protected by a budget. */
   readonly violations: number;
 }
 
 export interface Situation {
   readonly node: Node;
-  /** On the node, or nominated to it with the same or a higher priority. */
+  /** Pods that are on the node, or nominated to the node with the same or a higher priority. */
   readonly neighbours: readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
@@ -35,7 +35,7 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Spares the pods that may stay: those protected by budgets first, then those of higher priority.
+  // As many of these pods as possible stay. Pods that budgets protect come first, then those of higher priority.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -47,16 +47,16 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
 
 export interface Group {
   readonly pods: readonly Pod[];
-  /** The nodes for pods of the group, as far as preemption can help. */
+  /** Returns the nodes for a pod of the group, as far as preemption can help. */
   readonly nodesFor: (pod: Pod) => readonly Node[];
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
 export interface GroupCandidate {
-  /** Sorted by importance over all nodes, the highest first. */
+  /** The victims, sorted by importance over all nodes, the highest first. */
   readonly victims: readonly Pod[];
-  /** By the UID of each pod of the group. */
+  /** The node of each pod of the group, by the pod's UID. */
   readonly nodes: ReadonlyMap<string, string>;
 }
 
@@ -108,19 +108,20 @@ function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudg
 function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   const { labels = {}, namespace } = pod.metadata;
   const { selector } = spec ?? {};
-  // Unlike an eviction, preemption takes a pod without labels for selected by no budget.
+  // Unlike an eviction, preemption takes it that no budget selects a pod without labels.
   if (metadata.namespace !== namespace || selector === undefined || Object.keys(labels).length === 0) return false;
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return !isEmpty && matchesSelector(selector, labels);
 }
 
 /**
- * Criteria in order. Each decides only between nodes that are equal by the earlier ones. A smaller value is cheaper.
+ * The criteria for the cheapest node, in order. Each decides only between nodes that are equal by the earlier criteria.
+ * A smaller value is cheaper.
  */
 const COSTS: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => Math.max(...victims.map(priorityOf)),
-  // Shifted, so that a victim of negative priority still costs more than no victim.
+  // The priority is shifted, so that even a victim of negative priority costs more than no victim.
   ({ victims }) => victims.reduce((sum, victim) => sum + priorityOf(victim) + 2 ** 31, 0),
   ({ victims }) => victims.length,
   ({ victims }) => -earliestStart(victims),
@@ -133,7 +134,7 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
   })[0];
 }
 
-/** The earliest start of the victims of highest priority: long-running pods stay if possible. */
+/** Returns the earliest start of the victims of highest priority, because pods that have run for long should stay. */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
   return Math.min(...victims.filter((victim) => priorityOf(victim) === highest).map(startOf));

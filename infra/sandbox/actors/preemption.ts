@@ -1,7 +1,8 @@
 /**
- * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the scheduler continues with
- * other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`); for a group of pods, of
- * 1.37, `actuatePodGroupPreemption`, which is the same with victims on many nodes, and `podgrouppreemption.go`.
+ * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the
+ * scheduler continues with other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go`
+ * (`prepareCandidateAsync`). For a group of pods: `actuatePodGroupPreemption` of 1.37, which does the same with victims
+ * on many nodes, and `podgrouppreemption.go`.
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";
@@ -21,10 +22,10 @@ export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
   readonly storage: () => Storage;
-  /** The pods that count for the choice of a node for `pod`. */
+  /** Returns the pods on a node that count when a node is chosen for `pod`. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
-  /** The waiting pods of its group, including itself. Undefined: the pod has no group. */
+  /** Returns the waiting pods of the pod's group, including the pod. Undefined: the pod has no group. */
   readonly groupOf: (pod: Pod) => readonly Pod[] | undefined;
   /** Schedules the pod again, at once. */
   readonly activate: (pod: Pod) => void;
@@ -32,23 +33,23 @@ export interface PreemptionOptions extends ActorOptions {
 
 export type Attempt =
   | { readonly outcome: "Nominated"; readonly node: string }
-  /** Nothing changes: the pod may not preempt, or its earlier victims are still terminating. */
+  /** The pod may not preempt, or its earlier victims are still terminating. Nothing changes. */
   | { readonly outcome: "NotEligible"; readonly message: string }
   | { readonly outcome: "Futile"; readonly message: string };
 
 export interface Preemption {
-  /** Victims are being deleted. The pod is scheduled again afterwards. */
+  /** Returns whether victims of the pod are being deleted. The pod is scheduled again afterwards. */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
-  /** The pod no longer exists. */
+  /** Forgets a pod that no longer exists. */
   forget(pod: Pod): void;
   readonly synced: Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * The client's default limit. Nothing else slows down a refused preemption, which is retried at once. (A real scheduler
- * counts bindings, too. Here they do not count, so that a sandbox with thousands of pods starts quickly.)
+ * The client's default limit of requests. Nothing else slows down a refused preemption, which is retried at once. A
+ * real scheduler counts bindings, too. Here they do not count, so that a sandbox with thousands of pods starts quickly.
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
@@ -60,7 +61,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const running = new Set<string>();
-  /** UIDs of pods that preemption has deleted, which the watch may not show yet. */
+  /** UIDs of pods that preemption has deleted. The watch may not show the deletions yet. */
   const deleted = new Set<string>();
   const stopped = new AbortController();
 
@@ -88,7 +89,10 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node: best.node };
   };
 
-  /** Preempts for all of them at once, from the second one on. Pods are bound one by one here, not as a gang. */
+  /**
+   * Preempts for all pods of the group at once, if there are at least two. Unlike a gang, the pods are then bound one
+   * by one.
+   */
   const attemptOf = (group: readonly Pod[], { metadata }: Pod): Attempt => {
     if (group.length < 2) return notEligible("as a group of one pod");
     const storage = options.storage();
@@ -103,7 +107,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node };
   };
 
-  /** The pod's victims on its nominated node are still terminating. */
+  /** Returns whether the pod's victims on its nominated node are still terminating. */
   const isWaitedFor = (pod: Pod): boolean => {
     const { nominatedNodeName } = pod.status ?? {};
     if (nominatedNodeName === undefined) return false;
@@ -148,7 +152,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     if (!stopped.signal.aborted) preemptors.forEach(options.activate);
   };
 
-  /** Pods of lower priority that were nominated to this node lose the nomination. */
+  /** Removes the nomination from pods of lower priority that were nominated to this node. */
   const releaseOthers = async (pod: Pod, node: string): Promise<void> => {
     const others = options.nominatedTo(node).filter((other) => priorityOf(other) < priorityOf(pod));
     const body = { status: { nominatedNodeName: null } };

@@ -18,9 +18,9 @@ export const RESOURCE = {
 type Usage = (pod: Pod) => number;
 
 /**
- * Ranks pods. For memory: pods above their request first, then lower priority, then the largest excess. For disk: pods
- * without a disk request first, as for BestEffort pods, because each pod writes something; then lower priority. For
- * processes: lower priority.
+ * Ranks pods, the first to evict first. For memory: pods above their request, then lower priority, then the largest
+ * excess. For disk: pods without a disk request, because each pod writes something; then lower priority. For processes:
+ * lower priority.
  */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
   const excess = (pod: Pod) => {

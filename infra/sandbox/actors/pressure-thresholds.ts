@@ -2,16 +2,19 @@
 import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";
 
-/** The deciding fields of a KubeletConfiguration: quantities, percentages of the capacity, and Go durations. */
+/**
+ * The fields of a KubeletConfiguration that decide about evictions: quantities, percentages of the capacity, and Go
+ * durations.
+ */
 export interface EvictionConfiguration {
   readonly evictionHard?: Partial<Record<Signal, string>>;
   readonly evictionSoft?: Partial<Record<Signal, string>>;
   readonly evictionSoftGracePeriod?: Partial<Record<Signal, string>>;
-  /** In seconds. 0: a soft eviction kills at once. */
+  /** The longest grace period of a soft eviction, in seconds. 0: the pod is killed at once. */
   readonly evictionMaxPodGracePeriod?: number;
-  /** How long a condition stays after its cause has gone. */
+  /** How long a condition stays after the pressure has ended. */
   readonly evictionPressureTransitionPeriod?: string;
-  /** The most time until the node shows a condition. A hard eviction does not wait for that. */
+  /** The most time until the node shows a condition. A hard eviction does not wait for the condition. */
   readonly nodeStatusUpdateFrequency?: string;
 }
 

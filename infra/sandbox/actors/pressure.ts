@@ -24,16 +24,16 @@ export interface EvictionManagerOptions extends ActorOptions {
 }
 
 const MONITOR_MS = 10_000;
-/** The grace period of a hard eviction. The pod's own does not count. */
+/** The grace period of a hard eviction. The pod's own grace period does not count. */
 const HARD_GRACE_SECONDS = 1;
 
 interface NodeState {
   readonly firstMet: Map<limits.Threshold, number>;
-  /** By condition. */
+  /** When a threshold was last met, by condition. */
   readonly lastMet: Map<string, number>;
   /** When the kubelet next reports its node's status, if that has changed. */
   reportsAt?: number | undefined;
-  /** Uid of the pod that is being evicted; there is one at a time. */
+  /** UID of the pod that is being evicted. The kubelet evicts one pod at a time. */
   evicting?: string;
   evictedAt?: number;
 }
@@ -89,7 +89,10 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
       }
   };
 
-  /** The pause between two measurements of a disk. Only a measurement shows whether one eviction was enough. */
+  /**
+   * Returns the time until the kubelet may evict. After an eviction the disk is first measured again, because only a
+   * measurement shows whether one eviction was enough.
+   */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;
     return Math.max((firstMet.get(threshold) ?? 0) + threshold.graceMs, measuredAt) - clock.now().getTime();
@@ -98,8 +101,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
   /**
-   * Sets the condition at the first met threshold, long before a soft threshold evicts a pod. The node shows the
-   * condition with its next status. Returns the time until then.
+   * Sets the condition when the first threshold is met, long before a soft threshold evicts a pod. The node shows the
+   * condition with its next status report. Returns the time until then.
    */
   const report = async (node: Node, state: NodeState): Promise<number> => {
     const now = clock.now().getTime();
@@ -125,7 +128,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     return 0;
   };
 
-  /** Ends the containers without an eviction request, and only then reports it to the API server. */
+  /** Ends the containers without an eviction request, and reports that to the API server only afterwards. */
   const evict = async (node: Node, { due, running, of }: Shortage): Promise<void> => {
     const { name } = node.metadata;
     const recorder = createKubeletRecorder(asNode(client, name), clock, name);

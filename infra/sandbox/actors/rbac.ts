@@ -1,6 +1,6 @@
 /**
- * ClusterRoles and their bindings in short form, for components that are not Kubernetes' own (those have theirs in
- * apiserver/bootstrap-roles.yaml).
+ * ClusterRoles and their bindings in short form, for components that do not belong to Kubernetes. The roles of
+ * Kubernetes' own components are in apiserver/bootstrap-roles.yaml.
  */
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;

@@ -1,4 +1,4 @@
-/** The replicaset controller: each ReplicaSet has its number of pods. */
+/** The replicaset controller: creates and deletes pods until each ReplicaSet has its number of replicas. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { findCondition, isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
@@ -39,7 +39,10 @@ export function startReplicaSets(options: ActorOptions): Actor {
     return refusal === undefined ? undefined : { requeueAfterMs: AGAIN_MS };
   };
 
-  /** A quota or another admission plugin may refuse a pod. The controller sets a condition, and tries again. */
+  /**
+   * Creates missing pods. If a quota or another admission plugin refuses a pod, the controller sets a condition and
+   * tries again.
+   */
   const createMissing = async (set: ReplicaSet, count: number) => {
     try {
       for (let missing = count; missing > 0; missing--) await client.create(pods, podOf(set));

@@ -7,7 +7,7 @@ export type Measured = (typeof MEASURED)[number];
 
 const DEFAULT_POD_LIMIT = 110;
 
-/** The sum is cached, because watched objects never change. */
+/** Cached sums of requests. They stay valid, because a watched object is never changed in place. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
 /** Returns a pod's requests. Init containers run one after another, before the others; sidecars run from then on. */
@@ -48,12 +48,12 @@ export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod
   return short && `Insufficient ${short}`;
 }
 
-/** Sums of binary fractions are inexact: 9m and 1m of CPU count as 10m. */
+/** Rounds to thousandths, because sums of binary fractions are inexact: 9m and 1m of CPU are 10m. */
 function inThousandths(amount: number): number {
   return Math.round(amount * 1000);
 }
 
-/** Hugepages, devices and the like. */
+/** Returns the other resources that the pod requests: hugepages, devices and the like. */
 function othersOf({ spec }: Pod): readonly string[] {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
   const names = containers.flatMap(({ resources }) => Object.keys(resources?.requests ?? {}));

@@ -1,4 +1,6 @@
-/** The kinds that actors use, typed as they travel: client-node's models with timestamps as strings. */
+/**
+ * The kinds that actors use, with the types that they have in JSON: client-node's models, with timestamps as strings.
+ */
 import type {
   V1ClusterRole,
   V1ConfigMap,
@@ -23,7 +25,7 @@ import type {
   CoreV1Event,
 } from "@kubernetes/client-node";
 
-/** A model as JSON: dates become strings. */
+/** The type of a model in JSON: dates become strings. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -65,7 +67,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Exists only for the type checker: the type of the resource's objects. */
+  /** The type of the resource's objects. Only the type checker uses this field. */
   readonly holds?: T;
 }
 

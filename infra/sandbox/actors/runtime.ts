@@ -5,34 +5,36 @@ import { keyOf, type Pod } from "./resources.ts";
 export interface ContainerRuntime {
   /** Starts a pod's processes, once. */
   start(pod: Pod): void;
-  /** Whether its containers pass their readiness probes. A pod without processes does from the start. */
+  /**
+   * Returns whether the pod's containers pass their readiness probes. A pod without processes is ready from the start.
+   */
   isReady(podUid: string): boolean;
   setReady(podUid: string, isReady: boolean): void;
-  /** The uid of the last started pod with this key (`namespace/name`). */
+  /** Returns the UID of the pod with this key (`namespace/name`) that was started last. */
   uidOf(podKey: string): string | undefined;
   /** Returns the pod whose processes were started last. */
   startedLast(podUids: readonly string[]): string | undefined;
-  /** Sends SIGTERM: the processes end after `terminationMs` by default, at the latest after the grace period. */
+  /** Sends SIGTERM. The processes end after `terminationMs` by default, and at the latest after the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /**
-   * Supervises the pod's process: it gets SIGTERM only once. It ends by `shutDown`, or is destroyed this long after the
-   * signal.
+   * Supervises the pod's process, which then gets SIGTERM only once. The process ends by `shutDown`, or is destroyed
+   * after this time from the signal on.
    */
   supervise(podUid: string, destroyAfterMs: number): void;
   /** Ends a supervised process in order, after `terminationMs` unless it is killed earlier. */
   shutDown(podUid: string): void;
-  /** Whether a supervised process has ever got SIGTERM. */
+  /** Returns whether a supervised process has ever got SIGTERM. */
   wasSignalled(podUid: string): boolean;
-  /** The process ends in order, or has ended. */
+  /** Returns whether the process is shutting down in order, or has ended. */
   isShuttingDown(podUid: string): boolean;
-  /** Ends a process by itself. */
+  /** Ends a process as if it ended by itself. */
   exit(podUid: string, exitCode: number): void;
-  /** Undefined while the process runs. */
+  /** Returns the exit code. Undefined: the process still runs. */
   exitCodeOf(podUid: string): number | undefined;
   isRunning(podUid: string): boolean;
-  /** Whether the pod has got SIGTERM, or has ended. */
+  /** Returns whether the pod has got SIGTERM, or has ended. */
   isEnding(podUid: string): boolean;
-  /** Kills the remaining processes of a pod that was removed from the API server. Their exit code stays known. */
+  /** Kills the remaining processes of a pod that was removed from the API server. Their exit codes stay known. */
   remove(podUid: string): void;
   onStart(listener: (pod: Pod) => void): void;
   onReadiness(listener: (podUid: string) => void): void;
@@ -40,7 +42,7 @@ export interface ContainerRuntime {
   onExit(listener: (podUid: string) => void): void;
 }
 
-/** 128 + SIGKILL */
+/** The exit code after SIGKILL: 128 + 9. */
 const KILLED = 137;
 
 interface Process {
@@ -48,14 +50,15 @@ interface Process {
   readonly exitCode?: number;
   cancel?: () => void;
   destroyAfterMs?: number;
-  /** When the supervised process is killed. */
+  /** When the supervised process will be killed. */
   killedAt?: number;
   isShuttingDown?: boolean;
   isReady?: boolean;
 }
 
 /**
- * Creates a runtime. `isReal`: the pod has processes of this machine (processes/), which report when they are ready.
+ * Creates a runtime. `isReal`: returns whether the pod has processes of this machine (processes/), which report when
+ * they are ready.
  */
 export function createContainerRuntime(
   clock: Clock,

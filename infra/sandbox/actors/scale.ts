@@ -10,7 +10,9 @@ export interface Scale {
   readonly unmanaged: readonly Pod[];
 }
 
-/** The numbers cannot be computed from the cluster's state. A retry helps only after a change of the state. */
+/**
+ * The error if the numbers cannot be computed from the cluster's state. A retry helps only after the state has changed.
+ */
 export class UncountableError extends Error {
   override readonly name = "UncountableError";
 }
@@ -54,7 +56,7 @@ async function controllerFor(
   if (builtIn === undefined) return scaled(client, reference, namespace);
   const found = await client.get(builtIn, { namespace, name });
   if (found?.metadata.uid !== uid) return undefined;
-  // A ReplicaSet of a Deployment counts with the Deployment's replicas, also during a rollout.
+  // For a ReplicaSet of a Deployment, the Deployment's replicas count, also during a rollout.
   const above = controllerOf(found);
   if (above?.kind === "Deployment") return controllerFor(client, above, namespace);
   return { uid, replicas: found.spec?.replicas ?? 1 };

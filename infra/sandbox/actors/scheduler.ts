@@ -49,7 +49,10 @@ export function startScheduler(options: SchedulerOptions): Actor {
 
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
-  /** A pod of lower priority does not get the room that was made for this pod. */
+  /**
+   * Returns the pods that count on a node. They include nominated pods, so that a pod of lower priority does not get
+   * the room that was made for another pod.
+   */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);
     const expected = nominatedTo(node).filter(isExpected);
@@ -110,7 +113,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
     await recorder.record(pod, pods, { type: "Normal", reason: "Scheduled", message });
   };
 
-  // One at a time: each placement depends on the one before it.
+  // Pods are placed one at a time, because each placement depends on the one before it.
   const controller = startController({ name: NAME, reconcile, ...options, workers: 1 });
   const retryPending = () =>
     all
@@ -142,7 +145,7 @@ function nodeOf(pod: Pod): string | undefined {
   return pod.spec?.nodeName;
 }
 
-/** A pod with scheduling gates waits until the last of them is removed. */
+/** Returns whether this scheduler places the pod. A pod with scheduling gates waits until the last gate is removed. */
 function isOurs(pod: Pod): boolean {
   const { nodeName, schedulerName = NAME, schedulingGates = [] } = pod.spec ?? {};
   const isOpen = nodeName === undefined && schedulingGates.length === 0;

@@ -34,7 +34,10 @@ export function startServiceAccountTokenController(options: ActorOptions & Token
     else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
   };
 
-  /** Reads the account from the API server: a lagging cache would delete the Secret of a new account. */
+  /**
+   * Reads the account from the API server: a cache that lags would make the controller delete the Secret of a new
+   * account.
+   */
   const accountOf = async ({ metadata }: Secret, name: string): Promise<ServiceAccount | undefined> => {
     const account = await client.get(serviceAccounts, { namespace: metadata.namespace, name });
     const { [ACCOUNT_UID]: expected = account?.metadata.uid } = metadata.annotations ?? {};

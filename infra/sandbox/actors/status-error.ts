@@ -30,7 +30,7 @@ export function isForbidden(error: unknown): error is StatusError {
   return hasCode(error, 403);
 }
 
-/** Returns undefined for a missing object, in a `catch`. */
+/** Returns undefined if the error says that an object is missing, and throws any other error. For use in a `catch`. */
 export function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -38,7 +38,9 @@ export function unlessNotFound(error: unknown): undefined {
 export const isAlreadyExists = (error: unknown): boolean =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 
-/** Another writer was faster, so the version is old or a JSON patch's test fails: read again. */
+/**
+ * Returns whether another writer was faster: the version is old, or a JSON patch's test fails. The caller reads again.
+ */
 export const isConflict = (error: unknown): boolean =>
   (hasCode(error, 409) && (error as StatusError).reason !== "AlreadyExists") ||
   (hasCode(error, 422) && (error as StatusError).status.message === PATCH_REJECTED);
@@ -52,5 +54,5 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The resourceVersion of a list or watch is too old: list again. */
+/** Returns whether the resourceVersion of a list or watch is too old. The caller lists again. */
 export const isExpired = (error: unknown): boolean => hasCode(error, 410);

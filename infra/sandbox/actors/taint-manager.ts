@@ -1,6 +1,7 @@
 /**
- * kube-controller-manager's taint manager: deletes pods that do not, or no longer, tolerate a NoExecute taint of their node. Upstream:
- * kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`, `addConditionAndDeletePod`), `timed_workers.go`.
+ * kube-controller-manager's taint manager: deletes pods that do not, or no longer, tolerate a NoExecute taint of their
+ * node. Upstream: kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`,
+ * `addConditionAndDeletePod`), `timed_workers.go`.
  */
 import type { Actor } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -11,7 +12,7 @@ import { keyOf, pods, type Node, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
 
-/** The taint manager gives up after this many attempts, until the pod's tolerations or the node's taints change. */
+/** After this many attempts the taint manager gives up, until the pod's tolerations or the node's taints change. */
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 10;
 const DISRUPTION: Disruption = {
@@ -22,7 +23,7 @@ const DISRUPTION: Disruption = {
 export function startTaintManager(options: NodeControllerOptions): Actor {
   const { clock, caches } = options;
   const recorder = createEventRecorder(options.client, clock, "taint-eviction-controller");
-  /** Planned or running deletions. The value stops the timer. Undefined: the deletion started at once. */
+  /** Deletions that are planned or running. The value stops the timer. Undefined: the deletion started at once. */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
   const client = options.client.withRetryAfter({ clock, signal: stopped.signal });
@@ -58,8 +59,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 
   /**
-   * Returns true if the pod was deleted or needs no other attempt. Attempts read neither the node nor the tolerations
-   * again.
+   * Deletes the pod. Returns true if the pod was deleted or needs no other attempt. An attempt reads neither the node
+   * nor the tolerations again.
    */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
@@ -69,7 +70,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
       await client.delete(pods, pod.metadata);
       return true;
     } catch (error) {
-      // A refusal is an answer. Any other error is a fault.
+      // A refusal is an expected answer. Any other error is a fault.
       if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
       return false;
     }
@@ -96,7 +97,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 }
 
-/** The only fields of a pod that the taint manager uses. */
+/** Returns the fields of a pod that the taint manager uses. */
 function placeOf({ spec }: Pod): string {
   return JSON.stringify([spec?.nodeName, spec?.tolerations]);
 }

@@ -48,7 +48,7 @@ function isCounted({ nodeAffinityPolicy, nodeTaintsPolicy }: Constraint, node: N
   return nodeTaintsPolicy !== "Honor" || admits.byTaints(node);
 }
 
-/** A terminating pod does not count any more. */
+/** Returns whether the constraint counts the other pod. A terminating pod does not count any more. */
 function isOne(constraint: Constraint, pod: Pod, other: Pod): boolean {
   const { namespace, deletionTimestamp } = other.metadata;
   return namespace === pod.metadata.namespace && deletionTimestamp === undefined && isSelected(constraint, pod, other);
@@ -70,8 +70,9 @@ const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
 ];
 
 /**
- * Returns how crowded each node is with pods like this one; undefined for a node without the labels. Returns undefined if the pod is not to be
- * spread. Only pods of a ReplicaSet are spread by default: Services are not known here.
+ * Returns how crowded each node is with pods like this one. The value is undefined for a node without the labels.
+ * Returns undefined if the pod is not to be spread. Without constraints, only pods of a ReplicaSet are spread, because
+ * Services are not known here.
  */
 export function crowdingOf(
   pod: Pod,

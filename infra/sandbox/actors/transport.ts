@@ -20,10 +20,10 @@ export interface RawRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The limit of a client. Further requests wait. */
+/** The most connections of a client. Further requests wait. */
 const MAX_CONNECTIONS = 32;
 
-/** The longest time of an answer. Admission webhooks may delay a request by half a minute. */
+/** How long an answer may take. Admission webhooks may delay a request by half a minute. */
 const TIMEOUT_MS = 65_000;
 
 class StaleConnectionError extends Error {
@@ -33,7 +33,7 @@ class StaleConnectionError extends Error {
 }
 
 export interface Transport {
-  /** With a signal, the answer is a stream until the signal aborts. */
+  /** Sends a request. With a signal, the answer is a stream that ends when the signal aborts. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }
@@ -42,7 +42,7 @@ export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
-  // A watch holds its connection, so it must not take one of the pool.
+  // A watch keeps its connection, so it does not take one from the pool.
   const watches = new Agent();
   const credentials = readCredentials(config);
 
@@ -109,11 +109,11 @@ function urlOf(server: string, { path, query = {} }: RawRequest): URL {
 export interface Impersonated {
   readonly user: string;
   readonly groups?: readonly string[];
-  /** Further attributes of the user. */
+  /** Further attributes of the user (`Impersonate-Extra-…`). */
   readonly extra?: Readonly<Record<string, string>>;
 }
 
-/** Returns the same connections for another user. */
+/** Returns a transport with the same connections for another user. */
 export function impersonate(transport: Transport, { user, groups = [], extra = {} }: Impersonated): Transport {
   const identity = {
     "impersonate-user": user,

@@ -14,7 +14,7 @@ export interface Teller {
 }
 
 export interface Refusal {
-  /** The reason for each node. */
+  /** The reason why each node does not fit. */
   readonly reasons: readonly string[];
   readonly attempt: Attempt;
 }
@@ -37,7 +37,7 @@ export async function tellUnschedulable(teller: Teller, pod: Pod, refusal: Refus
   await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** A pod that may not preempt now keeps its nomination. */
+/** Returns the nomination after a preemption attempt. A pod that may not preempt now keeps its nomination. */
 function nominationAfter(attempt: Attempt, { status }: Pod): string | undefined {
   switch (attempt.outcome) {
     case "Nominated":

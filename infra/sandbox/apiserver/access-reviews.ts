@@ -68,7 +68,7 @@ function subjectErrors({ username, groups }: User): readonly FieldError[] {
   return invalidIf(nobody, "spec.user", "", "at least one of user or group must be specified");
 }
 
-/** A local review is about its own namespace. */
+/** Returns the errors of a local review that is not about its own namespace. */
 function placeErrors(place: string, resource: unknown): readonly FieldError[] {
   const namespace = stringAt(resource, "namespace");
   const elsewhere = place !== "" && namespace !== place;

@@ -21,11 +21,11 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** Missing roles that bindings refer to. The refusal names them. */
+  /** Names missing roles to which bindings refer. A refusal contains this text. */
   readonly reason: string;
 }
 
-/** Decides whether a user may make a request. In a path below a subresource, only the subresource counts. */
+/** Throws if the user may not make a request. For a path below a subresource, only the subresource counts. */
 export function authorize(state: ServerState, user: User, info: RequestInfo): void {
   const [subresource = ""] = info.isResource ? info.subresource.split("/") : [];
   const attributes = info.isResource ? { ...info, subresource } : info;

@@ -34,7 +34,7 @@ export interface ServerState {
   /** Groups and versions that another server answers. */
   readonly aggregated: Map<string, AggregatedApi>;
   readonly now: () => Date;
-  /** Calls once after the given milliseconds. The returned function cancels it. */
+  /** Calls `fn` once after the given milliseconds. The returned function cancels the timer. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;
 }
 
@@ -44,7 +44,7 @@ export interface RequestContext {
   readonly user: User;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Sent as `Warning:` headers of the answer. */
+  /** Texts that are sent as `Warning:` headers of the answer. */
   readonly warnings: string[];
   /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
@@ -69,14 +69,14 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
-/** Gets the events of a watch, in the representation that the client accepts. */
+/** The receiver of a watch's events, in the representation that the client accepts. */
 export interface WatchSink {
   /** Whether the client must read before more is sent. */
   readonly isFull: boolean;
-  /** Rings when the client has read or disconnected. */
+  /** A bell that rings when the client has read or disconnected. */
   readonly bell: Bell;
   send(type: string, stored: StoredObject): void;
-  /** A bookmark, or a Status as an ERROR. */
+  /** Sends a bookmark, or a Status as an ERROR. */
   sendRaw(type: "BOOKMARK" | "ERROR", object: unknown): void;
   end(): void;
 }

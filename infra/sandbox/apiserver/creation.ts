@@ -26,7 +26,7 @@ export async function handleCreate(ctx: ResourceContext): Promise<Answer> {
 }
 
 export interface CreateOptions extends WriteOptions {
-  /** Computes managedFields; without it the client owns all fields. */
+  /** Computes managedFields. Absent: the client owns all fields. */
   readonly track?: (object: KubeObject) => void;
 }
 
@@ -70,7 +70,10 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
   return object;
 }
 
-/** Has no vowels and no similar characters, as k8s.io/apimachinery/pkg/util/rand. */
+/**
+ * The characters of generated names. There are no vowels and no similar characters, as in
+ * k8s.io/apimachinery/pkg/util/rand.
+ */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const LONGEST_PREFIX = 58;
 

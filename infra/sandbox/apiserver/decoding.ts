@@ -67,7 +67,10 @@ function summaryOf(body: Buffer): string {
 
 const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-/** Fields that occur twice in one object of the body; the last one counts: `spec.containers[0].name`. */
+/**
+ * Returns the paths of fields that occur twice in one object of the body, such as `spec.containers[0].name`. The last
+ * value counts.
+ */
 export function duplicateFields(ctx: RequestContext): readonly string[] {
   if (!/json|form/.test(mediaTypeOf(ctx))) return [];
   let count = 0;
@@ -106,7 +109,7 @@ export function checkObject(ctx: ResourceContext, value: Tree): KubeObject {
   return object;
 }
 
-/** Empty values are not stored. */
+/** Removes empty values, which are not stored. */
 function dropEmpty(meta: Tree): void {
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
     const value = meta[field];

@@ -52,11 +52,11 @@ export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answ
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** Returns false if the object waits for its grace period or its finalizers. */
+  /** Whether the object is gone. False: the object waits for its grace period or its finalizers. */
   readonly gone: boolean;
 }
 
-/** Deletes for a client's request, with admission. */
+/** Deletes an object for a client's request, with admission. */
 async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
@@ -137,7 +137,10 @@ function isPod(kind: ResourceKind): boolean {
   return kind.plural === "pods" && kind.group === "";
 }
 
-/** Only a pod on a node needs time to terminate. The kubelet then deletes it with a grace period of 0. */
+/**
+ * Returns the grace period. Only a pod on a node needs time to terminate; its kubelet later deletes it with a grace
+ * period of 0.
+ */
 function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
   const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
@@ -165,8 +168,8 @@ function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeO
 }
 
 /**
- * Returns the object after the request. Returns undefined if it already terminates and the request does not shorten
- * that.
+ * Returns the terminating object after the request. Returns undefined if the object already terminates and the request
+ * does not shorten that.
  */
 function mark(
   state: ServerState,
@@ -197,7 +200,7 @@ function mark(
   return object;
 }
 
-/** Go counts nanoseconds in 64 bits: a very long grace period wraps around. */
+/** Converts seconds as Go does, which counts nanoseconds in 64 bits: a very long grace period wraps around. */
 function milliseconds(seconds: number): number {
   return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }

@@ -23,7 +23,9 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
   }
 }
 
-/** The verbs `escalate` on a role, or `bind` on the role of a binding, lift the check. */
+/**
+ * Returns whether the user needs no check: they have the verb `escalate` on a role, or `bind` on the role of a binding.
+ */
 function mayEverything({ state, user }: ResourceContext, verb: "escalate" | "bind", role: KubeObject): boolean {
   const { name = "", namespace = "" } = role.metadata;
   const resource = role.kind === "Role" ? "roles" : "clusterroles";
@@ -47,7 +49,7 @@ function refuseMissing(ctx: ResourceContext, object: KubeObject, rules: readonly
   fail({ reason: "Forbidden", resource: resourceOf(kind), name, message });
 }
 
-/** A rule allows every combination of its values. */
+/** Returns each single right. A rule allows every combination of its values. */
 function singleRights(rule: Rule, namespace: string): readonly Attributes[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length === 0 ? [""] : resourceNames;
@@ -66,7 +68,7 @@ function singleRights(rule: Rule, namespace: string): readonly Attributes[] {
 
 const SHOWN = ["apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs"] as const;
 
-/** `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}` */
+/** Renders a rule such as `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
 function shownRule(rule: Rule): string {
   const parts = SHOWN.filter((field) => (rule[field]?.length ?? 0) > 0).map((field) => {
     const values = (rule[field] ?? []).map((value) => JSON.stringify(value)).join(" ");

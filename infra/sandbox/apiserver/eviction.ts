@@ -62,7 +62,7 @@ function evict(ctx: ResourceContext, options: Options): void {
 const MORE_THAN_ONE =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/** A pod that does not run cannot be disrupted. */
+/** Returns whether budgets do not count for the pod: a pod that does not run cannot be disrupted. */
 function ignoresBudgets(pod: KubeObject): boolean {
   const phase = stringAt(pod, "status.phase");
   return (
@@ -79,7 +79,10 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
     });
 }
 
-/** An unready pod does not count as healthy. It may be evicted while the budget is met, or if the policy allows it. */
+/**
+ * Returns whether an unready pod may be evicted: the budget is met, or its policy allows that. Such a pod does not
+ * count as healthy.
+ */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");
   if (ready) return false;
@@ -88,7 +91,10 @@ function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   return stringAt(budget, "spec.unhealthyPodEvictionPolicy") === "AlwaysAllow" || (healthy >= desired && desired > 0);
 }
 
-/** Takes one disruption from the budget, and adds the pod to disruptedPods: the disruption controller then counts it as gone. */
+/**
+ * Takes one disruption from the budget, and adds the pod to disruptedPods: the disruption controller then counts it as
+ * gone.
+ */
 function spend(ctx: ResourceContext, budget: StoredObject, dryRun: boolean): void {
   const { name: podName } = ctx.info;
   const object = parse(budget);

@@ -10,9 +10,9 @@ export type Effect =
   | { readonly type: "Error"; readonly code: ErrorCode; readonly retryAfterSeconds?: number }
   /** Breaks the connection before anything is done. */
   | { readonly type: "ConnectionReset" }
-  /** Does everything, and breaks the connection before the answer. */
+  /** Performs the request, and breaks the connection before the answer. */
   | { readonly type: "LostAnswer" }
-  /** Does everything, and breaks the connection in the middle of the answer. */
+  /** Performs the request, and breaks the connection in the middle of the answer. */
   | { readonly type: "TruncatedBody" }
   /** A watch breaks after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }
@@ -25,7 +25,7 @@ const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];
 
 export type ErrorCode = 401 | 409 | 422 | 429 | 500 | 503;
 
-/** A missing field matches everything. */
+/** The requests that a fault affects. A missing field matches every request. */
 export interface FaultMatch {
   readonly verbs?: readonly string[];
   readonly users?: readonly string[];
@@ -36,17 +36,17 @@ export interface FaultMatch {
 export interface Fault {
   readonly match?: FaultMatch;
   readonly effect: Effect;
-  /** From 0 to 1; 1 by default. */
+  /** The chance of the fault, from 0 to 1. The default is 1. */
   readonly probability?: number;
-  /** The maximum number of times. */
+  /** The maximum number of times that the fault happens. */
   readonly times?: number;
 }
 
 export class FaultPlan {
-  /** The number of faults so far, for the message of a failing test. */
+  /** The faults that have happened so far, for the message of a failing test. */
   readonly injected: (Pick<RequestInfo, "verb" | "path"> & { readonly effect: Effect })[] = [];
   #faults: { readonly fault: Fault; left: number }[] = [];
-  /** The returned function removes these faults. */
+  /** Injects faults. The returned function removes them. */
   inject(...faults: readonly Fault[]): () => void {
     const added = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
     this.#faults.push(...added);
@@ -59,7 +59,10 @@ export class FaultPlan {
     this.#faults = [];
   }
 
-  /** The effects on this request, or on a webhook's call about it, in the order in which the faults were injected. */
+  /**
+   * Returns the effects on this request, or on a webhook's call about it, in the order in which the faults were
+   * injected.
+   */
   draw(info: RequestInfo, user: User, webhook = ""): readonly Effect[] {
     const drawn = this.#faults.filter(({ fault: { match = {}, effect, probability = 1 }, left }) => {
       const isMeant = OF_CALLS.includes(effect.type) === (webhook !== "") && includes(match.webhooks, webhook);

@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 
-/** Which parts of a kind are split into fields. */
+/** Says which parts of a kind are split into fields. */
 export interface FieldSchema {
   /**
-   * From the path of a list to the keys that identify an item. Empty: the items themselves; missing: the list is
+   * The keys that identify an item, by the path of the list. Empty: the items identify themselves. Missing: the list is
    * atomic.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
@@ -13,7 +13,7 @@ export interface FieldSchema {
   readonly atomicMaps: readonly string[];
 }
 
-/** Paths, each its FieldsV1 elements (`f:name`, `k:{…}`, `v:…`) joined by newlines. */
+/** A set of paths. Each path is its FieldsV1 elements (`f:name`, `k:{…}`, `v:…`), joined by newlines. */
 export type FieldSet = Set<string>;
 
 export function minus(a: FieldSet, b: ReadonlySet<string>): FieldSet {
@@ -46,7 +46,7 @@ function below({ schema, key, path }: Place, element: string): Place {
   };
 }
 
-/** The parts of a map, or of a list with keys. Undefined: the value is atomic. */
+/** Returns the parts of a map, or of a list with keys. Undefined: the value is atomic. */
 function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> | undefined {
   if (isRecord(value)) {
     if (schema.atomicMaps.includes(path)) return undefined;
@@ -57,7 +57,7 @@ function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> 
   return new Map(value.map((item: unknown) => [elementOf(item, keys), item]));
 }
 
-/** The keys that the API's defaults fill in before an item is identified. */
+/** Keys of list items that the API's defaults fill in before an item is identified. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: "TCP" };
 
 function elementOf(item: unknown, keys: readonly string[]): string {
@@ -72,7 +72,7 @@ export function fieldsOf(object: unknown, schema: FieldSchema): FieldSet {
   return fields;
 }
 
-/** `withMaps`: a map or list is also a field itself. */
+/** Collects the fields of a value. `withMaps`: a map or list is also a field itself. */
 function collect(value: unknown, place: Place, into: { fields: FieldSet; withMaps: boolean }): void {
   const parts = partsOf(value, place);
   const isItem = place.key.slice(place.key.lastIndexOf("\n") + 1).startsWith("k:");
@@ -161,7 +161,7 @@ export function encodeFields(fields: FieldSet): Fields {
   return withoutLoneDots(tree);
 }
 
-/** A field with nothing below it is `{}`, not `{".": {}}`. */
+/** Simplifies the tree: a field with nothing below it is `{}`, not `{".": {}}`. */
 function withoutLoneDots(tree: Fields): Fields {
   const entries = Object.entries(tree).filter(([key]) => key !== ".");
   const children = entries.map(([key, child]): [string, Fields] => [key, withoutLoneDots(child)]);

@@ -46,7 +46,7 @@ function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Node joins repeated headers with a comma and a space. */
+/** Returns the values of a repeated header. Node joins them with a comma and a space. */
 function several(value: string | string[] | undefined): readonly string[] {
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : value.split(", ")).filter((one) => one !== "");
@@ -59,7 +59,7 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
   return { username, groups: all, extra, ...(uid !== undefined && { uid }) };
 }
 
-/** Groups, uid and extra are authorized one by one. */
+/** Returns what has to be authorized: the user, and each group, uid and extra value separately. */
 function attributesOf({ username, groups, uid, extra }: Wanted): readonly Attributes[] {
   const account = serviceAccountOf(username);
   const base = { isResource: true, verb: "impersonate", group: "", subresource: "", namespace: "" } as const;

@@ -19,7 +19,7 @@ const SYSTEM_METADATA = [
   "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "name", "namespace",
   "resourceVersion", "selfLink", "uid",
 ];
-/** Fields that the system sets have no owner. */
+/** Fields that the system sets. They have no owner. */
 const NOT_OWNED = new Set([
   "apiVersion",
   "kind",
@@ -38,7 +38,10 @@ export interface Write {
   readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
-/** Tracks an update: the writer becomes the only owner of changed fields, and after an apply of the applied ones. */
+/**
+ * Tracks an update: the writer becomes the only owner of changed fields. After an apply, the writer also owns the
+ * applied fields.
+ */
 export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write): void {
   const { previous, writer, applied } = write;
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
@@ -105,7 +108,7 @@ function shownManager({ manager, operation, subresource, apiVersion }: ManagedFi
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
-/** A manager that applies is the same manager in any version. */
+/** Returns whether an entry belongs to the writer. A manager that applies is the same manager in any version. */
 function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
   const [one, other] = [entry, writer].map(({ manager, operation, apiVersion, subresource = "" }) =>
     [manager, operation, operation === "Apply" ? "" : apiVersion, subresource].join("\n"),
@@ -119,7 +122,7 @@ function without(entry: ManagedFieldsEntry, lost: FieldSet): ManagedFieldsEntry 
   return left.size === fields.size ? entry : { ...entry, fieldsV1: encodeFields(left) };
 }
 
-/** The entry keeps its time while its fields stay the same. */
+/** Returns the entry of a writer. The entry keeps its time while its fields stay the same. */
 function entryOf(
   writer: Writer,
   { fields, own }: { fields: FieldSet; own: ManagedFieldsEntry | undefined },
@@ -141,7 +144,10 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
   return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
-/** Excludes managedFields, and the maps that every object has, so that no manager owns these maps. */
+/**
+ * Returns the object without managedFields, and without the maps that every object has, so that no manager owns these
+ * maps.
+ */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
   const { managedFields: _ownership, ...metadata } = object.metadata;

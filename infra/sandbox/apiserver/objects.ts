@@ -78,7 +78,7 @@ export function stringAt(object: unknown, path: string): string {
   return textOf(fieldAt(object, path));
 }
 
-/** Returns the text of a scalar. Other values have none. */
+/** Returns the text of a scalar. Returns an empty text for other values. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
@@ -109,8 +109,8 @@ export function childOf(parent: Tree, key: string): Tree {
 }
 
 /**
- * Returns the stored object as its kind's type, after admission and validation. Only here JSON gets a type without a
- * check.
+ * Returns the stored object with the type of its kind, after admission and validation. Only here JSON gets a type
+ * without a check.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function viewAs<T>(value: unknown): T {

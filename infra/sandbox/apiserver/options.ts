@@ -90,12 +90,12 @@ export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = 
   };
 }
 
-/** The real server also falls back on the first word of the user agent. */
+/** Returns the default field manager: the first word of the user agent, as in the real server. */
 function defaultManager(ctx: RequestContext): string {
   return ctx.headers["user-agent"]?.split("/")[0]?.slice(0, MANAGER_LIMIT) || "unknown";
 }
 
-/** Reads the options of a deletion. With a body, the query does not count. */
+/** Reads the options of a deletion. If there is a body, the query does not count. */
 export async function readDeleteOptions(ctx: RequestContext): Promise<DeleteOptions & { readonly isDryRun: boolean }> {
   const options = ctx.body.length > 0 ? await optionsFromBody(ctx) : optionsFromQuery(ctx.info.query);
   const { propagationPolicy: policy, orphanDependents } = options;

@@ -51,7 +51,10 @@ export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** The patched object cannot be read as an object of the kind. The message shows it in the order of Go's JSON. */
+/**
+ * Refuses a patch whose result cannot be read as an object of the kind. The message shows the result as Go's JSON
+ * would.
+ */
 function refusePatched(patched: unknown, why: string): never {
   const { managedFields, ...metadata } = recordAt(patched, "metadata");
   const { metadata: _last, ...rest }: Tree = isRecord(patched) ? patched : {};

@@ -46,7 +46,7 @@ export async function handleRequest(
   }
 }
 
-/** Injects faults before anything is done. */
+/** Performs the faults that happen before the request is handled. */
 async function suffer(effects: readonly Effect[], ctx: RequestContext, response: ServerResponse): Promise<void> {
   for (const effect of effects) {
     if (effect.type === "Latency") await delay(effect.milliseconds);
@@ -57,7 +57,7 @@ async function suffer(effects: readonly Effect[], ctx: RequestContext, response:
   }
 }
 
-/** Injects faults into the answer: the connection breaks before it, within it, or between events. */
+/** Performs the faults that affect the answer: the connection breaks before it, within it, or between events. */
 function spoil(effects: readonly Effect[], response: ServerResponse): void {
   for (const effect of effects) {
     if (effect.type === "LostAnswer") response.destroy();
@@ -66,7 +66,7 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
   }
 }
 
-/** Allows this many writes, and only a part of the last one. */
+/** Breaks the connection after this many writes, of which the last one is written only in part. */
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
@@ -138,7 +138,7 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
   }
 }
 
-/** Handlers of resources create answers with objects (routes.ts). */
+/** Returns the renderer. Handlers of resources create answers with objects (routes.ts). */
 function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;

@@ -77,7 +77,7 @@ function readMessage(bytes: Buffer, name: string): Record<string, unknown> {
   return name === "IntOrString" || name === "Time" || name === "MicroTime" ? result : withoutEmpty(result);
 }
 
-/** Go writes empty strings and messages that JSON omits. */
+/** Removes empty strings and messages, which Go writes in protobuf and omits in JSON. */
 function withoutEmpty(message: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== "" && value !== undefined));
 }
@@ -110,7 +110,7 @@ const SCALARS: Readonly<Record<string, (reader: Reader) => unknown>> = {
   bool: (reader) => reader.varint() === 1,
 };
 
-/** Negative numbers are two's complement in 64 bits. */
+/** Returns the signed number: negative numbers are two's complement in 64 bits. */
 function signed(value: number): number {
   return value >= 2 ** 63 ? value - 2 ** 64 : value;
 }
@@ -124,7 +124,7 @@ function readValue(reader: Reader, type: string): unknown {
   return message;
 }
 
-/** Go's zero time is a message without fields, and means no time. */
+/** Returns a time. Go's zero time is a message without fields, and means no time. */
 function timeOf({ seconds, nanos = 0 }: Record<string, unknown>): string | undefined {
   if (typeof seconds !== "number") return undefined;
   const micros = String(Math.floor(Number(nanos) / 1000)).padStart(6, "0");

@@ -1,4 +1,4 @@
-/** Reads the YAML tables beside the code. */
+/** Reads the YAML tables in the folders of the code. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { viewAs } from "./objects.ts";

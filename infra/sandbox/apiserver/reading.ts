@@ -67,7 +67,7 @@ export function selectObjects(ctx: ResourceContext): { items: readonly StoredObj
   const options = readListOptions(ctx.info.query, "list");
   const selection = readSelection(ctx);
   const { revision, candidates } = readStart(ctx, options, selection);
-  // A list of any revision is not paged.
+  // A list of any revision (version 0) is not paged.
   const limit = options.limit > 0 && options.version !== "0" ? options.limit : Number.POSITIVE_INFINITY;
   const items: StoredObject[] = [];
   let left = candidates.length;
@@ -119,7 +119,7 @@ export function readRevision(
   return refuse(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
 }
 
-/** Clients know only revisions that existed. */
+/** Refuses a revision that never existed, because clients know only revisions that existed. */
 function requireRevision({ state }: ResourceContext, asked: number): void {
   const current = state.store.revision;
   if (asked > current) fail({ reason: "TooLargeResourceVersion", asked, current });
@@ -160,10 +160,10 @@ export function keyOf({ namespace, name }: StoredObject): string {
   return `${namespace}/${name}`;
 }
 
-/** In a token: at the current revision. */
+/** The revision in a token that means the current revision. */
 const LATEST = -1;
 
-/** The token's key omits the namespace that the request names. */
+/** Encodes a token. Its key omits the namespace, which the request names again. */
 function encodeToken({ info }: ResourceContext, rv: number, from: string): string {
   const start = from.slice(info.namespace.length);
   return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv, start })).toString("base64url");
@@ -177,7 +177,7 @@ function decodeToken({ info, kind }: ResourceContext, text: string): { revision:
       return { revision: rv, from: kind.namespaced && info.namespace === "" ? key : `${info.namespace}/${key}` };
     }
   } catch {
-    // The next step reports it.
+    // The next step reports the malformed token.
   }
   return badRequest("invalid continue token: continue key is not valid");
 }

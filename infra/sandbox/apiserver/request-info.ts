@@ -30,7 +30,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** After a namespace's name these are subresources of the namespace, not resources in it. */
+/** Subresources of a namespace. In a path after a namespace's name, they are no resources in that namespace. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
 export function readRequest(method: string, target: string): RequestInfo {
@@ -89,7 +89,9 @@ function collectionVerb(verb: string, name: string, query: URLSearchParams): str
   return verb === "delete" ? "deletecollection" : verb;
 }
 
-/** A list of exactly one name is authorized like a read of that name. */
+/**
+ * Returns the name that a field selector selects. A list of exactly one name is authorized like a read of that name.
+ */
 function nameFromSelector(query: URLSearchParams): string {
   try {
     const requirements = parseFieldSelector(query.get("fieldSelector") ?? "");

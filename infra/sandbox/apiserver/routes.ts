@@ -59,19 +59,22 @@ function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<
   return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
 }
 
-/** Only the server's own groups know the kind Status. */
+/** Refuses an unknown resource. Only the server's own groups answer with the kind Status. */
 function unknown({ state }: RequestContext, { group, version }: ResourceRequest): never {
   const isOwn = state.kinds.all().some((one) => !one.custom && one.group === group && one.version === version);
   return fail({ reason: isOwn ? "NoSuchResource" : "PageNotFound" });
 }
 
-/** Across all namespaces, only lists and watches exist. A named object needs its namespace. */
+/**
+ * Returns whether the path does not fit the scope of the kind. Across all namespaces only lists and watches exist, and
+ * a named object needs its namespace.
+ */
 function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
   if (!namespaced) return info.namespace !== "" && info.resource !== "namespaces";
   return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
 }
 
-/** These paths lead to a kubelet or an aggregated server, which do not exist here. */
+/** Paths that lead to a kubelet or an aggregated server, which do not exist here. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   pods: ["attach", "exec", "log", "portforward", "proxy", "resize", "ephemeralcontainers"],
   nodes: ["proxy"],

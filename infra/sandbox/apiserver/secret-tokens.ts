@@ -1,4 +1,4 @@
-/** Tokens of Secrets. They never expire: each is valid while its Secret has it. */
+/** Tokens of Secrets. A token never expires: it is valid as long as its Secret contains it. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type ServerState, timestamp } from "./context.ts";
 import { recordAt, viewAs } from "./objects.ts";
@@ -16,7 +16,7 @@ const HEADER = encode({ alg: "HS256" });
 const CLAIM = "kubernetes.io/serviceaccount/";
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 
-/** A token is a function of the names and the account, as with kube-controller-manager's RSA key. */
+/** Issues tokens. A token depends only on the names and the account, as with kube-controller-manager's RSA key. */
 export class SecretTokenIssuer {
   readonly #key = randomBytes(32);
 
@@ -52,7 +52,10 @@ function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** Marks the Secret with the day, as the API server does. undefined: forged, or its Secret or its account is gone. */
+/**
+ * Returns the account of a token, and marks the Secret with the day, as the API server does. Undefined: the token is
+ * forged, or its Secret or its account is gone.
+ */
 export function accountOfSecretToken(state: ServerState, token: string): SecretTokenOf | undefined {
   const found = state.secretTokens.read(token);
   if (found === undefined) return undefined;

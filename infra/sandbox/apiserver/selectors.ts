@@ -87,12 +87,12 @@ const OPERATORS: Readonly<Record<string, LabelOperator>> = {
   "<": "Lt",
 };
 
-/** `a=` selects the empty value. */
+/** Reads the value after `=`. `a=` selects the empty value. */
 function exactValue(tokens: Tokens): string {
   return isEnd(peek(tokens)) ? "" : identifier(tokens);
 }
 
-/** `(a,b)`; a missing value is the empty one. */
+/** Reads values such as `(a,b)`. A missing value is the empty one. */
 function valueSet(tokens: Tokens): readonly string[] {
   const open = take(tokens);
   if (open !== "(") return badRequest(`${WHERE}found '${open}' expected: '('`);

@@ -29,7 +29,7 @@ function install(state: ServerState, definition: KubeObject): void {
   }
 }
 
-/** Repeats until nothing changes. */
+/** Updates the served kinds, and repeats that until nothing changes. */
 export function settleDefinitions(state: ServerState): void {
   const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
   const now = timestamp(state.now());
@@ -40,7 +40,7 @@ export function settleDefinitions(state: ServerState): void {
   }
 }
 
-/** Deletes the objects with their definition, and the definition after the last object. */
+/** Deletes the objects of a CRD that is being deleted, and the CRD after the last object. */
 function empty(state: ServerState, stored: StoredObject): void {
   const definition = parse(stored);
   for (const kind of kindsOf(definition).slice(0, 1)) {

@@ -22,17 +22,17 @@ export { type Effect, type Fault, FaultPlan } from "./faults.ts";
 export interface ApiServerOptions {
   /** Issues the serving certificate. */
   readonly authority: Authority;
-  /** 0, the default: any free port. */
+  /** The port. 0, which is the default, means a free port. */
   readonly port?: number;
-  /** As in kube-apiserver's --token-auth-file. */
+  /** Tokens and their users, as in kube-apiserver's --token-auth-file. */
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
   /** CustomResourceDefinitions that are served from the start. */
   readonly definitions?: readonly KubeObject[];
   /** The addresses of the pods' processes, for webhooks behind a Service. */
   readonly network?: PodNetwork;
-  /** The clock of timestamps, grace periods and the expiry of tokens. */
+  /** Returns the time for timestamps, grace periods and the expiry of tokens. */
   readonly now?: () => Date;
-  /** The clock of watches: their bookmarks and their end. */
+  /** Sets the timers of watches: for their bookmarks and their end. */
   readonly setTimer?: ServerState["setTimer"];
 }
 
@@ -42,13 +42,13 @@ export interface ApiServer {
   readonly faults: FaultPlan;
   /** Breaks all connections and refuses new ones, but keeps all state. */
   suspend(): Promise<void>;
-  /** Ends a suspension: on the same port, with the same objects. */
+  /** Ends a suspension. The server has the same port and the same objects. */
   resume(): Promise<void>;
-  /** Forgets all changes up to now, as etcd does every five minutes: older watches and pages get 410 Expired. */
+  /** Forgets all changes up to now, as etcd does every five minutes. Older watches and pages then get 410 Expired. */
   compact(): void;
-  /** Signs with the key that kube-controller-manager has, too. */
+  /** Issues a token with the key that kube-controller-manager has, too. */
   issueSecretToken(of: SecretTokenOf): string;
-  /** Lets another server answer this group and version from now on. */
+  /** Makes another server answer this group and version from now on. */
   aggregate(groupVersion: string, api: AggregatedApi): void;
   stop(): Promise<void>;
 }
@@ -60,9 +60,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const state = createState(options);
   const { certPem: cert, keyPem: key } = await options.authority.issue([HOST, "localhost", "::1"]);
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
-  // Watches end last.
+  // No time limit for requests: a watch may be open for long.
   server.requestTimeout = 0;
-  // Ends connections as the real server does, without notice to the client.
+  // Closes idle connections as the real server does, without notice to the client.
   Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
   // A connection that cannot be accepted, for example because of too many open files, affects only its client.
   server.on("error", () => undefined);
@@ -92,7 +92,7 @@ async function listen(server: Server, port: number): Promise<number> {
   return isRecord(address) ? Number(address.port) : 0;
 }
 
-/** Includes connections in the TLS handshake, which `closeAllConnections` does not close. */
+/** Closes the server and all connections. `closeAllConnections` would leave those in the TLS handshake. */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
@@ -100,7 +100,7 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-/** Creates the state before the first request. */
+/** Creates the state that the server has before the first request. */
 function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
   const {
     tokens,

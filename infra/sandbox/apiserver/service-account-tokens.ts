@@ -113,7 +113,7 @@ function refuse(name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) fail({ reason: "Invalid", kind: TOKEN_REQUEST, name, errors });
 }
 
-/** A token that is bound to an object is valid only while the object exists. */
+/** Returns the object to which a token is bound. Such a token is valid only while the object exists. */
 function boundTo(ctx: ResourceContext, wanted: unknown): Bound {
   if (!isRecord(wanted)) return {};
   const [kind = "", name = "", version = "", uid] = ["kind", "name", "apiVersion", "uid"].map((key) =>

@@ -3,7 +3,10 @@ import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./object
 import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";
 
-/** One revision of one object. As text it needs a tenth of a tree's memory, no copy for a read, and is immutable. */
+/**
+ * One revision of one object. Its text needs a tenth of the memory of parsed JSON, needs no copy for a read, and cannot
+ * be changed.
+ */
 export interface StoredObject extends NamespacedName {
   readonly revision: number;
   readonly labels: Readonly<Record<string, string>>;
@@ -12,7 +15,7 @@ export interface StoredObject extends NamespacedName {
   readonly json: string;
 }
 
-/** From a selector's label to the path. */
+/** The paths of fields, by their names in selectors. */
 export type SelectableFields = Readonly<Record<string, string>>;
 
 export class Store {
@@ -40,7 +43,7 @@ export class Store {
 const SELECTIVE = 8;
 /** The maximum size of a request to etcd. */
 const SIZE_LIMIT = 1.5 * 1024 * 1024;
-/** The value for an unset field in selectors, if it is not empty. */
+/** Values that selectors see for an unset field, if that value is not empty. */
 const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {
@@ -49,7 +52,7 @@ export class Collection {
   readonly #nextRevision: () => number;
   readonly #objects = new Map<string, StoredObject>();
   readonly #keys: string[] = [];
-  /** From `label=value` to the keys of the objects that have it; fields are indexed like labels. */
+  /** The keys of the objects that have a label, by `label=value`. Fields are indexed like labels. */
   readonly #index = new Map<string, Set<string>>();
 
   constructor(fields: SelectableFields, nextRevision: () => number) {
@@ -79,7 +82,7 @@ export class Collection {
     return this.#objects.get(`${namespace}/${name}`);
   }
 
-  /** Returns undefined if the name exists already. */
+  /** Creates an object. Returns undefined if the name exists already. */
   create(object: KubeObject): StoredObject | undefined {
     const key = keyOf(object);
     if (this.#objects.has(key)) return undefined;
@@ -90,7 +93,7 @@ export class Collection {
     return stored;
   }
 
-  /** Returns undefined if `previous` is no longer the current revision. */
+  /** Replaces an object. Returns undefined if `previous` is no longer the current revision. */
   replace(previous: StoredObject, object: KubeObject): StoredObject | undefined {
     const key = keyOf(object);
     if (this.#objects.get(key) !== previous) return undefined;
@@ -115,7 +118,9 @@ export class Collection {
     return stored;
   }
 
-  /** Lists in key order, from a key on. The rarest of `entries` (label=value) narrows the search. */
+  /**
+   * Lists objects in the order of their keys, from a key on. The rarest of `entries` (label=value) narrows the search.
+   */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);
   }
@@ -164,7 +169,7 @@ export class Collection {
     if (keys?.size === 0) this.#index.delete(entry);
   }
 
-  /** The position of the first key that is not before `key`. */
+  /** Returns the position of the first key that is not before `key`. */
   #position(key: string): number {
     let [low, high] = [0, this.#keys.length];
     while (low < high) {
@@ -182,7 +187,10 @@ export function parse(stored: StoredObject): KubeObject {
 
 const trees = new WeakMap<StoredObject, KubeObject>();
 
-/** Parses an object once, for objects that every request reads, like roles. Shared: never change it. */
+/**
+ * Parses an object once, for objects that every request reads, like roles. Callers share the result and must not change
+ * it.
+ */
 export function parsedOnce(stored: StoredObject): KubeObject {
   let tree = trees.get(stored);
   if (tree === undefined) {

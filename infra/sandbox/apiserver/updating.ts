@@ -20,10 +20,13 @@ export type Part = "main" | "status" | "finalize";
 
 export interface Modification {
   readonly part: Part;
-  /** Returns the wanted state for the current state (a copy, in the served version). Called again after a conflict. */
+  /**
+   * Returns the wanted state for the current state, which is a copy in the served version. It is called again after a
+   * conflict.
+   */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;
-  /** Computes managedFields; without it the client owns the changed fields. */
+  /** Computes managedFields. Absent: the client owns the changed fields. */
   readonly track?: (object: KubeObject, previous: KubeObject) => void;
 }
 
@@ -42,7 +45,7 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** Answers PUT namespaces/{name}/finalize, the only way to remove the namespace's own finalizer. */
+/** Answers PUT namespaces/{name}/finalize. No other request can remove the namespace's own finalizer. */
 export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
   const change = await replaceWith(ctx, readWriteOptions(ctx));
   const object = await modifyObject(ctx, {
@@ -150,7 +153,10 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   meta.resourceVersion = previous.resourceVersion ?? "";
 }
 
-/** Clients cannot change these times. A changed uid or grace period, or a set deletion, is refused later. */
+/**
+ * Restores times that clients cannot change. If a client changed the uid or grace period, or set a deletion, a later
+ * check refuses the request.
+ */
 function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
   const { uid = "", creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds: grace } = old;
   meta.uid ||= uid;
@@ -173,7 +179,10 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
   return object;
 }
 
-/** Takes over the status of a custom object, and also labels and annotations of a built-in one. */
+/**
+ * Prepares an update of the status: takes over the status of a custom object, and also labels and annotations of a
+ * built-in one.
+ */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
   const { ownerReferences: _refused, ...metadata } = object.metadata;
@@ -191,7 +200,7 @@ function keepStatus(object: KubeObject, status: unknown): void {
   else object.status = status;
 }
 
-/** A custom kind without a status subresource has no status: all its fields are desired state. */
+/** Sets the generation. For a custom kind without a status subresource, all fields are desired state. */
 function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous: KubeObject): void {
   const { generation } = previous.metadata;
   const [now, before] = [object, previous].map(({ metadata: _metadata, status, ...rest }) => [
@@ -202,7 +211,10 @@ function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous
   else object.metadata.generation = isDeepStrictEqual(now, before) ? generation : generation + 1;
 }
 
-/** A client cannot set managedFields, only reset them: by an empty list, or a list of one empty entry. */
+/**
+ * Restores managedFields. A client cannot set them, but only reset them: by an empty list, or by a list of one empty
+ * entry.
+ */
 function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta, part: Part): void {
   const isForgotten = part === "main" && /^\[(\{\})?\]$/.test(JSON.stringify(meta.managedFields ?? null));
   if (managedFields === undefined || isForgotten) delete meta.managedFields;

@@ -1,6 +1,6 @@
 /**
- * Records the recent changes of one collection, for watches and for lists of a past revision. A write only wakes a
- * watch, which then reads by itself from its position.
+ * Records the recent changes of one collection, for watches and for lists of a past revision. A write only wakes the
+ * watches. Each watch then reads the log from its own position.
  */
 import type { StoredObject } from "./store.ts";
 
@@ -11,11 +11,11 @@ export interface Change {
   readonly previous: StoredObject | undefined;
 }
 
-/** The real server compacts after five minutes, this one after this many changes. */
+/** How many changes are kept. The real server forgets changes after five minutes instead. */
 const KEPT = 10_000;
 
 export class WatchLog {
-  /** Runs for each change, as a part of the request that makes it. */
+  /** Called for each change, within the request that makes the change. */
   react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
   /** Changes up to this revision are forgotten. */
@@ -30,13 +30,16 @@ export class WatchLog {
     this.react(change);
   }
 
-  /** Returns undefined if the log no longer has that revision. */
+  /** Returns the changes since a revision. Returns undefined if the log no longer has that revision. */
   since(revision: number): readonly Change[] | undefined {
     if (revision < this.compacted) return undefined;
     return this.#changes.slice(this.#firstAfter(revision));
   }
 
-  /** Returns the next change for a watch that has seen all up to this revision. "Forgotten": the watch is too late. */
+  /**
+   * Returns the next change for a watch that has seen all changes up to this revision. "Forgotten": the log no longer
+   * has the change.
+   */
   after(revision: number): Change | "Forgotten" | undefined {
     return revision < this.#lastForgotten ? "Forgotten" : this.#changes[this.#firstAfter(revision)];
   }
@@ -48,7 +51,7 @@ export class WatchLog {
     this.compacted = Math.max(this.compacted, revision);
   }
 
-  /** Rings with every change, until the returned function is called. */
+  /** Rings the bell at every change, until the returned function is called. */
   subscribe(bell: Bell): () => void {
     this.#bells.add(bell);
     return () => this.#bells.delete(bell);
@@ -65,7 +68,7 @@ export class WatchLog {
   }
 }
 
-/** Wakes one sleeper. A ring before the sleep counts. Ringing cannot fail. */
+/** Wakes one sleeper. If it rings before the sleep starts, the sleep ends at once. Ringing cannot fail. */
 export class Bell {
   #next = Promise.withResolvers<void>();
 

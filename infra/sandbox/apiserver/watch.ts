@@ -8,7 +8,7 @@ import { type StoredObject, parse } from "./store.ts";
 import type { Change } from "./watch-log.ts";
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** The real server picks at random between 30 and 60 minutes. */
+/** How long a watch may last without another request. The real server chooses a time between 30 and 60 minutes. */
 const DEFAULT_TIMEOUT_SECONDS = 30 * 60;
 const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" };
 
@@ -31,7 +31,7 @@ interface WatchStart {
   readonly bookmarks: boolean;
 }
 
-/** Resolves at the end of the watch. An error ends only this watch. */
+/** Sends the watch, and resolves at its end. An error ends only this watch. */
 async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
   const { bookmarks } = start;
@@ -88,7 +88,7 @@ function sendFailure(sink: WatchSink, failure: Failure): void {
   sink.sendRaw("ERROR", toStatus(failure));
 }
 
-/** Returns the revision of what it sends. */
+/** Sends the present state, and returns its revision. */
 function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Client", number> {
   const { collection, info, state } = ctx;
   const { entries, matches } = start.selection;
@@ -102,8 +102,8 @@ function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart):
 }
 
 /**
- * An object that starts to match is new to this client. An object that stops matching is deleted for it, in its last
- * matching state.
+ * Sends a change. An object that starts to match is new to this client. An object that stops matching is deleted for
+ * this client, in its last matching state.
  */
 function send(sink: WatchSink, { type, object, previous, revision }: Change, { matches }: Selection): void {
   const before = previous !== undefined && matches(previous);

@@ -3,18 +3,20 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 export interface Addresses {
-  /** The range of Services. A process that listens on one of these addresses is reached through that Service. */
+  /** The range of Services. A program that listens on an address in the range is what clients of that Service reach. */
   readonly serviceRange: string;
   service(host: number): string;
-  /** The programs' address, with their usual ports. */
+  /** The address of the programs, which have their usual ports. */
   readonly programs: string;
   release(): Promise<void>;
 }
 
-/** The first N of 127.N.0.0/24. 0 is this machine's own. */
+/** The first N of the ranges 127.N.0.0/24. The range with 0 is for this machine itself. */
 const FIRST = 1;
 const LAST = 254;
-/** Reserved by a listener on an address that no Service gets, and free again when this process ends. */
+/**
+ * The port that reserves a range: a listener on an address of no Service. The reservation ends when this process ends.
+ */
 const CLAIM_PORT = 61_443;
 
 export async function claimAddresses(): Promise<Addresses> {
@@ -34,7 +36,9 @@ export async function claimAddresses(): Promise<Addresses> {
   throw new Error("all ranges 127.N.0.0/24 are in use by other control planes");
 }
 
-/** Services have port 443, and the API server asks for no other way. */
+/**
+ * Throws if this process may not listen on port 443 of a Service's address, where the API server expects the Service.
+ */
 export async function demandPort443(host: string): Promise<void> {
   const server = createServer().listen(443, host);
   try {

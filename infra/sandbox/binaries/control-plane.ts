@@ -28,13 +28,13 @@ import {
 import { createPrograms, demandFiles, type Program, type Programs, type RunningProgram } from "./programs.ts";
 
 export interface ControlPlaneOptions {
-  /** With `bin/` and `gen/`. */
+  /** The folder with `bin/` and `gen/`. */
   readonly directory: string;
   /** The API server's port. 0: its usual port, on an address of its own. */
   readonly port: number;
 }
 
-/** KubeVirt's settings. They may differ each time that a control plane is used. */
+/** KubeVirt's settings. They may be different each time a control plane is used again. */
 export interface Settings {
   readonly evacuationController: boolean;
   readonly evictionWebhook: boolean;
@@ -53,12 +53,12 @@ export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 /** Controls of the programs, for tests. */
 export interface ProgramKnobs {
-  /** Kills the program, which stays stopped until it is started again. */
+  /** Kills the program. It stays stopped until it is started again. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   /** The folder of the logs. */
   readonly logs: string;
-  /** Copies the logs, because `stop` deletes the folder. Returns the copy's path. */
+  /** Copies the logs, because `stop` deletes their folder. Returns the path of the copy. */
   keepLogs(): Promise<string>;
 }
 
@@ -67,17 +67,20 @@ export interface RealControlPlane {
   readonly authority: Authority;
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
-  /** No program is stopped or was killed. Otherwise, other programs' watches may take half a minute to reconnect. */
+  /**
+   * Whether all programs have run all the time. If one was killed, watches of the others may take half a minute to
+   * reconnect.
+   */
   readonly isWhole: boolean;
   /** Resolves when KubeVirt runs with these settings. */
   begin(settings: Settings): Promise<void>;
-  /** Reverts everything since the start. */
+  /** Reverts every change since the start. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const PORTS = { etcd: 2379, peers: 2380, server: 6443 };
-/** The host number of virt-api in the Service range. The first one is the API server's. */
+/** The host part of virt-api's address in the Service range. The first address is the API server's. */
 const VIRT_API_HOST = 10;
 const ASK_TIMEOUT_MS = 2_000;
 
@@ -139,7 +142,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
   await applyManifests(client, machineRoles());
   const kubevirt = { client, authority, printed, serviceAddress };
   await installRoles(kubevirt);
-  // virt-api reads it at its start, and kube-apiserver writes it at an unknown time.
+  // virt-api reads this ConfigMap when it starts, and kube-apiserver writes it some time after its own start.
   const authentication = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
   await programs.until("kube-apiserver publishes how it authenticates", () => isOk(client, authentication));
   start(await virtApi({ ...where, serviceAddress }));
@@ -170,7 +173,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
     const program = await virtController({ ...where, serviceAddress }, settings);
     if (flags === program.args.join(" ")) return;
     await running.get(program.name)?.end(0);
-    // A second one would wait until the Lease of the first has expired.
+    // Without this, a new virt-controller would wait until the Lease of the former one has expired.
     await client.delete(leases, { namespace: KUBEVIRT_NAMESPACE, name: program.name });
     start(program);
     flags = program.args.join(" ");
@@ -203,7 +206,7 @@ async function isOk(client: KubeClient, path: string): Promise<boolean> {
   return (await client.raw({ method: "GET", path })).code === 200;
 }
 
-/** Returns the body of a 200 answer from a server with a certificate of the authority. */
+/** Returns the body of a 200 answer from a server whose certificate this CA has issued. */
 function bodyFrom(url: string, { caPem: ca }: Authority): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = get(url, { ca, agent: false, timeout: ASK_TIMEOUT_MS }, (response) => {

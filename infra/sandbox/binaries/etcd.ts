@@ -2,14 +2,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {
-  /** Resolves when nothing differs any more. */
+  /** Restores the content, and resolves when nothing differs any more. */
   restore(): Promise<void>;
 }
 
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
-/** Keys that the programs write all the time. */
+/** Keys that the programs change all the time. They are not restored. */
 const OWN = /^\/registry\/(?:masterleases|apiregistration\.k8s\.io|leases\/(?:kube-system|kubevirt))\//;
-/** etcd's limit for one transaction. */
+/** The most operations in a transaction, which etcd limits. */
 const MAX_OPERATIONS = 100;
 const MAX_ROUNDS = 40;
 const PAUSE_MS = 50;

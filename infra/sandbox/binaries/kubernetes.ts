@@ -57,7 +57,7 @@ export async function serverPrograms(options: ServerOptions): Promise<readonly [
     `--service-cluster-ip-range=${serviceRange}`,
     "--authorization-mode=RBAC",
     "--allow-privileged=true",
-    // No controller may have created the default ServiceAccount yet.
+    // No controller may have created the default ServiceAccount yet, which this plugin would require.
     "--disable-admission-plugins=ServiceAccount",
     `--requestheader-client-ca-file=${file("ca.crt")}`,
     `--requestheader-allowed-names=${FRONT_PROXY}`,
@@ -81,7 +81,7 @@ export interface ControllerOptions {
 }
 
 /**
- * Lists all controllers except OpenShift's. The sandbox simulates the machines under the nodes and sends their
+ * Lists all controllers except OpenShift's. The sandbox simulates the machines behind the nodes and sends their
  * heartbeats.
  */
 export async function controllerPrograms(options: ControllerOptions): Promise<readonly Program[]> {

@@ -14,7 +14,7 @@ import { PATHS } from "../kubevirt/webhooks/configurations.ts";
 import { writeCertificate } from "./kubernetes.ts";
 import type { Program } from "./programs.ts";
 
-/** Name of the files of its certificate. */
+/** The name of the files with the serving certificate. */
 const SERVING = "kubevirt";
 
 interface ControllerSettings {
@@ -34,15 +34,15 @@ type Printed = (typeof PRINTED)[number];
 export interface KubeVirtOptions {
   readonly client: KubeClient;
   readonly authority: Authority;
-  /** Contains the objects of the operator, a file for each part. */
+  /** The folder with the objects that KubeVirt's operator installs, a file for each part. */
   readonly printed: string;
   /** The address of virt-api's Service. virt-api itself listens there. */
   readonly serviceAddress: string;
 }
 
 /**
- * Installs the accounts' permissions, and the objects that virt-api reads first. virt-api reads the others seconds
- * later.
+ * Installs the accounts' permissions, and the objects that virt-api reads when it starts. virt-api reads the others
+ * seconds later.
  */
 export async function installRoles({ client, authority, printed }: KubeVirtOptions): Promise<void> {
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: KUBEVIRT_NAMESPACE } };
@@ -57,7 +57,7 @@ export async function installKinds({ client, printed }: KubeVirtOptions): Promis
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Registers virt-api, once it listens, so that the API server calls it. */
+/** Registers virt-api once it listens, so that the API server calls it. */
 export async function registerVirtApi(options: KubeVirtOptions): Promise<void> {
   const { client, authority, printed, serviceAddress } = options;
   const caBundle = Buffer.from(authority.caPem).toString("base64");
@@ -123,7 +123,7 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
   return { name, command: join(binaries, name), args, env: { POD_NAMESPACE: KUBEVIRT_NAMESPACE }, comesBack: true };
 }
 
-/** Restores the state of an installation without it. */
+/** Removes KubeVirt's eviction webhook, as in an installation without that webhook. */
 export async function silenceEvictionWebhook(client: KubeClient): Promise<void> {
   for (const configuration of (await client.list(validatingWebhooks)).items) {
     const webhooks = configuration.webhooks ?? [];
@@ -169,7 +169,10 @@ function specOf(manifest: Manifest): object {
   return (manifest as { readonly spec?: object }).spec ?? {};
 }
 
-/** The Service has no pods. The API server checks that it has an endpoint, and then dials the Service's own address. */
+/**
+ * Returns virt-api's Service, which has no pods. The API server only checks that the Service has an endpoint, and then
+ * connects to the Service's own address.
+ */
 function serviceOf(clusterIP: string): readonly Manifest[] {
   const name = "virt-api";
   const metadata = { name, namespace: KUBEVIRT_NAMESPACE, labels: { "kubevirt.io": name } };

@@ -12,18 +12,18 @@ export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Restarts the program when it ends by itself, as a kubelet does. */
+  /** Whether the program is started again when it ends by itself, as a kubelet does. */
   readonly comesBack?: boolean;
 }
 
 export interface RunningProgram {
   readonly name: string;
   readonly isRunning: boolean;
-  /** Settles with the reason when the program has ended or could not be started. */
+  /** Resolves to the reason when the program has ended or could not be started. */
   readonly ended: Promise<string>;
-  /** Sends SIGTERM, and kills the program after a timeout. It does not restart. */
+  /** Sends SIGTERM, and kills the program after a timeout. The program is not started again. */
   end(patienceMs: number): Promise<void>;
-  /** Resolves after the end of the program. */
+  /** Starts the program again after it has ended. */
   startAgain(): void;
 }
 
@@ -44,7 +44,10 @@ const START_TIMEOUT_MS = 90_000;
 const POLL_MS = 50;
 const RESTART_MS = 1_000;
 const LAST_WORDS = 5;
-/** A program runs only for a minute or two: memory is cheaper than garbage collection. */
+/**
+ * Go's setting for garbage collection. A program runs only for a minute or two, and memory is cheaper than garbage
+ * collection.
+ */
 const GOGC = "300";
 
 export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
@@ -62,7 +65,7 @@ export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
       stdio: ["ignore", log, log],
     });
     closeSync(log);
-    // It does not keep this process alive. The watchdog ends it.
+    // The program does not keep this process alive. The watchdog ends the program after this process.
     child.unref();
     watchdog.watch(child);
     return child;
@@ -166,7 +169,7 @@ async function pollUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Pro
   }
 }
 
-/** Never resolves if the other one is aborted first. */
+/** Resolves when the signal aborts. Never resolves if `instead` aborts first. */
 function aborted(signal: AbortSignal, instead: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -183,7 +186,7 @@ async function lastWordsOf(log: string): Promise<readonly string[]> {
   return text.trim() === "" ? [] : text.trimEnd().split("\n").slice(-LAST_WORDS);
 }
 
-/** Throws an error that names the first one that is not there. */
+/** Throws an error that names the first file that does not exist. */
 export async function demandFiles(
   folder: string,
   files: readonly string[],

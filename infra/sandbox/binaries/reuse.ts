@@ -9,7 +9,10 @@ export async function borrowControlPlane(options: ControlPlaneOptions): Promise<
   return { ...plane, stop: () => giveBack(key, plane) };
 }
 
-/** The control plane ends with this process. An incomplete one ends now. */
+/**
+ * Takes back a control plane for the next user. It ends with this process. If one of its programs was stopped, it ends
+ * now.
+ */
 async function giveBack(key: string, plane: RealControlPlane): Promise<void> {
   const isClear = plane.isWhole && (await plane.clear().then(...TRUE_OR_FALSE));
   if (isClear) idle.set(key, [...(idle.get(key) ?? []), plane]);

@@ -8,7 +8,10 @@ export interface Watchdog {
   stop(): Promise<void>;
 }
 
-/** Reads lines until its input ends: "+ ID" if a process has started, "- ID" if it has ended. Then it kills the remaining processes. */
+/**
+ * The watchdog's script. It reads lines until its input ends: "+ ID" if a process has started, "- ID" if it has ended.
+ * Then it kills the remaining processes.
+ */
 const SCRIPT = `
 all=" "
 while read -r sign id; do
@@ -23,7 +26,7 @@ rm -rf "$1"
 
 export function startWatchdog(folder: string): Watchdog {
   const shell = spawn("/bin/sh", ["-c", SCRIPT, "watchdog", folder], {
-    // Ctrl-C in a terminal does not end it.
+    // Ctrl-C in a terminal does not end the watchdog.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

@@ -49,7 +49,7 @@ async function cancel(client: KubeClient, vmi: Vmi, body: string): Promise<Subre
   }
 }
 
-/** KubeVirt would mark it again because of the taint. */
+/** Refuses to cancel if the node has the drain taint, because KubeVirt would mark the VMI again. */
 async function refusalByNode(client: KubeClient, { status = {} }: Vmi): Promise<SubresourceAnswer | undefined> {
   const taintKey = await drainTaintKey(client);
   const name = status.evacuationNodeName ?? status.nodeName ?? "";

@@ -1,4 +1,6 @@
-/** KubeVirt's installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with upstream's names. */
+/**
+ * KubeVirt's installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with upstream's names.
+ */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { grant, type Manifest, type Rule } from "../actors/rbac.ts";
@@ -23,7 +25,7 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
   ...components.flatMap(installed),
 ];
 
-/** For VMs that cannot migrate. */
+/** Feature gates that the sandbox needs for VMs that cannot migrate. */
 const FEATURE_GATES = ["HostDisk"];
 
 export const KUBEVIRT = {

@@ -1,11 +1,11 @@
 /**
- * Sets how long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed one. All
- * settings can change while the sandbox runs.
+ * Sets how long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed migration.
+ * All settings can be changed while the sandbox runs.
  */
 export interface Attempt {
   readonly namespace: string;
   readonly name: string;
-  /** Counts this VMI's migrations that started to move memory, from 1. */
+  /** Which of this VMI's migrations it is, counted from 1. Only migrations that have started to move memory count. */
   readonly attempt: number;
 }
 
@@ -15,9 +15,12 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
-    /** Why a migration fails, as libvirt says it. */
+    /** Returns why a migration fails, in libvirt's words. */
     readonly failureReason?: (attempt: Attempt) => string;
-    /** The guest runs on the target while its memory is still being copied. */
+    /**
+     * Returns whether the migration uses post-copy: the guest runs on the target while its memory is still being
+     * copied.
+     */
     readonly postCopy?: (attempt: Attempt) => boolean;
     /**
      * KubeVirt's back-off after the first failure of a migration that no user asked for. It doubles with each failure.

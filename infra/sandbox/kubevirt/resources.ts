@@ -50,7 +50,7 @@ export interface MigrationState {
   abortStatus?: string;
   mode?: string;
   migrationPolicyName?: string;
-  /** The knowledge of each end of a decentralized migration about the other. */
+  /** The facts that each end of a decentralized migration knows about the other end. */
   sourceState?: object;
   targetState?: object;
 }
@@ -90,7 +90,7 @@ export interface StateChangeRequest {
 export interface VirtualMachine extends KubeObject {
   spec: {
     runStrategy?: string;
-    /** The older form: Always or Halted. */
+    /** The older form of a run strategy: Always or Halted. */
     running?: boolean;
     template: {
       metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -214,12 +214,15 @@ export function syncPhase({ spec }: VirtualMachineInstanceMigration): "Synchroni
   return spec.sendTo === undefined ? "WaitingForSync" : "Synchronizing";
 }
 
-/** Returns whether its guest has not arrived from another VMI yet. */
+/** Returns whether the VMI's guest has not yet arrived from another VMI. */
 export function isReceiver({ metadata, status }: VirtualMachineInstance): boolean {
   return metadata.annotations?.[ANNOTATION.createMigrationTarget] === "true" && status?.phase !== "Running";
 }
 
-/** Returns whether the guest is migrating. virt-handler then leaves it alone, even if its launcher got a signal. */
+/**
+ * Returns whether the guest is migrating. virt-handler then does not shut the guest down, even if its launcher got a
+ * signal.
+ */
 export function isMigrating(status: { readonly migrationState?: MigrationState } | undefined): boolean {
   const { startTimestamp, endTimestamp } = status?.migrationState ?? {};
   return startTimestamp !== undefined && endTimestamp === undefined;

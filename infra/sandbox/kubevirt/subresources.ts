@@ -29,7 +29,7 @@ export interface SubresourceRequest {
   readonly body: string;
   readonly user: string;
   readonly groups: readonly string[];
-  /** The types that the caller accepts, as named in its header. */
+  /** The content types that the caller accepts, as its header names them. */
   readonly accept: string;
 }
 
@@ -51,7 +51,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
   "virtualmachineinstances/evacuate/cancel": cancelOfVmi,
 };
 
-/** Answers a subresource. Undefined: the path is none of these. */
+/** Answers a request for a subresource. Undefined: the path names none of these subresources. */
 export async function answerSubresource(
   client: KubeClient,
   { method, path, body, user, groups, accept }: SubresourceRequest,
@@ -66,7 +66,10 @@ export async function answerSubresource(
   return reason === undefined ? await answer(client, key, body) : { code: 401, text: reason };
 }
 
-/** These routes name no type that they produce. Upstream: go-restful's Route.matchesAccept. */
+/**
+ * Returns whether the caller accepts any content type. These routes declare none. Upstream: go-restful's
+ * Route.matchesAccept.
+ */
 function takesAnything(accept: string): boolean {
   return accept.split(",").some((type) => type.split(";")[0]?.trim() === "*/*");
 }
@@ -77,7 +80,9 @@ interface Reviewed {
   readonly status: { readonly allowed: boolean; readonly reason?: string };
 }
 
-/** The API server has authorized only the first part of the subresource. */
+/**
+ * Returns why the caller may not use the subresource. The API server has authorized only the first part of its path.
+ */
 async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
@@ -105,7 +110,7 @@ interface Patch {
 
 type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
-/** Returns a text about a conflict, or undefined if there is nothing to do. */
+/** A patch, or a text about a conflict. Undefined: there is nothing to do. */
 type Change = Patch | string | undefined;
 
 function startOf(vm: Vm, vmi: Vmi | undefined): Change {

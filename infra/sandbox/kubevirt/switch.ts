@@ -6,9 +6,9 @@ export interface Switch {
 
 /** The parts of KubeVirt that can be switched. */
 export interface Switches {
-  /** Migrates marked VMIs; on by default. */
+  /** The controller that migrates marked VMIs. It is on by default. */
   readonly evacuationController: Switch;
-  /** Annotates launcher pods; off by default. */
+  /** The annotations on launcher pods for the descheduler. They are off by default. */
   readonly deschedulerAnnotations: Switch;
 }
 

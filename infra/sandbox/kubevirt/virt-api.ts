@@ -70,7 +70,7 @@ async function subresource(client: KubeClient, request: IncomingMessage, respons
 
 const NO_SUCH_PATH: SubresourceAnswer = { code: 404 };
 
-/** The form in which the API server forwards it. */
+/** Returns the user of a request, which the API server forwards in this form. */
 function identityOf({
   method,
   headers,
@@ -87,8 +87,8 @@ interface AdmissionReview {
 type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
 
 /**
- * The webhook's rules determine the kind of the object. If virt-api cannot read what it needs, it denies the request
- * with the error's text.
+ * Returns the handler of a webhook. The webhook's rules determine the kind of the object. If virt-api cannot read what
+ * it needs, it denies the request with the error's text.
  */
 function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
   return async ({ request }) => {

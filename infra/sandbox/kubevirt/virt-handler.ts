@@ -31,11 +31,13 @@ export interface VirtHandlerOptions extends ActorOptions {
 }
 
 const GIVE_UP_MS = 10_000;
-/** Each node's virt-handler has its own workers. */
+/** How many VMIs the virt-handler of each node handles at a time. */
 const WORKERS = 10;
 const LAST_RETRY_MS = 1_000_000;
 const HEARTBEAT_MS = 60_000;
-/** Upstream: `--qemu-timeout` of virt-launcher: 240 s, and up to 120 s more. */
+/**
+ * How long a launcher waits for its guest. Upstream: `--qemu-timeout` of virt-launcher: 240 s, and up to 120 s more.
+ */
 const NO_GUEST_MS = 240_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
 
@@ -50,7 +52,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   });
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
-  /** A shutdown of the machine ends virt-handler in the same second as the other pods. A taint ends it with its pod. */
+  /**
+   * Returns whether a virt-handler runs on the node. A shutdown of the machine ends it in the same second as the other
+   * pods, and a taint ends it with its pod.
+   */
   const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);
   const stopped = new AbortController();
@@ -59,7 +64,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   /**
    * Returns the launcher on the VMI's node. A migration has a second launcher on another node. If the VMI was on the
-   * node before, its former launcher may still be listed: the guest is in the newest one.
+   * node before, its former launcher may still be listed: then the guest is in the newest one.
    */
   const launcherOf = ({ status }: Vmi): string | undefined => {
     const listed = Object.entries(status?.activePods ?? {});
@@ -77,7 +82,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await shutdown.step(vmi, launcher);
   };
 
-  /** Runs in its own controller, as in the real virt-handler, so that a refused shutdown does not block it. */
+  /**
+   * Moves the guest. Migrations have a controller of their own, as in the real virt-handler, so that a refused shutdown
+   * does not block them.
+   */
   const move = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
     if (vmi?.status?.phase !== "Running" || exitCodeOf(vmi) !== undefined) return undefined;
@@ -123,7 +131,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return waiting.length > 0 ? { requeueAfterMs: GIVE_UP_MS } : undefined;
   };
 
-  /** Ends the target pod of a migration that was deleted before virt-controller knew of the pod. Nothing else does. */
+  /**
+   * Ends the target pod of a migration that was deleted before virt-controller knew of the pod. Nothing else would end
+   * the pod.
+   */
   const giveUpTarget = async ({ metadata: { uid, namespace, annotations }, spec }: Pod): Promise<void> => {
     const name = annotations?.[kubevirt.ANNOTATION.migrationJobName] ?? "";
     const migration = await client.get(kubevirt.migrations, { ...(namespace && { namespace }), name });
@@ -146,7 +157,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return { requeueAfterMs: HEARTBEAT_MS };
   };
 
-  /** Labels the node when virt-handler gets SIGTERM. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`, labelNodeUnschedulable. */
+  /**
+   * Labels the node when virt-handler gets SIGTERM. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`,
+   * labelNodeUnschedulable.
+   */
   const leave = async ({ metadata: { name, labels } }: Node): Promise<void> => {
     if (labels?.[kubevirt.LABEL.schedulable] !== "true") return;
     const last = { [kubevirt.LABEL.schedulable]: "false" };

@@ -1,12 +1,12 @@
-/** Images that run as processes of this machine. Other images are only played. */
+/** Images whose containers run as processes of this machine. Containers of other images are only played. */
 import type { Pod } from "../actors/resources.ts";
 
 export interface Container {
-  /** The fields of the pod's spec, without references that cannot be resolved here. */
+  /** Environment variables from the pod's spec, without references that cannot be resolved here. */
   readonly env: Readonly<Record<string, string>>;
   /** The folder under which the container's volumes are mounted. */
   readonly root: string;
-  /** The port of this machine for a port of the container: several pods share one loopback. */
+  /** Returns the port of this machine for a port of the container, because several pods share one loopback address. */
   readonly portOf: (containerPort: number) => number;
 }
 
@@ -19,7 +19,7 @@ export interface Program {
   readonly onOutput?: (text: string) => void;
 }
 
-/** Programs, by the image's name in the pod. Only the first container of such a pod runs. */
+/** The programs, by the image's name in the pod. Only the first container of such a pod runs. */
 export type Images = ReadonlyMap<string, (container: Container) => Program>;
 
 export function imageOf(pod: Pod, images: Images): ((container: Container) => Program) | undefined {

@@ -6,7 +6,8 @@ export class PodNetwork {
   readonly #ports = new Map<string, ReadonlyMap<number, number>>();
 
   /**
-   * Chooses a port for each port of the first container, at every start: another program may have taken the former one.
+   * Chooses a port for each port of the first container. It does so at every start, because another program may have
+   * taken the former port.
    */
   async open({ metadata, spec }: Pod): Promise<void> {
     const ports = new Map<number, number>();
@@ -14,7 +15,7 @@ export class PodNetwork {
     this.#ports.set(metadata.uid, ports);
   }
 
-  /** Another program of this machine acts as the pod. */
+  /** Makes another program of this machine act as the pod. */
   lead(podUid: string, containerPort: number, port: number): void {
     this.#ports.set(podUid, new Map([[containerPort, port]]));
   }

@@ -39,7 +39,10 @@ export const NO_PROCESSES: ProcessKnobs = {
   renewTokens: () => Promise.resolve(),
 };
 
-/** The process may end at any time within the pod's grace period. */
+/**
+ * The time after which the runtime would end the process. It is practically unlimited, because a real process ends by
+ * itself within the pod's grace period.
+ */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;
 
@@ -48,7 +51,7 @@ interface Running {
   readonly root: string;
   readonly stopped: AbortController;
   child?: ChildProcess;
-  /** Ends when its volumes are written. */
+  /** Resolves when the pod's volumes are written. */
   mounting?: Promise<void>;
   cancel?: () => void;
 }
@@ -141,7 +144,7 @@ export function startProcesses(options: ProcessOptions): Processes {
   };
 }
 
-/** 128 + SIGKILL */
+/** The exit code after SIGKILL: 128 + 9. */
 const KILLED = 137;
 
 function combined(first: (() => void) | undefined, second: () => void): () => void {

@@ -8,7 +8,7 @@ import { configMaps, pods, type Pod, serviceAccounts } from "../actors/resources
 import { fieldOf } from "./pod-fields.ts";
 
 export interface VolumeOptions {
-  /** Has the identity of the pod's node. */
+  /** A client with the identity of the pod's node. */
   readonly kubelet: KubeClient;
   /** The content of kube-root-ca.crt, which kube-controller-manager puts into every namespace. */
   readonly caPem: string;
@@ -20,7 +20,7 @@ const ROOT_CA = "kube-root-ca.crt";
 const RENEW_AT = 0.8;
 const DEFAULT_TOKEN_SECONDS = 3600;
 
-/** Writes everything; resolves to the seconds after which to do so again, for the tokens' sake. */
+/** Writes all volumes. Resolves to the seconds after which they have to be written again, because tokens expire. */
 export async function writeVolumes(pod: Pod, options: VolumeOptions): Promise<number> {
   const seconds: number[] = [];
   for (const { name, mountPath } of pod.spec?.containers[0]?.volumeMounts ?? []) {
@@ -80,7 +80,7 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
   return request.status.token;
 }
 
-/** Readers get either the old content or the new one. */
+/** Replaces a file, so that readers get either the old content or the new one. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   // Tokens are renewed when they are due and when a test asks for it, possibly at the same time.

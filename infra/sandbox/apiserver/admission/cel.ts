@@ -56,7 +56,7 @@ function variablesIn({ params }: Values): Variables {
   return params === undefined ? "plain" : "withParams";
 }
 
-/** Throws an error in the words of an admission error. */
+/** Evaluates an expression. Throws an error with the text of the real server's admission error. */
 export function evaluate(expression: string, values: Values): unknown {
   try {
     return LANGUAGES[variablesIn(values)].run(expression, values);
@@ -70,7 +70,7 @@ interface Wanted {
   readonly variables?: Variables;
 }
 
-/** Returns the error, or undefined. */
+/** Returns what is wrong with an expression, or undefined. */
 export function problemWith(expression: string, { types = [], variables = "plain" }: Wanted = {}): string | undefined {
   return LANGUAGES[variables].problem(expression, ...types);
 }

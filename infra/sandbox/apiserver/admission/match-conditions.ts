@@ -6,7 +6,8 @@ import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
 /**
- * Judges conditions. Any false one decides. An error counts only if no condition is false; its text is then returned.
+ * Judges conditions. If any condition is false, the result is false. An error counts only if no condition is false;
+ * then its text is returned.
  */
 export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];

@@ -10,8 +10,8 @@ import type { Webhook } from "./webhook-client.ts";
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
 /**
- * Returns the kind in which to show the object: another version of the same resource matches too, unless the policy is
- * Exact.
+ * Returns the kind in which the webhook or policy gets the object. Another version of the same resource matches, too,
+ * unless the match policy is Exact.
  */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;
@@ -66,7 +66,7 @@ function matchesNamespace(ctx: ResourceContext, selector: LabelSelector, subject
   return matchesSelector(selector, namespace?.labels ?? {});
 }
 
-/** For an update the old or the new state may match. */
+/** Returns whether the selector matches. For an update the old or the new state may match. */
 function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
   const states = [object, oldObject].filter((state) => state !== undefined);
   return states.some((state) => matchesSelector(selector, labelsOf(state)));

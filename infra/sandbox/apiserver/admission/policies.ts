@@ -54,7 +54,7 @@ interface Judging {
   readonly subject: AdmissionSubject;
 }
 
-/** A policy with several parameters evaluates each of them. */
+/** Returns the refusals by a policy. A policy with several parameters is evaluated for each of them. */
 function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding, judging: Judging): readonly Refusal[] {
   const params = paramsOf(ctx, judging.spec.paramKind, paramRef);
   if (typeof params !== "string") return params.flatMap((one) => refusalsOf(ctx, one, judging));
@@ -62,8 +62,8 @@ function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding,
 }
 
 /**
- * A text says why there are no parameters, which is an error. `undefined` stands for a policy without a parameter,
- * `null` for a binding without one. Upstream: `CollectParams`, kubernetes 1.36
+ * Returns the parameters of a policy. A text says why there are none, which is an error. `undefined`: a policy without
+ * a parameter. `null`: a binding without one. Upstream: `CollectParams`, kubernetes 1.36
  * `apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go`.
  */
 function paramsOf(
@@ -132,7 +132,7 @@ interface Judgement {
   readonly refusals: readonly Refusal[];
 }
 
-/** The sandbox has no audit log. */
+/** Warns or refuses, as the binding says. The action Audit does nothing, because the sandbox has no audit log. */
 function act(ctx: ResourceContext, { metadata, spec }: PolicyBinding, { subject, refusals }: Judgement): void {
   const by = `ValidatingAdmissionPolicy '${spec.policyName}' with binding '${metadata.name}'`;
   const warnings = refusals.map(({ message }) => `Validation failed for ${by}: ${message}`);

@@ -56,7 +56,10 @@ export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: 
   };
 }
 
-/** For a deleted collection only the old objects have names. The namespace of a Namespace is itself. */
+/**
+ * Returns name and namespace of the request. If a collection is deleted, only the old objects have names. The namespace
+ * of a Namespace is its own name.
+ */
 function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined) {
   const name = info.verb === "deletecollection" ? "" : info.name || (object?.metadata.name ?? "");
   const namespace = kind.plural === "namespaces" ? name : info.namespace;

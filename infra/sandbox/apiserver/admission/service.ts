@@ -1,6 +1,6 @@
 /**
- * Finds the address of a webhook behind a Service: a ready pod that the Service selects. There are no EndpointSlices:
- * the Service and its pods determine their content.
+ * Finds the address of a webhook behind a Service: a ready pod that the Service selects. The API server has no
+ * EndpointSlices, because the Service and its pods determine their content.
  */
 import type { Pod } from "../../actors/resources.ts";
 import { collectionOf, type ServerState } from "../context.ts";
@@ -16,9 +16,9 @@ export interface ServiceReference {
 }
 
 export interface Backend {
-  /** The name that the API server uses, also in its errors. */
+  /** The URL that the API server uses, also in its error messages. */
   readonly url: URL;
-  /** The port of the process. */
+  /** The port of the process that plays the pod. */
   readonly port: number;
 }
 

@@ -68,7 +68,7 @@ async function schemaOf(kind: ResourceKind | undefined): Promise<Structural | un
   return kind && (kind.schema === undefined ? await structureOf(kind.model ?? "") : await withMetadata(kind.schema));
 }
 
-/** A definition does not describe metadata. The document of the API does. */
+/** Adds the schema of the metadata, which a CRD does not describe. The API's OpenAPI document does. */
 async function withMetadata(schema: Structural): Promise<Structural> {
   const metadata = await structureOf("V1ObjectMeta");
   const text = { type: "string" };

@@ -12,7 +12,7 @@ export interface AdmissionResponse {
   readonly operations: readonly Operation[];
 }
 
-/** The webhook was unreachable or late, or its answer is malformed: its failurePolicy decides. */
+/** The error if the webhook was unreachable or late, or its answer is malformed. Then its failurePolicy decides. */
 export class WebhookError extends Error {}
 
 export interface HttpAnswer {
@@ -77,7 +77,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** client-go's texts for status codes; the body does not matter. */
+/** client-go's messages for status codes. They do not depend on the body. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: "the server rejected our request for an unknown reason",
   503: "the server is currently unable to handle the request",

@@ -76,14 +76,14 @@ function inGo(message: string): string {
 }
 
 /**
- * How long an idle connection is kept. The real server keeps it for 90 s, so a webhook that closes it earlier (workerd:
- * 5 s) breaks a call now and then, and the server does not repeat it. Here a test asks for such a fault (faults.ts); it
- * does not happen by chance.
+ * How long an idle connection is kept. The real server keeps it for 90 s. So a webhook that closes it earlier (workerd:
+ * 5 s) sometimes breaks a call, which the server does not repeat. Here this does not happen by chance: a test asks for
+ * such a fault (faults.ts).
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();
 
-/** Trusts only this CA: with a caBundle, public CAs do not count. */
+/** Returns the agent that trusts only this CA. With a caBundle, public CAs do not count. */
 function agentFor(caBundle: string | undefined): Agent {
   const known = agents.get(caBundle);
   if (known !== undefined) return known;
@@ -95,7 +95,7 @@ function agentFor(caBundle: string | undefined): Agent {
 
 interface Call {
   readonly url: URL;
-  /** The loopback address of a pod. Missing: the URL's address. */
+  /** The loopback port of the pod's process. Absent: the port of the URL. */
   readonly port?: number;
   readonly body: string;
   readonly agent: Agent;

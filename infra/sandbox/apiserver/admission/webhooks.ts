@@ -25,8 +25,8 @@ export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubj
 }
 
 /**
- * Calls the webhooks one after another: each sees earlier changes. With reinvocationPolicy IfNeeded, a webhook gets the
- * object again if a later one has changed it.
+ * Calls the mutating webhooks one after another, so that each sees earlier changes. With reinvocationPolicy IfNeeded, a
+ * webhook gets the object again if a later webhook has changed it.
  */
 async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
   const webhooks = webhooksOf(ctx, "mutatingwebhookconfigurations");
@@ -48,8 +48,8 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
 }
 
 /**
- * Calls the validating webhooks after the policies, all at the same time, because none can change anything. The first
- * denial decides.
+ * Calls the validating webhooks after the policies. All are called at the same time, because none can change the
+ * object. The first denial decides.
  */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
@@ -60,7 +60,10 @@ export async function admitValidating(ctx: ResourceContext, subject: AdmissionSu
   if (denials.length > 0) throw denials[0];
 }
 
-/** Webhooks do not review the server's admission configuration; otherwise one could prevent its own removal. */
+/**
+ * Returns the webhooks for a kind. Webhooks do not review webhook configurations and policies: otherwise a webhook
+ * could prevent its own removal.
+ */
 function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
   if (ctx.kind.group === ADMISSION_GROUP) return [];
   const configurations = ctx.state.store.collection(`${ADMISSION_GROUP}/${plural}`).list("");
@@ -77,7 +80,9 @@ interface Answered {
 /** Returns whether the warning is empty, or contains characters that a header cannot carry. */
 const UNSAYABLE = /^$|\p{Cc}/u;
 
-/** Returns undefined if the webhook does not apply, or failed and its policy is Ignore. */
+/**
+ * Calls a webhook. Returns undefined if the webhook does not apply, or if it failed and its failurePolicy is Ignore.
+ */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
   const kind = kindFor(ctx, webhook, subject.operation);
   if (kind === undefined || !selects(ctx, webhook, subject)) return undefined;

@@ -18,7 +18,7 @@ export class Language {
   readonly #types = new Map<string, CelType>();
   readonly #programs = new Map<string, ParseResult>();
 
-  /** Without a schema the type of a value is unknown. */
+  /** Declares variables. Without a schema the type of a variable is unknown. */
   declare(schema: Structural | undefined, ...names: readonly string[]): this {
     const type = (schema && declareType(this.#environment, schema)) ?? DYN;
     for (const name of names) {
@@ -43,7 +43,7 @@ export class Language {
     return Object.fromEntries(known.map(([name, value]) => [name, valueOf(name, value)]));
   }
 
-  /** Throws evaluation errors. */
+  /** Evaluates an expression. Throws evaluation errors. */
   run(expression: string, values: Values): unknown {
     const program = this.#programs.get(expression) ?? this.#environment.parse(expression);
     this.#programs.set(expression, program);
@@ -65,7 +65,10 @@ export class Language {
     return isValid && this.#nodesOf(expression).some(({ op, args }) => op === "id" && args === variable);
   }
 
-  /** The library accepts `has(a.b)` and `a.?b` for any field, cel-go only for declared ones. */
+  /**
+   * Finds a field that the schema does not declare. The library accepts `has(a.b)` and `a.?b` for any field, cel-go
+   * only for declared fields.
+   */
   #undefinedField(expression: string): string | undefined {
     for (const { op, args, range } of this.#nodesOf(expression)) {
       if (op !== ".?" && op !== ".") continue;
@@ -104,7 +107,7 @@ export function messageOf({ message = "", messageExpression }: Messages, run: (e
     const words = messageExpression === undefined ? "" : run(messageExpression);
     if (typeof words === "string" && words.trim() !== "" && !words.trim().includes("\n")) return words.trim();
   } catch {
-    // The plain message is used instead.
+    // If the expression fails, the plain message is used.
   }
   return message.trim();
 }

@@ -65,7 +65,7 @@ function expressionErrors(owner: unknown, path: string, variables: Variables): r
   });
 }
 
-/** Only expressions of a policy with a `paramKind` know the variable `params`. */
+/** Validates a policy. Only expressions of a policy with a `paramKind` know the variable `params`. */
 function policyErrors(policy: KubeObject): readonly FieldError[] {
   const kind = fieldAt(policy, "spec.paramKind");
   const missing = ["apiVersion", "kind"].filter((field) => stringAt(kind, field) === "");
@@ -75,7 +75,10 @@ function policyErrors(policy: KubeObject): readonly FieldError[] {
   ];
 }
 
-/** Upstream: `validateParamRef`, kubernetes 1.36 `pkg/apis/admissionregistration/validation/validation.go`. */
+/**
+ * Validates a binding. Upstream: `validateParamRef`, kubernetes 1.36
+ * `pkg/apis/admissionregistration/validation/validation.go`.
+ */
 function bindingErrors(binding: KubeObject): readonly FieldError[] {
   const at = "spec.paramRef";
   const ref = fieldAt(binding, at);

@@ -24,9 +24,11 @@ function read<T>(file: string): Readonly<Record<string, T | undefined>> {
   return viewAs(load(text, { schema: CORE_SCHEMA.withTags(mergeTag) }));
 }
 
-/** The code of a kind. Its defaults run after the plain ones. Its validation replaces the plain one. */
+/**
+ * The behaviour of a kind that is code. Its defaults run after the plain ones. Its validation replaces the plain one.
+ */
 interface Behaviour extends Partial<KindDefinition> {
-  /** By column name. */
+  /** The cells of the kind's columns, by the column's name. */
   readonly cells?: Readonly<Record<string, Column["cell"]>>;
 }
 
@@ -50,7 +52,7 @@ export function builtIn(kind: string, { cells = {}, applyDefaults, ...more }: Be
 export const ruleErrors = (kind: string, ...[object, previous]: Parameters<ResourceKind["validate"]>) =>
   validateBySchema(viewAs(withoutEmpty(object)), RULES[kind] ?? {}, previous).filter(({ field }) => field !== "<nil>");
 
-/** Go does not distinguish an empty list from a missing one. */
+/** Removes empty lists. Go does not distinguish an empty list from a missing one. */
 function withoutEmpty(object: unknown): unknown {
   return JSON.parse(
     JSON.stringify(object, (_, value: unknown) => (Array.isArray(value) && value.length === 0 ? undefined : value)),

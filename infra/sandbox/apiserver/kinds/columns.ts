@@ -42,7 +42,7 @@ interface Scale {
   readonly rest?: { readonly unit: number; readonly suffix: string };
 }
 
-/** As k8s.io/apimachinery/pkg/util/duration.HumanDuration: two to three significant figures. */
+/** The units of ages, as in k8s.io/apimachinery/pkg/util/duration.HumanDuration: two to three significant figures. */
 const SCALES: readonly Scale[] = [
   { below: 2 * MINUTE, unit: SECOND, suffix: "s" },
   { below: 10 * MINUTE, unit: MINUTE, suffix: "m", rest: { unit: SECOND, suffix: "s" } },

@@ -6,7 +6,7 @@ import { NAME, AGE, ageOf } from "./columns.ts";
 import { evaluateJsonPath } from "./json-path.ts";
 import { type Cell, type Column, type ResourceKind, SET, defineKind } from "./kind.ts";
 
-/** Returns one ResourceKind for each served version; all share the stored objects. */
+/** Returns one ResourceKind for each served version. All versions share the stored objects. */
 export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
   const group = stringAt(definition, "spec.group");
   const names = recordAt(definition, "spec.names");
@@ -85,7 +85,7 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
   return { description, ...column, cell };
 }
 
-/** Returns an empty cell if the value does not have the column's type. */
+/** Returns the cell of a column. The cell is empty if the value does not have the column's type. */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);

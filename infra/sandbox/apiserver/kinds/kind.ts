@@ -1,6 +1,6 @@
 /**
- * The description of a kind. Built-in kinds are values of this type (the files beside). Custom kinds come from
- * CustomResourceDefinitions (custom.ts).
+ * The description of a kind. The files in this folder describe built-in kinds as values of this type. Custom kinds come
+ * from CustomResourceDefinitions (custom.ts).
  */
 import type { KubeObject, Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
@@ -26,13 +26,16 @@ export interface ResourceKind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** The key under which its objects are stored; versions and groups of one kind share it. */
+  /** The key under which objects of the kind are stored. Versions and groups of one kind share the key. */
   readonly storage: string;
-  /** The apiVersion in which they are stored. */
+  /** The apiVersion in which the objects are stored. */
   readonly storageVersion: string;
   readonly custom: boolean;
   readonly hasStatus: boolean;
-  /** Nodes and namespaces may be created with a status. Other kinds with a status subresource lose it. */
+  /**
+   * Whether an object may be created with a status, as nodes and namespaces may. For other kinds with a status
+   * subresource, the status is removed.
+   */
   readonly keepsStatusOnCreate: boolean;
   /** Whether a change of the desired state increments metadata.generation. */
   readonly hasGeneration: boolean;
@@ -42,10 +45,11 @@ export interface ResourceKind {
   readonly unconditionalUpdate: boolean;
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
-  /** From a field selector's label to the path of the field. */
+  /** The paths of fields, by their names in field selectors. */
   readonly selectableFields: Readonly<Record<string, string>>;
   /**
-   * From the path of a list to the keys that identify an item. SET: the items themselves. Missing: the list is atomic.
+   * The keys that identify an item, by the path of the list. SET: the items identify themselves. Missing: the list is
+   * atomic.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
   /** Paths of maps that are atomic for server-side apply. */
@@ -53,18 +57,18 @@ export interface ResourceKind {
   /** Paths of maps that a strategic merge patch replaces. */
   readonly replacedMaps: readonly string[];
   readonly nameRule: "subdomain" | "label" | "path";
-  /** Finalizer of the server itself, which all its objects get. */
+  /** A finalizer of the server itself, which every new object of the kind gets. */
   readonly finalizer?: string;
   /** The warning for clients that use this version. */
   readonly deprecation?: string;
   readonly columns: readonly Column[];
-  /** The model in the Kubernetes client library that describes its fields. */
+  /** The model in the Kubernetes client library that describes the kind's fields. */
   readonly model: string | undefined;
-  /** For a custom kind: the OpenAPI schema in its definition. */
+  /** For a custom kind: the OpenAPI schema in its CRD. */
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** Copies the fields of the old object that a write of the main resource cannot change, besides its status. */
+  /** Copies the fields of the old object, besides its status, that a write of the main resource cannot change. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
   /** Converts between the stored and the served version. Changes nothing if both are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;

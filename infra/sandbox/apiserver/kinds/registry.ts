@@ -17,7 +17,7 @@ const BUILT_IN = [...CORE, PODS, ...EVENTS, POD_DISRUPTION_BUDGETS, PRIORITY_CLA
 
 export class KindRegistry {
   #kinds: readonly ResourceKind[] = BUILT_IN;
-  /** By `group/version/plural`. */
+  /** The kinds, by `group/version/plural`. */
   #byResource = index(BUILT_IN);
 
   all(): readonly ResourceKind[] {
@@ -32,7 +32,7 @@ export class KindRegistry {
     return this.#kinds.find((one) => one.kind === kind && apiVersionOf(one.group, one.version) === apiVersion);
   }
 
-  /** Replaces the kinds of an earlier state of the definition. */
+  /** Installs the kinds of a CRD. Replaces those of an earlier state of the CRD. */
   install(definition: KubeObject): void {
     const kinds = kindsOf(definition);
     const [storage] = kinds.map((one) => one.storage);

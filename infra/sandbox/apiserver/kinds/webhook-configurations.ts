@@ -17,7 +17,7 @@ function validateWebhooks(configuration: KubeObject): readonly FieldError[] {
 
 type Validate = (item: Tree, field: string) => readonly FieldError[];
 
-/** Validates items, and that their names are unique. */
+/** Validates items, and checks that their names are unique. */
 function named(field: string, items: readonly Tree[], validate: Validate): readonly FieldError[] {
   const names = items.map(({ name }) => name);
   return items.flatMap((item, index) => {
@@ -92,7 +92,7 @@ function validateResources(resources: readonly string[], field: string): readonl
   ];
 }
 
-/** Each part between slashes is a subdomain: k8s.io/apiserver/pkg/util/webhook/validation.go. */
+/** Validates a path. Each part between slashes must be a subdomain: k8s.io/apiserver/pkg/util/webhook/validation.go. */
 function validatePath(service: Tree, field: string): readonly FieldError[] {
   const path = stringAt(service, "path") || "/";
   const segments = path === "/" ? [] : path.replace(/^\//, "").replace(/\/$/, "").split("/");
@@ -103,7 +103,7 @@ function validatePath(service: Tree, field: string): readonly FieldError[] {
   });
 }
 
-/** Scheme, authority, query and fragment, as Go parses a URL. */
+/** The parts of a URL as Go parses them: scheme, authority, query and fragment. */
 const URL_FORM = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/is;
 
 function validateClient({ url, service }: Tree, field: string): readonly FieldError[] {

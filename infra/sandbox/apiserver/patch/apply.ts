@@ -30,7 +30,10 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
   return { type: "Object", code: 200, object };
 }
 
-/** A new object has no UID yet. The version in the configuration does not matter. */
+/**
+ * Refuses a configuration with another identity. A new object has no UID yet. The version in the configuration does not
+ * matter.
+ */
 function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   checkName(ctx, config);
   const { uid } = config.metadata;
@@ -39,7 +42,7 @@ function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   delete config.metadata.resourceVersion;
 }
 
-/** Removes fields that the request cannot change: applying them makes no owner. */
+/** Returns the applied fields, without those that the request cannot change: applying them makes no owner. */
 function appliedFields({ kind }: ResourceContext, config: KubeObject, part: Part): FieldSet {
   const ignored = part === "main" ? /^f:status\b/ : kind.custom ? /^f:(spec|metadata)\b/ : /^f:spec\b/;
   if (part === "main" && !kind.hasStatus) return fieldsOf(config, kind);

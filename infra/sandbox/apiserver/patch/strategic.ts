@@ -41,7 +41,7 @@ function mergeMap(original: Tree, patch: Tree, place: Place): Tree {
   return result;
 }
 
-/** `$directive/name`, or a name alone. */
+/** Splits a key into `$directive` and name. A key may be a name alone. */
 function partsOf(key: string): { readonly directive?: string | undefined; readonly name: string } {
   const [, directive, name = key] = /^(\$\w+)\/(.*)$/.exec(key) ?? [];
   return { directive, name };
@@ -57,7 +57,7 @@ interface ListPlace {
   readonly order: unknown;
 }
 
-/** A directive changes nothing if there is no map. */
+/** Merges a field. A directive changes nothing if there is no map. */
 function mergeField(result: Tree, value: unknown, { name, at }: { name: string; at: ListPlace }): void {
   const isVoid = isRecord(value) && value.$patch !== undefined && !isRecord(result[name]);
   if (value === null || isVoid) delete result[name];
@@ -95,8 +95,8 @@ interface Arrangement {
 }
 
 /**
- * Items of the patch get the patch's order, the others keep theirs. Both are interleaved so that items move as little
- * as possible. New items come before items that the patch does not name.
+ * Orders the merged items. Items of the patch get the patch's order, the others keep theirs. Both are interleaved so
+ * that items move as little as possible. New items come before items that the patch does not name.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

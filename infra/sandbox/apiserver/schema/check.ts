@@ -13,7 +13,7 @@ export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
 
 interface Objections {
   readonly refuse: (why: string) => never;
-  /** An applied configuration may never have an unknown field. */
+  /** Whether the object is an applied configuration, which may never have an unknown field. */
   readonly applied?: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
     checkModel(object, root, { found, path: "", goPath: "" });
     if (kind.schema !== undefined) {
       found.unknown.push(...prune(object, kind.schema));
-      // Before admission, but without defaults.
+      // Defaults are set before admission, but not in the body of a server-side apply.
       if (mediaTypeOf(ctx) !== "application/apply-patch+yaml") applySchemaDefaults(object, kind.schema);
     }
     if (applied && found.unknown.length > 0) refuse(`.${found.unknown[0]}: field not declared in schema`);
@@ -46,7 +46,7 @@ export async function checkFields(value: Tree, model: string): Promise<void> {
   checkModel(value, model, { found, path: "", goPath: "" });
 }
 
-/** For a custom object, only the metadata has a model. Its definition's schema describes the other fields. */
+/** The name for custom objects: only their metadata has a model. The CRD's schema describes the other fields. */
 const METADATA_ONLY = "(custom)";
 
 async function metadataModels(): Promise<Models> {
@@ -86,7 +86,10 @@ interface AtField extends At {
   readonly field: ModelField;
 }
 
-/** Drops a null, except that a missing time is shown as null. In a map of strings it becomes the empty string. */
+/**
+ * Checks a field. A null is dropped, but a missing time is shown as null, and in a map of strings null becomes the
+ * empty string.
+ */
 function checkField(parent: Tree, value: unknown, at: AtField): void {
   const { name, type, format, layout } = at.field;
   if (value === null && format !== "date-time") delete parent[name];
@@ -101,7 +104,7 @@ function checkValue(value: unknown, type: FieldType, at: AtField): void {
   if (type.of === "list" || type.of === "map") checkItems(Object(value), type, at);
 }
 
-/** Reads null in place of a string as Go's decoder does. */
+/** Checks the items of a list. Reads null in place of a string as Go's decoder does. */
 function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list" | "map" }, at: AtField): void {
   for (const [key, child] of Object.entries(list)) {
     if (child === null && items.of === "string") list[key] = QUANTITIES.has(at.field.name) ? "0" : "";
@@ -109,7 +112,7 @@ function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list"
   }
 }
 
-/** Quantities are declared as strings, but `cpu: 2` is valid too. */
+/** Fields with quantities. The models declare them as strings, but `cpu: 2` is valid, too. */
 const QUANTITIES = new Set(["limits", "requests", "capacity", "allocatable", "overhead", "sizeLimit", "divisor"]);
 
 const HIGHEST: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: 2 ** 63 };

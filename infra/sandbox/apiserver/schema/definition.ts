@@ -11,7 +11,7 @@ interface Place {
   readonly schema: Structural;
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
-  /** The enclosing list or map without keys, whose items cannot be matched between revisions. */
+  /** The path of the enclosing list or map without keys, whose items cannot be matched between revisions. */
   readonly uncorrelated: string | undefined;
 }
 
@@ -35,7 +35,7 @@ function placesIn(place: Place): readonly Place[] {
   return [place, ...fields, ...values, ...add(schema.items, "items", schema["x-kubernetes-list-type"] !== "map")];
 }
 
-/** The message for a broken rule. */
+/** Rows of a check: whether a rule is broken, and the error for that. */
 type Rows = readonly (readonly [isBroken: boolean, error: FieldError])[];
 
 function brokenIn(rows: Rows): readonly FieldError[] {
@@ -59,7 +59,10 @@ function rootErrors(schema: Structural, path: string): readonly FieldError[] {
 }
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
-/** The real server refuses some of these features, too. Here the others would not be enforced. */
+/**
+ * Features of OpenAPI that are refused. The real server refuses some of them, too. Here the others could not be
+ * enforced.
+ */
 const UNSUPPORTED = ["$ref", "definitions", "dependencies", "patternProperties", "allOf", "anyOf", "oneOf", "not"];
 const KEY = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
 const BOTH = "additionalProperties and properties are mutual exclusive";

@@ -13,7 +13,7 @@ export interface ModelField {
   readonly name: string;
   readonly type: FieldType;
   readonly format: string;
-  /** For a time. */
+  /** The layout of a field that is a time. */
   readonly layout?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ function modelsIn(type: FieldType): readonly string[] {
   return type.of === "list" || type.of === "map" ? modelsIn(type.items) : [];
 }
 
-/** Returns the model as a structural schema, as a custom kind would have it. Recursive fields stay open. */
+/** Returns the model as a structural schema, as a custom kind would have it. Recursive fields may have any content. */
 export async function structureOf(root: string): Promise<Structural> {
   const models = await loadModels(root);
   const of = (type: FieldType, format: string, above: readonly string[]): Structural => {

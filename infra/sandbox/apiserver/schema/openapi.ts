@@ -59,18 +59,18 @@ function nameOf({ model, kind, group, version }: ResourceKind): string {
   return model === undefined ? `${domain}.${version}.${kind}` : schemaName(model);
 }
 
-/** kubectl explain shows the part after the last dot. */
+/** Returns a schema's name: kubectl explain shows the part after the last dot. */
 function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/** All models document the common fields of objects alike. */
+/** A model for the common fields of objects, which all models document in the same way. */
 const ANY_MODEL = "V1ConfigMap";
-/** Fields that no model documents. */
+/** The link for fields that no model documents. */
 const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 const METADATA = `Standard object's metadata. More info: ${CONVENTIONS}#metadata`;
 
-/** The definition of a custom kind has its schema, except for the common fields. */
+/** Returns the schema of a kind. The CRD of a custom kind has its schema, except for the common fields. */
 function identityOf({ group, version, kind, schema }: ResourceKind, documented: Documentation["fields"]) {
   const field = (name: string, type: object) => ({ [name]: { description: documented[name] ?? METADATA, ...type } });
   const common = {
@@ -82,7 +82,7 @@ function identityOf({ group, version, kind, schema }: ResourceKind, documented: 
   return { ...schema, ...properties, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
 
-/** `V1PodSpec.containers`: the target of a path like spec.containers. */
+/** Returns the target of a path like spec.containers, such as `V1PodSpec.containers`. */
 function fieldAtPath(models: Models, root: string, path: string): string {
   const keys = path.split(".");
   const last = keys.pop();

@@ -8,7 +8,7 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 export const EMBEDDED = "x-kubernetes-embedded-resource";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-/** The fields of every object, under any schema. */
+/** The fields that every object has, with any schema. */
 export const COMMON: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 export function schemaOf(version: Tree): Structural {
@@ -36,7 +36,10 @@ function mayNotBeNull(schema: Structural | undefined): boolean {
   return schema !== undefined && schema.nullable !== true;
 }
 
-/** Removes unknown fields, and each null that is not nullable and has no default; returns the unknown fields' paths. */
+/**
+ * Removes unknown fields. Also removes each null whose field is not nullable and has no default. Returns the paths of
+ * the unknown fields.
+ */
 export function prune(object: Tree, schema: Structural): readonly string[] {
   return pruneValue(object, { ...schema, [EMBEDDED]: true }, "").toSorted();
 }
@@ -64,7 +67,7 @@ export function applySchemaDefaults(value: unknown, schema: Structural): void {
   for (const key of keys) applyDefault(value, key, partOf(schema, key));
 }
 
-/** A null that is not nullable counts as missing. */
+/** Sets the default of a field. A null that is not nullable counts as missing. */
 function applyDefault(parent: object, key: string | number, schema: Structural = {}): void {
   const value: unknown = Reflect.get(parent, key);
   const isMissing = value === undefined || (value === null && mayNotBeNull(schema));
@@ -103,7 +106,7 @@ export function childrenOf(node: Node): readonly Node[] {
   });
 }
 
-/** Only items of a list with map keys can be matched. */
+/** Returns the earlier state of an item. Only items of a list with map keys can be matched. */
 function itemBefore({ old, schema }: Node, item: unknown): unknown {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(old)) return undefined;
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));

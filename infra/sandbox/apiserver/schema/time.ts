@@ -3,7 +3,7 @@ import { timestamp } from "../context.ts";
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
 
-/** From the type of a field in the models to its layout. */
+/** The layouts of times, by the type of the field in the models. */
 export const LAYOUTS: Readonly<Record<string, string>> = {
   Date: RFC3339,
   V1MicroTime: "2006-01-02T15:04:05.000000Z07:00",
@@ -29,7 +29,7 @@ function formOf(part: string, layout: string): RegExp {
   return new RegExp(`^${part.replace(".", "\\.").replaceAll(/\d/g, "\\d")}`);
 }
 
-/** JavaScript reads 30 February as 2 March. */
+/** Returns whether the date exists. JavaScript reads 30 February as 2 March. */
 function isDate(text: string): boolean {
   return !Number.isNaN(Date.parse(text)) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }

@@ -70,7 +70,7 @@ function enumErrors({ value, schema, path }: Node): readonly FieldError[] {
   return [errors.unsupportedValue(path, value, texts)];
 }
 
-/** A number itself; the length of a string, list or map. */
+/** Returns the size that limits apply to: the number itself, or the length of a string, list or map. */
 function sizeOf(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "string") return Array.from(value).length;
@@ -110,7 +110,7 @@ function tooMuch({ value, schema, path }: Node, keyword: string, [applies, isBro
   return [errors.invalidValue(path, typeof value === "object" ? size : value, `${path} in body should ${should}`)];
 }
 
-/** Lists that are sets or have map keys have no duplicates. */
+/** Returns errors for duplicates. Lists that are sets or have map keys must not have any. */
 export function duplicates(node: Node): readonly FieldError[] {
   const { value, schema, keyed } = node;
   const type = schema["x-kubernetes-list-type"];

@@ -6,18 +6,18 @@ import * as kubevirt from "../resources.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
-/** The launcher that KubeVirt uses now. */
+/** The image of the launcher that KubeVirt uses now. */
 export const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
-/** The launcher adds this to the guest's grace period: for itself, and for the kubelet. */
+/** The seconds that are added to the guest's grace period: for the launcher itself, and for the kubelet. */
 const EXTRA_GRACE_SECONDS = 30;
-/** These annotations stay on the VMI. The pod gets all other annotations, and all labels. */
+/** Annotations that stay on the VMI. The pod gets all other annotations, and all labels. */
 const NOT_COPIED = /^(kubectl\.kubernetes\.io|kubevirt\.io\/(storage|latest)-observed-api-version)/;
 
 export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
 }
 
-/** The VM's present pod and node. */
+/** The present pod and node of the VM. */
 export interface Source {
   readonly pod: Pod | undefined;
   readonly node: Node | undefined;
@@ -118,14 +118,16 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
   };
 }
 
-/** With the feature gate ImageVolume, containerDisks are volumes of the pod. */
+/** Returns the containerDisks, which with the feature gate ImageVolume are volumes of the pod. */
 function imageVolumesOf({ spec }: Vmi) {
   return (spec.volumes ?? []).flatMap(({ name, containerDisk }) =>
     containerDisk?.image === undefined ? [] : [{ name, image: { reference: containerDisk.image } }],
   );
 }
 
-/** Only a named model counts. Upstream: `Render` of the NodeSelectorRenderer. */
+/**
+ * Returns the label of the VM's CPU model. Only a named model counts. Upstream: `Render` of the NodeSelectorRenderer.
+ */
 function modelOf({ spec }: Vmi): Record<string, string> {
   const { model = "host-model" } = spec.domain.cpu ?? {};
   return model.startsWith("host-") ? {} : { [`cpu-model.node.kubevirt.io/${model}`]: "true" };
@@ -137,7 +139,7 @@ function requestsOf({ spec }: Vmi): Record<string, string> {
 }
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
-/** `generateName` keeps 63 - 5 characters of its prefix. */
+/** The characters of a prefix that `generateName` keeps: 63 - 5. */
 const PREFIX_LENGTH = 58;
 
 /**

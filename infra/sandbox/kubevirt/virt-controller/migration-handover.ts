@@ -1,4 +1,6 @@
-/** Tells the handlers to migrate or to stop, through the VMI, as virt-controller does. Also ends a backup. */
+/**
+ * Tells the virt-handlers to migrate or to stop, through the VMI's status, as virt-controller does. Also ends a backup.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import type { Pod } from "../../actors/resources.ts";
@@ -31,8 +33,8 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
 }
 
 /**
- * Chooses the policy that selects most labels of the VMI, and of two the first by name. Labels of namespaces are left
- * out.
+ * Returns the policy that selects most labels of the VMI. If several select as many, returns the first by name. Labels
+ * of namespaces are left out.
  */
 async function policyOf(
   client: KubeClient,
@@ -48,7 +50,10 @@ async function policyOf(
   return best === undefined ? {} : { migrationPolicyName: best.name };
 }
 
-/** Synchronizes: the VMI names what it sends to the other end. Nothing reverts that if the migration is given up. */
+/**
+ * Starts a migration to another cluster: the VMI's status names what is sent to the other end. Nothing reverts that if
+ * the migration is given up.
+ */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};
   const sourceState = { migrationUID: metadata.uid, virtualMachineInstanceUID: vmi.metadata.uid };
@@ -69,7 +74,8 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
 }
 
 /**
- * Aborts a backup. In a cluster virt-controller asks virt-api for it, and virt-handler reports the end moments later.
+ * Aborts a backup. In a cluster, virt-controller asks virt-api to do that, and virt-handler reports the end moments
+ * later.
  */
 export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};

@@ -9,7 +9,7 @@ export interface MigrationFacts {
   readonly migration: kubevirt.VirtualMachineInstanceMigration;
   readonly vmi: kubevirt.VirtualMachineInstance;
   readonly target: Pod | undefined;
-  /** A quota has just refused the target pod. */
+  /** Whether a quota has just refused the target pod. */
   readonly overQuota?: boolean;
 }
 
@@ -56,7 +56,10 @@ function isLost(facts: MigrationFacts): boolean {
   return ended || cancelled || state?.failed === true;
 }
 
-/** After the hand-over, the VMI's migration state shows the handlers' progress. No phase is skipped. */
+/**
+ * Returns the phase of a migration with a target pod. After the hand-over, the VMI's migration state shows the
+ * handlers' progress. No phase is skipped.
+ */
 function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState | undefined): string {
   if (phase === "Scheduling") return isReady(target) ? "Scheduled" : phase;
   if (state === undefined) return phase === "Scheduled" ? phase : "Failed";
@@ -72,7 +75,10 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
   }
 }
 
-/** Returns the conditions. A waiting migration's name a backup or a quota, but not the queue or its back-off. */
+/**
+ * Returns the conditions. For a waiting migration, they name a backup or a quota, but neither the queue nor the
+ * back-off.
+ */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};
   const reported = (type: string) => conditionOf({ type, status: "True", lastProbeTime: now });

@@ -26,7 +26,7 @@ const ONE_AT_A_TIME: Turn = { turn: "Later", afterMs: 1_000 };
 
 export interface Queue {
   readonly world: World;
-  /** Target pods that the caches do not show yet. */
+  /** Target pods that have been created and that the caches do not show yet. */
   readonly created: Expectations;
   /** KubeVirt's back-off after the first failure. It doubles with each failure. */
   readonly backoffMs: number;
@@ -64,7 +64,10 @@ function limits(world: World): { readonly perCluster: number; readonly outboundP
   };
 }
 
-/** Only running migrations count. A waiting migration takes no place at any priority. */
+/**
+ * Returns whether the limits allow another migration. Only running migrations count. A waiting migration takes no place
+ * at any priority.
+ */
 function isWithinLimits({ status }: Vmi, world: World): boolean {
   const { perCluster, outboundPerNode } = limits(world);
   const running = world.unfinished().filter((migration) => isStarted(migration, world));
@@ -77,7 +80,7 @@ function isWithinLimits({ status }: Vmi, world: World): boolean {
 
 const NOT_STARTED: readonly string[] = ["", "Pending", "WaitingForSync", "Synchronizing"];
 
-/** Returns whether the migration is past Pending, or has a target pod. */
+/** Returns whether the migration is in a phase after Pending, or has a target pod. */
 function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";
   if (!NOT_STARTED.includes(phase)) return true;
@@ -90,8 +93,8 @@ function vmiOf({ metadata, spec }: Migration, world: World): Vmi | undefined {
 }
 
 /**
- * Returns when the back-off ends. It doubles with each consecutive failure. Only migrations that no user asked for
- * count and wait.
+ * Returns when the back-off ends. The back-off doubles with each consecutive failure. It concerns only migrations that
+ * no user asked for.
  */
 function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   const [newest, previous, ...older] = world

@@ -41,7 +41,7 @@ async function release(client: KubeClient, migration: Migration): Promise<void> 
   await client.update(kubevirt.migrations, { ...migration, metadata: { ...migration.metadata, finalizers: rest } });
 }
 
-/** Deletes the defunct launcher with it. */
+/** Deletes old finished migrations, and the launcher pod that each of them left behind. */
 async function forgetOld(client: KubeClient, all: readonly Migration[]): Promise<void> {
   const finished = all
     .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)

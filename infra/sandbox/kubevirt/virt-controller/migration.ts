@@ -32,7 +32,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const { metadata, spec, status } = migration;
     const vmi = world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
     if (vmi === undefined) {
-      // KubeVirt deletes it and then ignores it, even if it still has finalizers.
+      // KubeVirt deletes such a migration and then ignores it, even if it still has finalizers.
       if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
       return undefined;
     }
@@ -102,7 +102,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** Deletes a target pod that stays Pending too long. Its migration then fails. */
+  /** Deletes a target pod that stays Pending for too long. Its migration then fails. */
   const wait = async (target: Pod): Promise<Result> => {
     const left = phases.patienceWith(target, clock.now());
     if (left === undefined) return undefined;

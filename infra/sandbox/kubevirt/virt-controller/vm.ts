@@ -14,7 +14,7 @@ type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
 
 export function startVmController({ client, ...options }: ActorOptions, world: World): Controller {
-  /** Reads the API server and not a cache, so that no request is carried out twice. */
+  /** Reads the objects from the API server and not from a cache, so that no request is carried out twice. */
   const reconcile = async (key: string): Promise<Result> => {
     const vm = await client.get(kubevirt.virtualMachines, parseKey(key));
     if (vm === undefined || vm.metadata.deletionTimestamp !== undefined) return;
@@ -66,7 +66,7 @@ export function startVmController({ client, ...options }: ActorOptions, world: W
   return controller;
 }
 
-/** `Rerun`: stops the VMI, and starts it again when it is gone. */
+/** The next step for a VM. `Rerun`: stops the VMI, and starts it again when it is gone. */
 type Next = "Start" | "Stop" | "Rerun" | undefined;
 
 function whileOff(vm: Vm): Next {

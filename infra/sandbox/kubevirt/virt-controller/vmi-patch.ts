@@ -20,7 +20,10 @@ export async function patchVmi(client: KubeClient, before: Vmi, after: Vmi): Pro
   if (body.length > 0) await client.patch(kubevirt.virtualMachineInstances, metadata, { type: "json", body });
 }
 
-/** The patch tests conditions as virt-controller reads them: a field that another writer omitted is null. */
+/**
+ * Returns the conditions as virt-controller reads them, for the test of a patch: a field that another writer omitted is
+ * null.
+ */
 function asRead({ conditions }: kubevirt.VirtualMachineInstanceStatus) {
   return conditions?.map((condition) => conditionOf(condition));
 }

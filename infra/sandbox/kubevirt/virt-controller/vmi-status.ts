@@ -10,7 +10,7 @@ import { isActive } from "./world.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Status = kubevirt.VirtualMachineInstanceStatus;
 
-/** virt-controller records by this finalizer that it has seen a VMI. */
+/** The finalizer by which virt-controller records that it has seen a VMI. */
 const OBSERVED = {
   "kubevirt.io/latest-observed-api-version": "v1",
   "kubevirt.io/storage-observed-api-version": "v1",
@@ -22,7 +22,7 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
   const conditions = withCondition(status.conditions, readyCondition(vmi, pod, now));
   const next: Status = {
     ...enterPhase(status, phaseOf(vmi, pod), now),
-    // Completed launchers are listed, too, until they are deleted.
+    // Completed launcher pods are listed, too, until they are deleted.
     activePods: Object.fromEntries(launchers.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
     conditions: withEvictionRequested(conditions, vmi, now),
   };
@@ -34,7 +34,10 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
   return { ...vmi, metadata: { ...metadata, annotations, labels }, status: { ...next, nodeName: node } };
 }
 
-/** A VMI whose pod has another launcher than KubeVirt's present one has a label. Upstream: `setLauncherContainerInfo`. */
+/**
+ * Returns the VMI's labels. A VMI whose pod has another launcher image than KubeVirt's present one has a label.
+ * Upstream: `setLauncherContainerInfo`.
+ */
 function labelsOf({ metadata }: Vmi, pod: Pod | undefined): Pick<Vmi["metadata"], "labels"> {
   const image = pod?.spec?.containers.find(({ name }) => name === "compute")?.image;
   const { [kubevirt.LABEL.outdatedLauncher]: before, ...others } = metadata.labels ?? {};

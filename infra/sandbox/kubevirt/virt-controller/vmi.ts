@@ -33,12 +33,14 @@ export function startVmiController(options: ActorOptions, world: World): Control
     const pod = currentPod(vmi, launchers);
     const patience = patienceWith(vmi, pod);
     if (patience > 0) return { requeueAfterMs: patience };
-    // Its migration waits for the other end, and the pod is created for the migration.
+    // A VMI that receives its guest gets no pod here: its migration waits for the other end, and then creates the pod.
     if (pod === undefined && isWaiting(vmi) && !kubevirt.isReceiver(vmi)) await createPod(vmi);
     else await sync(vmi, pod, launchers);
   };
 
-  /** virt-handler reports how a guest ended. Without a report, the VM counts as lost. */
+  /**
+   * Returns how long to wait for virt-handler's report on how the guest ended. Without a report, the VM counts as lost.
+   */
   const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
     const { uid } = vmi.metadata;
     const isRunning = vmi.status?.phase === "Running";
@@ -72,7 +74,7 @@ export function startVmiController(options: ActorOptions, world: World): Control
     if (!isDeepStrictEqual(vmi, next)) await client.update(kubevirt.virtualMachineInstances, next);
   };
 
-  /** The pods of a deleted VMI are deleted first, then the VMI. */
+  /** Finishes a deleted VMI: its pods are deleted first, then the VMI. */
   const finish = async (vmi: Vmi, launchers: readonly Pod[]): Promise<Result> => {
     for (const { metadata } of launchers)
       if (metadata.deletionTimestamp === undefined)

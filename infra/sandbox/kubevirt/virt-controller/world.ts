@@ -83,7 +83,10 @@ export function isActive({ status }: Pod): boolean {
   return !kubevirt.isFinal(status);
 }
 
-/** Returns the VMI's launcher on its node (on any node, while the VMI has none): a living one, otherwise the newest. */
+/**
+ * Returns the VMI's launcher on its node (on any node, while the VMI has none). Prefers a living pod, otherwise returns
+ * the newest.
+ */
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};
   const here = launchers.filter((pod) => nodeName === undefined || pod.spec?.nodeName === nodeName);
@@ -91,7 +94,10 @@ export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined
   return newest.find(isActive) ?? newest[0];
 }
 
-/** Compares ages. Timestamps are whole seconds; within a second the higher resourceVersion is newer. */
+/**
+ * Compares ages. Timestamps are whole seconds: of two objects of the same second, the one with the higher
+ * resourceVersion is newer.
+ */
 export function newestFirst({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
   return (
     b.creationTimestamp.localeCompare(a.creationTimestamp) || Number(b.resourceVersion) - Number(a.resourceVersion)

@@ -1,7 +1,7 @@
 /**
- * Runs virt-handlers as pods of a DaemonSet: one on each node whose taints it tolerates. A NoExecute taint that it does
- * not tolerate evicts it. It starts again when the taint is removed. Upstream: kubernetes 1.36
- * `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
+ * Runs virt-handlers as pods of a DaemonSet, one on each node whose taints they tolerate. A NoExecute taint that
+ * virt-handler does not tolerate evicts its pod. The pod starts again when the taint is removed. Upstream: kubernetes
+ * 1.36 `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
  * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt
  * object.
  */
@@ -26,8 +26,8 @@ import {
 import { KUBEVIRT_NAMESPACE, kubeVirts } from "../resources.ts";
 
 /**
- * The priority class that the operator sets: a kubelet that runs short of memory ends every launcher before
- * virt-handler.
+ * The PriorityClass that KubeVirt's operator sets, so that a kubelet that runs short of memory ends every launcher
+ * before virt-handler.
  */
 const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000_000_000 };
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
@@ -63,7 +63,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     indexes: { node: (pod: Pod) => [wantedNode(pod)] },
   });
 
-  /** Returns the DaemonSet that owns virt-handler's pods. kubectl drain looks for it. */
+  /** Returns the DaemonSet that owns virt-handler's pods, which kubectl drain reads. */
   const daemonSet = async (): Promise<DaemonSet> =>
     (await client.get(daemonSets, OWN)) ??
     (await client.create(daemonSets, { metadata: OWN, spec: { template: {}, selector: {} } }));

@@ -21,7 +21,7 @@ export interface GuestMigrationOptions extends ActorOptions {
 export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
   const { client, clock, runtime, plan } = options;
   const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
-  /** Counts, by the VMI's UID, migrations that started to move memory. */
+  /** Migrations that started to move memory, by the VMI's UID. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
   const launcher = ({ metadata }: Vmi, pod = ""): string | undefined => runtime.uidOf(`${metadata.namespace}/${pod}`);
@@ -38,8 +38,9 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * The target's handler opens its ports when the launcher there runs. It ignores a launcher that virt-controller does
-   * not list yet, so that no guest moves into a pod that may be deleted as an orphan. Upstream: `findSocketOnHost`.
+   * Prepares the target. Its virt-handler opens its ports when the launcher there runs. It ignores a launcher that
+   * virt-controller does not list yet, so that no guest moves into a pod that may be deleted as an orphan. Upstream:
+   * `findSocketOnHost`.
    */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
@@ -71,7 +72,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return arrive(vmi, state);
   };
 
-  /** The guest runs on the target: sets the VMI's new node, and removes the mark. */
+  /** Sets the VMI's new node and removes the mark, when the guest runs on the target. */
   const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
@@ -100,7 +101,10 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
-  /** After the migration, ends the launcher without the guest, and the target's handler removes its label. */
+  /**
+   * Ends the launcher without the guest after the migration. The virt-handler of the target removes the label that
+   * names the target node.
+   */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
     const empty = launcher(vmi, failed ? state.targetPod : state.sourcePod);
@@ -118,7 +122,10 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     });
   };
 
-  /** Timestamps in the status are whole seconds, and a migration may be shorter. */
+  /**
+   * Returns which attempt the migration is, and since when. These are kept here, because the status has whole seconds
+   * and a migration may be shorter.
+   */
   const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
     const { name, namespace = "", uid } = vmi.metadata;
     const known = attempts.get(uid) ?? [];

@@ -16,15 +16,18 @@ export interface GuestShutdownOptions extends ActorOptions {
 }
 
 export interface GuestShutdown {
-  /** Lets virt-handler shut the guest down. The launcher destroys it some time after the signal. */
+  /**
+   * From now on virt-handler shuts the guest down after SIGTERM. The launcher destroys the guest some time after the
+   * signal.
+   */
   supervise(vmi: Vmi, launcher: string): void;
-  /** Fails if a plugin refuses the shutdown. The caller has to try again. */
+  /** Continues the shutdown. Fails if a plugin refuses the shutdown: the caller has to try again. */
   step(vmi: Vmi, launcher: string): Promise<void>;
 }
 
-/** A launcher adds this to the guest's grace period before it destroys the guest. */
+/** The seconds that a launcher adds to the guest's grace period before it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
-/** 128 + SIGKILL */
+/** The exit code after SIGKILL: 128 + 9. */
 const DESTROYED = 137;
 
 export function createGuestShutdown({ client, clock, runtime, callNodeHooks }: GuestShutdownOptions): GuestShutdown {
@@ -60,7 +63,10 @@ export function createGuestShutdown({ client, clock, runtime, callNodeHooks }: G
   return { supervise, step };
 }
 
-/** Its memory is divided between two nodes, and neither can run it. */
+/**
+ * Returns whether a failed post-copy migration has lost the guest: its memory is divided between two nodes, and neither
+ * node can run it.
+ */
 function isLostInPostCopy({ status }: Vmi): boolean {
   const { failed = false, mode } = status?.migrationState ?? {};
   return failed && mode === "PostCopy";

@@ -5,6 +5,6 @@ import { USERS } from "../../identities.ts";
 const NODE_NAME = "authentication.kubernetes.io/node-name";
 
 export function asHandlerOn(client: KubeClient, node = ""): KubeClient {
-  // A service account has its groups without naming them.
+  // A service account belongs to its groups without naming them.
   return client.as(USERS.virtHandler.user, [], { [NODE_NAME]: node });
 }

@@ -1,4 +1,4 @@
-/** How virt-api registers its webhooks: configurations.yaml with virt-api's URL. */
+/** The configurations of virt-api's webhooks: configurations.yaml with virt-api's URL. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import type { Manifest } from "../../actors/rbac.ts";

@@ -89,7 +89,9 @@ async function evacuate(
   return denied(triggered);
 }
 
-/** Adds the dryRun inside the Eviction, which the API server does not copy into the request. */
+/**
+ * Returns whether the eviction is a dry run. The API server does not copy the Eviction's own dryRun into the request.
+ */
 function isDryRun({ dryRun, object }: AdmissionRequest<Eviction>): boolean {
   return dryRun === true || object.deleteOptions?.dryRun?.[0] === "All";
 }
@@ -108,7 +110,7 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   return { type: "json", body: [mark, source] };
 }
 
-/** Returns the VMI, or why it cannot be read. A missing VMI is an error, too. */
+/** Returns the VMI, or a text that says why it cannot be read. A missing VMI is an error, too. */
 async function getVmi(client: KubeClient, key: { namespace: string; name: string }): Promise<Vmi | string> {
   try {
     const vmi = await client.get(kubevirt.virtualMachineInstances, key);

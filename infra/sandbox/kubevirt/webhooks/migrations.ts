@@ -34,7 +34,10 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
   };
 }
 
-/** Unshared disks are copied on the way to another namespace or cluster. */
+/**
+ * Returns why the VMI cannot migrate. Disks that are not shared are no obstacle to another namespace or cluster,
+ * because they are copied.
+ */
 function obstacleTo(migration: Migration, { status }: kubevirt.VirtualMachineInstance): string | undefined {
   const migratable = findCondition(status?.conditions, "LiveMigratable");
   const isCopied = kubevirt.syncPhase(migration) !== undefined && migratable?.reason === "DisksNotLiveMigratable";

@@ -54,7 +54,7 @@ export function patched(operations: readonly object[]): AdmissionResponse {
   return { allowed: true, patchType: "JSONPatch", patch };
 }
 
-/** The only account that may set a migration's priority. */
+/** The account of virt-controller, the only one that may set a migration's priority. */
 export const VIRT_CONTROLLER = `system:serviceaccount:${KUBEVIRT_NAMESPACE}:kubevirt-controller`;
 
 const OWN_ACCOUNTS: readonly string[] = [

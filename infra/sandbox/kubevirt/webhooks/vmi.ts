@@ -13,7 +13,8 @@ const RESERVED_LABELS = [
 ];
 
 /**
- * Protects the status: the kind has no status subresource. For other accounts the webhook silently restores the status.
+ * Protects the status of a VMI, because the kind has no status subresource. If another account changes the status, the
+ * webhook silently restores it.
  */
 export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
   const { object, oldObject, operation } = request;
