@@ -1,7 +1,7 @@
 /** Work in progress when Lifeboat is removed: `uninstall` lists it, and withdraws it while Lifeboat still runs. */
 import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
-import { isActive } from "../../../shared/kube/evacuation.ts";
+import { isActive, isHeldOff } from "../../../shared/kube/evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import { unfinishedEvacuations } from "../../../shared/kube/requests.ts";
 import { hasRollingEnded } from "../../../shared/kube/rolling-maintenance.ts";
@@ -17,7 +17,7 @@ interface UnderWay {
   readonly name: string;
   /** The phase and the subject, in words. */
   readonly about: string;
-  /** Withdraws the object. Undefined: the object is withdrawn already. */
+  /** Withdraws the object. Undefined: the object is ending already. */
   readonly withdraw: ((cluster: Client) => Promise<unknown>) | undefined;
 }
 
@@ -49,7 +49,9 @@ const evacuations: List = async (cluster) =>
     uid: evacuation.uid,
     name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
     about: MESSAGES.ofVm(evacuation.status.phase ?? MESSAGES.isNew, evacuation.spec.vmiName),
-    withdraw: isActive(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
+    // A VM that was stopped starts again once its Evacuation is withdrawn.
+    withdraw:
+      isActive(evacuation) || isHeldOff(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));
 
 /** 409: another party created it again under the same name. */
