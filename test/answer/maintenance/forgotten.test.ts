@@ -4,6 +4,7 @@ import { openApp } from "../../support/app.ts";
 import { time } from "../../support/fixtures.ts";
 import { at } from "../../support/json.ts";
 import { created } from "../../support/maintenance/kernel.ts";
+import { node as roomy } from "../../support/preflight/fixtures.ts";
 
 const OWN = { "app.kubernetes.io/managed-by": "lifeboat" };
 const DAY = 24 * 3600;
@@ -51,3 +52,27 @@ test.each(all)(
     expect(at(left, "status", "phase")).toBe(status.phase);
   },
 );
+
+test("a RollingMaintenance whose node still waits to be uncordoned is kept with its NodeEvacuation", async () => {
+  const fake = created({ progress: "Paused" });
+  const status = { completionTime: time(-31 * DAY) };
+  const owner = { apiVersion: "lifeboat.dev/v1alpha1", kind: "RollingMaintenance", name: "bios", uid: METADATA.uid };
+  fake.api.put("rollingmaintenances", {
+    metadata: { ...METADATA, labels: OWN },
+    spec: { nodes: { names: ["node02"] } },
+    status: { ...status, phase: "Completed", nodes: [{ name: "node02", phase: "Evacuated", nodeEvacuation: "bios-2" }] },
+  });
+  fake.nodes.put(roomy("node02", { unschedulable: true }));
+  fake.api.put("nodeevacuations", {
+    metadata: { ...METADATA, name: "bios-2", uid: "u-2", labels: OWN, ownerReferences: [{ ...owner, controller: true }] },
+    spec: { nodeName: "node02", afterwards: { returnVMs: "WhenUncordoned" } },
+    status: { ...status, phase: "Evacuated" },
+  });
+  const app = openApp(fake);
+  await app.reconcile();
+  expect(fake.api.object("rollingmaintenances", { name: "bios" })).toBeDefined();
+  fake.nodes.put(roomy("node02"));
+  await app.reconcile();
+  await app.reconcile();
+  expect(fake.api.object("rollingmaintenances", { name: "bios" })).toBeUndefined();
+});
