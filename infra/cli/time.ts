@@ -45,11 +45,14 @@ export function timesOfOptions(
   throw new UsageError(MESSAGES.endsTooEarly(fullTime(begins, now), fullTime(notAfter, now)));
 }
 
-/** Renders the start and the end in full, for a person to read before they agree. */
-export function timeLines({ notBefore, notAfter }: Times, now: Date): readonly string[] {
+/**
+ * Renders the start and the end in full, for a person to read before they agree. The end of several nodes ends no drain.
+ */
+export function timeLines({ notBefore, notAfter }: Times, now: Date, nodes = 1): readonly string[] {
+  const end = nodes === 1 ? MESSAGES.isGivenUp : MESSAGES.noneStarts;
   return [
     ...(notBefore === undefined ? [] : [MESSAGES.starts(fullTime(notBefore, now))]),
-    ...(notAfter === undefined ? [] : [MESSAGES.isGivenUp(fullTime(notAfter, now))]),
+    ...(notAfter === undefined ? [] : [end(fullTime(notAfter, now))]),
   ];
 }
 

@@ -42,7 +42,12 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
     .option("--dry-run", "only predict the drain; several nodes: as lifeboat plan does")
     .option(...YES)
     .addOption(new Option("--at <time>", `when it starts: ${TIMES}`).argParser(timeOf))
-    .addOption(new Option("--until <time>", "when to give it up and uncordon the node, likewise").argParser(timeOf))
+    .addOption(
+      new Option(
+        "--until <time>",
+        "when to give it up and uncordon the node; of several, no node starts then",
+      ).argParser(timeOf),
+    )
     .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))
     .addOption(new Option("--when-blocked <what>", "what to do with a VM that cannot move").choices(WHEN_BLOCKED))
     .addOption(new Option("--start-if <verdict>", "start only with this verdict, or a better one").choices(START_IF))
@@ -91,7 +96,7 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   const wanted = wantedOf(plans, options, several !== undefined);
   const found = await forecastOf(wanted, options, all, { connection, host });
   if (options.dryRun) return found.some(({ isRefused }) => isRefused) ? EXIT.no : worstExit(found);
-  for (const line of timeLines(times, host.now())) host.stderr.write(`${line}\n`);
+  for (const line of timeLines(times, host.now(), nodes.length)) host.stderr.write(`${line}\n`);
   const isAtWork = nodes.length === 1 ? plans.every(({ known }) => known !== undefined) : several !== undefined;
   if (!isAtWork) await agree(questionOf(nodes, found), options, { connection, host });
   const following = { connection, host, ...options };

@@ -39,6 +39,9 @@ test("an end is the next such hour after the start, and both are written in full
     "the drain starts Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h30m",
     "the drain expires Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h",
   ]);
+  expect(timeLines(times, NOW, 2)[1]).toBe(
+    "no node starts after Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h; nodes that have started continue",
+  );
   expect(() => timesOfOptions({ at: timeOf("2h"), until: timeOf("1h") }, NOW)).toThrow(
     "--until: expected a time after",
   );
