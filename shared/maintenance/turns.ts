@@ -9,7 +9,7 @@ import { isShutdown } from "../evacuation/shutdown.ts";
 import { isShutdownDue } from "./blockers.ts";
 import { isRestarting, isRunning } from "./held-back.ts";
 import { virtualMachineOf } from "./questions.ts";
-import { heldByOwner, placesFree, type VmView } from "./vms.ts";
+import { heldBy, heldByOwner, placesFree, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export interface Turns {
@@ -27,20 +27,26 @@ export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: moves.views, starts: [...moves.starts, ...ends] };
 }
 
-/** Skips a VM whose owner delays it. */
+/** Skips a VM whose owner delays it, and a VM that another Evacuation cannot move. */
 function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   const staying = new Map<VmView, VmView>();
   const started = takeInOrder(
     views.filter(({ fate }) => fate === "Next"),
     placesFree(views, w),
     (view) => {
-      const held = heldByOwner(view.vmi, w);
+      const held = heldByOwner(view.vmi, w) ?? heldByEvacuation(view.vmi, w);
       if (held === undefined) return moveOf(view.vmi, w);
       staying.set(view, held);
       return undefined;
     },
   );
   return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
+}
+
+/** Holds a VM without a mark whose Evacuation for another party is Blocked: it would take a place for ever. */
+function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
+  const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
+  return active?.status.phase === "Blocked" ? heldBy(vmi, active) : undefined;
 }
 
 /** Returns no action for a VM that a drain, a person or another process has already asked to move. */

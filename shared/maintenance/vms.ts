@@ -77,7 +77,7 @@ function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: NodeWorld): VmView
   return { vmi, fate: "Moving", ...(isOverdue && { blocker: blockerOf(vmi, reason, message) }) };
 }
 
-function heldBy(vmi: VmiFacts, { status: { reason = "", message = "" } }: EvacuationFacts): VmView {
+export function heldBy(vmi: VmiFacts, { status: { reason = "", message = "" } }: EvacuationFacts): VmView {
   return blocked(vmi, reason, message, remedyOfBlocked(reason));
 }
 

@@ -46,6 +46,10 @@ describe("the turn of VMs", () => {
     return { started: startedVms, held };
   };
   const held = { notBefore: time(60) };
+  const blockedByPerson = own("a", {
+    spec: { cause: "Operator", nodeEvacuation: undefined },
+    status: { phase: "Blocked", reason: "PersonsMigration" },
+  });
 
   // prettier-ignore
   test.each<readonly [string, Situation, readonly string[], readonly string[]]>([
@@ -54,6 +58,7 @@ describe("the turn of VMs", () => {
     ["comes for no VM if all owners keep theirs",   { vms: { "apps/a": held, "apps/b": held, "apps/c": held } },              [],         ["a NotBefore", "b NotBefore", "c NotBefore"]],
     ["ignores owners if ownersChoice is Ignored", ways({ ownersChoice: "Ignored" }),                             ["a", "b"], []],
     ["counts a VM that another party moves", { vms: { "apps/a": {}, "apps/b": {} }, more: { ...evacuations, "evacuations in apps where spec.virtualMachineInstance.name=a": [own("a")] } }, ["b"], []],
+    ["skips a VM whose other evacuation is blocked, and names it", { vms: { "apps/a": {}, "apps/b": {}, "apps/c": {} }, more: { ...evacuations, "evacuations in apps where spec.virtualMachineInstance.name=a": [blockedByPerson] } }, ["b", "c"], ["a PersonsMigration"]],
   ])("%s", (_, situation, started, blockers) => {
     expect(turnsIn(situation)).toEqual({ started, held: blockers });
   });
