@@ -53,7 +53,7 @@ export const ROLLING_MESSAGES = {
   startsWithAll: (rows: Rows) => `starts with ${namesText(rows)}`,
   waitsFor,
   waitsForService: (rows: Rows) =>
-    `waits until ${namesText(rows)} is schedulable and Ready again: run kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
+    `waits until ${namesText(rows)} is schedulable and Ready again, and its virt-handler works: run kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
   waitsForRival: (node: string | undefined, rival: string) => `node ${node} waits for ${rival}`,
   olderRolling: (name: string) => `RollingMaintenance ${name}, which names this node, too`,
   otherNodeEvacuation: (name: string) => `NodeEvacuation ${name} of the same node`,
