@@ -143,6 +143,9 @@ test.each<[string, object, number]>([
   ["a VMI's label of the shield",           { metadata: { labels: { "lifeboat.dev/shield": "1" } } },           200],
   ["another label of a VMI",                     { metadata: { labels: { "kubevirt.io/nodeName": "node-2" } } },     422],
   ["a VMI's labels by removing one",                      { metadata: { labels: { kept: null } } },                           422],
+  ["the source of a VMI's eviction by removing it", { metadata: { annotations: { [names.EVICTION_SOURCE_ANNOTATION]: null } } }, 200],
+  ["the source of a VMI's eviction",        { metadata: { annotations: { [names.EVICTION_SOURCE_ANNOTATION]: "x" } } }, 422],
+  ["another annotation of a VMI by removing it", { metadata: { annotations: { kept: null } } },                      422],
   ["an annotation of a VMI",                     { metadata: { annotations: { "kubevirt.io/x": "y" } } },            422],
   ["the owner of a VMI, so that garbage collection deletes it", { metadata: { ownerReferences: [NOBODY] } },         422],
   ["a VMI's finalizers",                    { metadata: { finalizers: ["example.com/x"] } },                    422],
@@ -150,7 +153,8 @@ test.each<[string, object, number]>([
 ])("Lifeboat's account changes %s: $2; any other account may", async (_, body, code) => {
   const change = async (user: string) => {
     const name = `vmi-${++created}`;
-    const metadata = { namespace: NAMESPACE, name, labels: { kept: "yes" } };
+    const annotations = { kept: "yes", [names.EVICTION_SOURCE_ANNOTATION]: "descheduler" };
+    const metadata = { namespace: NAMESPACE, name, labels: { kept: "yes" }, annotations };
     await sandbox.client.create(kubevirt.virtualMachineInstances, { metadata, spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" } });
     const path = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstances/${name}`;
     const request: RawRequest = { method: "PATCH", path, body, contentType: "application/merge-patch+json" };
