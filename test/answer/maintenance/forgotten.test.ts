@@ -60,11 +60,21 @@ test("a RollingMaintenance whose node still waits to be uncordoned is kept with 
   fake.api.put("rollingmaintenances", {
     metadata: { ...METADATA, labels: OWN },
     spec: { nodes: { names: ["node02"] } },
-    status: { ...status, phase: "Completed", nodes: [{ name: "node02", phase: "Evacuated", nodeEvacuation: "bios-2" }] },
+    status: {
+      ...status,
+      phase: "Completed",
+      nodes: [{ name: "node02", phase: "Evacuated", nodeEvacuation: "bios-2" }],
+    },
   });
   fake.nodes.put(roomy("node02", { unschedulable: true }));
   fake.api.put("nodeevacuations", {
-    metadata: { ...METADATA, name: "bios-2", uid: "u-2", labels: OWN, ownerReferences: [{ ...owner, controller: true }] },
+    metadata: {
+      ...METADATA,
+      name: "bios-2",
+      uid: "u-2",
+      labels: OWN,
+      ownerReferences: [{ ...owner, controller: true }],
+    },
     spec: { nodeName: "node02", afterwards: { returnVMs: "WhenUncordoned" } },
     status: { ...status, phase: "Evacuated" },
   });
