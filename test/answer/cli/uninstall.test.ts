@@ -7,6 +7,10 @@ import { connectTo } from "../../support/client.ts";
 import { phaseOf } from "../../support/maintenance/kernel.ts";
 import { isRunning, STOP, stage, ticks, until } from "../maintenance/finishing.ts";
 
+function notAsked(): never {
+  throw new Error("not asked");
+}
+
 test("a VM that was stopped for a maintenance whose node is still cordoned starts again", async () => {
   const on = stage(STOP);
   await until(on, () => phaseOf(on.fake) === "Evacuated");
@@ -22,11 +26,12 @@ test("a VM that was stopped for a maintenance whose node is still cordoned start
     interrupted: new AbortController().signal,
     ask: async () => undefined,
   };
-  const notAsked = () => {
-    throw new Error("not asked");
-  };
   const connection: Connection = {
-    ...{ context: "", server: "", namespace: "", refusals: new Map(), warnings: new Map() },
+    context: "",
+    server: "",
+    namespace: "",
+    refusals: new Map(),
+    warnings: new Map(),
     cluster: () => connectTo(on.fake),
     send: notAsked,
     settings: notAsked,
