@@ -14,10 +14,10 @@ export const status: Add = (program, { host, connect, ends }) => {
   program
     .command("status")
     .description(
-      `Shows maintenance of nodes that is scheduled or in progress, what blocks it, and since when. With names, only these, ended
-ones too: SINCE is then the time since the end.
+      `Shows maintenance of nodes that is scheduled or in progress, what blocks it, and since when. With names it
+shows only these, also if they have ended: SINCE is then the time since the end.
 
-Exit code: 3 the phase of one is Blocked (nothing moves until a person acts), otherwise 0.`,
+Exit code: 3 a maintenance is Blocked (nothing moves until a person acts), otherwise 0.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)

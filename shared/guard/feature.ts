@@ -12,7 +12,13 @@ export const guard = {
     "NodeTerminationEvictionLiveMigration",
   ],
   manifests: ["launchers", "hold-preemption", "hold-taints", "hold-node-end", "guard"],
-  permissions: [grant("delete", "pods", "a pod that the taint manager gave up on stays past its deadline")],
+  permissions: [
+    grant(
+      "delete",
+      "pods",
+      "a pod on a tainted node stays after its deadline, because the taint manager does not try again",
+    ),
+  ],
   withoutRelay: "the guard is on: deletions that the API server does not ask it about go unnoticed",
   events: ["DeletionRefused", "DeletionAllowed", "DisruptionSeen", "DeadlineKept"],
   plan: planDisruptions,

@@ -45,29 +45,42 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
     .addOption(
       new Option(
         "--until <time>",
-        "when to give it up and uncordon the node; of several, no node starts then",
+        "when to give the drain up and uncordon the node; with several nodes: no node starts after it",
       ).argParser(timeOf),
     )
     .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))
     .addOption(new Option("--when-blocked <what>", "what to do with a VM that cannot move").choices(WHEN_BLOCKED))
     .addOption(new Option("--start-if <verdict>", "start only with this verdict, or a better one").choices(START_IF))
-    .option("--force-shutdowns", "restart and shut down VMs although something else blocks the node (-y does not)")
+    .option(
+      "--force-shutdowns",
+      "restart and shut down VMs although something else blocks the node (-y alone does not)",
+    )
     .addOption(
       new Option("--max-unavailable <n>", "with several nodes: how many to drain at a time").argParser(countOf),
     )
-    .addOption(new Option("--next-node <when>", "of several nodes").choices(["WhenUncordoned", "WhenEvacuated"]))
-    .addOption(new Option("--when-node-fails <what>", "of several nodes").choices(["Stop", "Continue"]))
-    .addOption(new Option("--node-timeout <time>", "of several nodes: how long each may take").argParser(secondsOf))
+    .addOption(
+      new Option("--next-node <when>", "with several nodes: when the next one starts").choices([
+        "WhenUncordoned",
+        "WhenEvacuated",
+      ]),
+    )
+    .addOption(
+      new Option("--when-node-fails <what>", "with several nodes: what to do with the others").choices([
+        "Stop",
+        "Continue",
+      ]),
+    )
+    .addOption(new Option("--node-timeout <time>", "with several nodes: how long each may take").argParser(secondsOf))
     .option("--return", "move the VMs back when the node is uncordoned")
     .option(...EMPTY_DIR)
     .option("--reason <text>", "a note for people, which kubectl get nodeevacuations -o yaml shows")
     .addOption(
-      new Option("--timeout <time>", "how long to follow it; the drain itself continues")
+      new Option("--timeout <time>", "how long to follow the drain, which itself continues")
         .argParser(secondsOf)
         .default(Number.POSITIVE_INFINITY, "until it ends"),
     )
-    .option("--wait-for-blocked", "follow it even while a person has to act before anything leaves")
-    .addOption(output("of the report at the end; wide: every VM"))
+    .option("--wait-for-blocked", "follow the drain even while a person has to act before anything leaves")
+    .addOption(output("the report at the end; wide: every VM"))
     .action(
       ends(async (named, options) => {
         if (named.length === 0 && options.selector === undefined) throw new UsageError(CLI_MESSAGES.expectedNodes);

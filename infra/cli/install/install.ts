@@ -83,17 +83,15 @@ which the API server calls it. Run it again to continue an interrupted installat
     )
     .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
     .addOption(
-      new Option("--image <image>", `its image (default: ${RELEASE ?? "the one that is there"})`).conflicts("worker"),
+      new Option("--image <image>", `the image of its pods (default: ${RELEASE ?? "the installed one"})`).conflicts(
+        "worker",
+      ),
     )
     .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
     .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
     .option("--entry <file>", "the Worker's entry, written if it does not exist (default: lifeboat-NAME.json)")
-    .option(
-      "--ca-bundle <file>",
-      "the authority of a certificate that you bring: the Worker's, or in the cluster",
-      pemIn,
-    )
+    .option("--ca-bundle <file>", "the CA of a certificate that you provide for the Worker, or for the pods", pemIn)
     .addOption(
       new Option("--cert-manager", "in the cluster: cert-manager makes the certificate").conflicts([
         "worker",

@@ -38,12 +38,14 @@ Lifeboat need not be installed.
 
 Exit code: 0 every node can be drained, 3 one will block, has no room, or is refused, 4 not everything could be judged, 1 there is no answer.`,
     )
-    .argument("[nodes...]", "all, if none is named", namesOf("node", KIND.node), [])
+    .argument("[nodes...]", "names of nodes; all nodes if none is named", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
     .addOption(new Option("--at <time>", `when it starts: ${TIMES}`).argParser(timeOf))
-    .addOption(new Option("--until <time>", "when it has to end, likewise").argParser(timeOf))
+    .addOption(new Option("--until <time>", "when it has to end, in the same form").argParser(timeOf))
     .addOption(
-      new Option("--order <order>", "of the nodes: as given, or planned").choices(ORDERS).default("given" as const),
+      new Option("--order <order>", "the order of the nodes: as given, or planned")
+        .choices(ORDERS)
+        .default("given" as const),
     )
     .addOption(
       new Option("--parallel <number>", "how many nodes to drain at the same time").argParser(countOf).default(1),
@@ -51,7 +53,7 @@ Exit code: 0 every node can be drained, 3 one will block, has no room, or is ref
     .addOption(
       new Option(
         "--bandwidth <amount>",
-        "of a migration, where none has been measured: 1Gi is 1 GiB a second",
+        "for each migration, if none has been measured: 1Gi is 1 GiB a second",
       ).argParser(bytesOf),
     )
     .addOption(
