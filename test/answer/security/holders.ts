@@ -60,7 +60,7 @@ export const HOLDERS: readonly Holder[] = [
       ["write any migration, Evacuation and PodDisruptionBudget", [migration, evacuation(), budget]],
       ["**evict any pod that no budget and no webhook protects**", [evicts]],
       [
-        "**delete any VMI, by an owner reference to an object that does not exist**, and change its labels, annotations and finalizers, unless `restriction.yaml` is installed",
+        "**delete any VMI, by an owner reference to a missing object**, and change its labels, annotations and finalizers, unless `restriction.yaml` is installed",
         [
           changesVmi({ metadata: { ownerReferences: [NEVER_WAS] } }),
           changesVmi({ metadata: { annotations: { a: "b" } } }),
@@ -107,20 +107,23 @@ export const HOLDERS: readonly Holder[] = [
     ],
     sentences: [
       [
-        "change only Lifeboat's two labels of a VMI",
-        [changesVmi({ metadata: { labels: { "lifeboat.dev/shield": "1" } } })],
+        "change only Lifeboat's two labels of a VMI, and remove one annotation",
+        [
+          changesVmi({ metadata: { labels: { "lifeboat.dev/shield": "1" } } }),
+          changesVmi({ metadata: { annotations: { "kubevirt.io/eviction-source": null } } }),
+        ],
         [
           changesVmi({ metadata: { ownerReferences: [NEVER_WAS] } }),
           changesVmi({ metadata: { annotations: { a: "b" } } }),
         ],
       ],
       [
-        "change only the descheduler's two annotations of a pod, and delete only pods of VMs",
+        "change only the descheduler's two annotations of a pod, and delete only VMs' pods",
         [deletesPod],
         [runsImage, deletesOtherPod],
       ],
       [
-        "change only a node's cordon, its annotation `lifeboat.dev/cordoned-by` and its taint `lifeboat.dev/maintenance-pending`",
+        "change only a node's cordon, annotation `lifeboat.dev/cordoned-by` and taint `lifeboat.dev/maintenance-pending`",
         ownNodeChanges,
         otherNodeChanges,
       ],
@@ -168,8 +171,14 @@ export const HOLDERS: readonly Holder[] = [
     files: ["optional/maintenance/maintenance.yaml"],
     sentences: [
       [
-        "cordon, label and annotate any node",
-        [() => merge("/api/v1/nodes/node-1", { spec: { unschedulable: false }, metadata: { labels: { a: "b" } } })],
+        "cordon, taint, label and annotate any node",
+        [
+          () =>
+            merge("/api/v1/nodes/node-1", {
+              spec: { unschedulable: false, taints: [] },
+              metadata: { labels: { a: "b" } },
+            }),
+        ],
       ],
       ["**restart and stop any VM**", [onVm("restart"), onVm("stop")]],
       ["list which volume is attached to which node", [get("/apis/storage.k8s.io/v1/volumeattachments")]],
