@@ -1,6 +1,7 @@
 /** All messages of a plan: what happens to a node and its VMs, why, and what is unknown. */
 import { keyOf } from "../kube/objects.ts";
 import type { Resource } from "../kube/resources.ts";
+import { MAINTENANCE_MESSAGES } from "../maintenance/messages.ts";
 import type { NodeVerdict, PreflightPod } from "../preflight/facts.ts";
 import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
 import type { PlanOptions } from "./facts.ts";
@@ -38,6 +39,9 @@ export const PLAN_MESSAGES = {
     `whether the drain of ${node} starts: startIf is ${startIf}, and if kube-scheduler chooses other nodes, the verdict is ${verdict}`,
   verdictUnknown: (startIf: StartIf) => `whether drains start: startIf is ${startIf}, and the verdict is Unknown`,
   notDrained: "it is not drained",
+
+  // A VM that stays for a while
+  ownerKeeps: (vm: string, until = "") => `when the drain ends: VM ${vm}: ${MAINTENANCE_MESSAGES.ownerDelays(until)}`,
 
   // Room
   mayHaveNoRoom: (homeless: readonly string[]) =>

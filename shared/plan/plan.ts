@@ -3,6 +3,7 @@ import { keyOf } from "../kube/objects.ts";
 import { MAINTENANCE_MESSAGES } from "../maintenance/messages.ts";
 import type { NodeVerdict, PodVerdict, Preflight } from "../preflight/facts.ts";
 import { concluded } from "../preflight/verdict.ts";
+import { secondsUntil } from "../settings/time.ts";
 import { classText, type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
 import type { NodePlan, PlanFacts, PlanOptions, Range } from "./facts.ts";
 import { type Given, givenBy, isUnjudged } from "./judge.ts";
@@ -137,17 +138,18 @@ function refusedPlanOf(step: Step, at: number, seen: Seen): NodePlan {
 
 function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doubt, seen: NodeSeen): NodePlan {
   const { node, found } = step;
+  const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
   const failing = [...seen.leaving].filter(([, own]) => own?.proof === "Failing");
   const more = [
     ...reasons,
     ...startDoubts(step, seen.options.template),
+    ...keptByOwners(step, starts, seen.options),
     ...failing.map(([vm, own]) => failingText(vm, own)),
   ];
   const concludes = more.length === 0 ? found : concluded({ ...found, unknown: [...found.unknown, ...more] });
   const { verdict, summary, unknown } = withShutdowns(concludes, mayEnd);
   const pods = step.judged.mayEnd ? concludes.pods : concludes.pods.map(heldBack);
   const restarts = vmsOf(pods, ({ outcome, reason }) => outcome === "ShutsDown" && reason === "Restart").size;
-  const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
   const { until } = seen.options;
   return {
     node,
@@ -175,6 +177,16 @@ function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doub
 function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
   if (startIf === "Always" || !isUnjudged(found, facts)) return [];
   return [PLAN_MESSAGES.verdictUnknown(startIf)];
+}
+
+/** The drain waits for a VM that its owner keeps, if its time is over before that. */
+function keptByOwners({ found, judged: { vms } }: Step, { least }: Range, { at, template }: PlanOptions) {
+  if (template.virtualMachines.ownersChoice === "Ignored") return [];
+  const begins = new Date(at.getTime() + least * 1000);
+  return [...vmsOf(found.pods, ({ outcome }) => outcome !== "Blocked")].flatMap((vm) => {
+    const { notBefore } = vms.get(vm) ?? {};
+    return secondsUntil(notBefore, begins) > 0 ? [PLAN_MESSAGES.ownerKeeps(vm, notBefore)] : [];
+  });
 }
 
 function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"> {

@@ -2,7 +2,10 @@
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanOptions } from "../../../shared/plan/facts.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
+import { time } from "../../support/fixtures.ts";
 import { cluster, GIB, node, options, ordinary, vm } from "../../support/plan/clusters.ts";
+
+const A = { namespace: "apps", name: "a" };
 
 function verdicts(f: PlanFacts, tweak: Partial<PlanOptions> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(planOf(f, options(f, tweak)).nodes.map(({ node, verdict }) => [node, verdict]));
@@ -89,4 +92,18 @@ test("VMs that a plan moves twice keep the CPU model of their first node", () =>
 test("a plan names a node that does not exist", () => {
   const f = cluster({ node01: [], node02: [] });
   expect(planOf(f, options(f, { nodes: ["node01", "nowhere"] })).missing).toEqual(["nowhere"]);
+});
+
+test.each([
+  ["a day after its turn", 86_400, "Respected", "Unknown"],
+  ["before its turn", -60, "Respected", "WillSucceed"],
+  ["a day after its turn, which is ignored", 86_400, "Ignored", "WillSucceed"],
+] as const)("a node with a VM that its owner keeps until %s", (_, seconds, ownersChoice, verdict) => {
+  const kept = { ...A, uid: "vm-a", runStrategy: "Always", isChanging: false, notBefore: time(seconds) };
+  const f = cluster({ node01: [vm("a")], node02: [] }, { vms: new Map([["apps/a", kept]]) });
+  const { template } = options(f);
+  const asked = { ...template, virtualMachines: { ...template.virtualMachines, ownersChoice } };
+  const [node01] = planOf(f, options(f, { nodes: ["node01"], template: asked })).nodes;
+  expect(node01?.verdict).toBe(verdict);
+  expect(node01?.unknown.some((one) => one.includes("apps/a: its owner wants it to stay"))).toBe(verdict === "Unknown");
 });
