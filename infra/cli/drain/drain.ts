@@ -13,7 +13,7 @@ import { type Add, agree, EXIT, type ExitCode, KIND, namesOf, output, secondsOf,
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, nodeNotFound, nodesOf, printPreflight, SELECTOR, worstExit } from "../preflight.ts";
 import { timeLines, timeOf, type Times, TIMES, timesOfOptions } from "../time.ts";
-import { jsonOf } from "../plan/data.ts";
+import { jsonOf, timeoutFor } from "../plan/data.ts";
 import { exitOf, rehearse } from "../plan/plan.ts";
 import { PLAN_TABLE_MESSAGES } from "../plan/messages.ts";
 import { printPlan } from "../plan/table.ts";
@@ -70,7 +70,12 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
         "Continue",
       ]),
     )
-    .addOption(new Option("--node-timeout <time>", "with several nodes: how long each may take").argParser(secondsOf))
+    .addOption(
+      new Option(
+        "--node-timeout <time>",
+        "with several nodes: how long each may take (default: 1h, or twice the prediction)",
+      ).argParser(secondsOf),
+    )
     .option("--return", "move the VMs back when the node is uncordoned")
     .option(...EMPTY_DIR)
     .option("--reason <text>", "a note for people, which kubectl get nodeevacuations -o yaml shows")
@@ -114,7 +119,9 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   if (!isAtWork) await agree(questionOf(nodes, found), options, { connection, host });
   const following = { connection, host, ...options };
   if (nodes.length === 1) return await follow(await ask(plans, { connection, host }), following);
-  const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, options), following));
+  const nodeTimeout =
+    options.nodeTimeout ?? timeoutFor(Math.max(0, ...found.map(({ time }) => time?.seconds.most ?? 0)));
+  const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, { ...options, nodeTimeout }), following));
   return await followSeveral(rm, following);
 }
 

@@ -24,6 +24,18 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
   };
 }
 
+/** The CRD's default and maximum of `nodeTimeoutSeconds`. */
+const TIMEOUT = { usual: 3600, most: 604_800 } as const;
+
+/**
+ * Returns twice the seconds that a node's drain may take, if that exceeds the default: a drain that is only slow must
+ * not expire.
+ */
+export function timeoutFor(seconds: number): number | undefined {
+  const needed = Math.min(TIMEOUT.most, Math.ceil(2 * seconds));
+  return needed > TIMEOUT.usual ? needed : undefined;
+}
+
 /**
  * Returns the RollingMaintenance that performs a plan, with the nodes in the plan's order. Fields with default values
  * of the CRD are left out.
@@ -34,6 +46,7 @@ export function rollingMaintenanceOf(
   isLater: boolean,
 ) {
   const notBefore = isLater ? secondsText(at) : undefined;
+  const nodeTimeoutSeconds = timeoutFor(Math.max(0, ...nodes.map(({ starts, ends }) => ends.most - starts.most)));
   const schedule = { ...(notBefore && { notBefore }), ...(until && { notAfter: secondsText(until) }) };
   return {
     apiVersion: API_GROUP,
@@ -43,6 +56,7 @@ export function rollingMaintenanceOf(
       nodes: { names: nodes.map(({ node }) => node) },
       ...(Object.keys(schedule).length > 0 && { schedule }),
       maxUnavailable: parallel,
+      ...(nodeTimeoutSeconds !== undefined && { nodeTimeoutSeconds }),
       template: {
         startIf: template.startIf,
         virtualMachines: { whenBlocked: template.virtualMachines.whenBlocked },

@@ -1,5 +1,6 @@
 /** A plan as people read it: within 80 columns, without an end that it does not have. */
 import { expect, test } from "vitest";
+import { rollingMaintenanceOf } from "../../../infra/cli/plan/data.ts";
 import { printPlan } from "../../../infra/cli/plan/table.ts";
 import { wrapping } from "../../../infra/cli/wrap.ts";
 import { quietHost } from "../../../infra/lab/stage/host.ts";
@@ -81,4 +82,19 @@ test("the table fits 80 columns with any node names, and -o wide shows every VM"
   expect(Math.max(...lines.slice(3, 6).map(({ length }) => length))).toBeLessThanOrEqual(80);
   const wide = printed(f, { nodes: [name, "node02"] }, true).join("\n");
   for (const vmName of ["ending", "a", "b"]) expect(wide).toMatch(new RegExp(`${name} +apps +${vmName} `));
+});
+
+test.each([
+  ["hours", 2 ** 20, { nodeTimeoutSeconds: expect.any(Number) }],
+  ["minutes", 2 ** 30, {}],
+])("the RollingMaintenance gives a node that takes %s the time that it takes", (_, bandwidth, timeout) => {
+  const f = cluster({ node01: [vm("large", 12)], node02: [] });
+  const asked = options(f, { nodes: ["node01"], bandwidth });
+  const made = planOf(f, asked);
+  const [node01] = made.nodes;
+  expect(node01?.verdict).toBe("WillSucceed");
+  const { nodeTimeoutSeconds, ...rest } = rollingMaintenanceOf(made, asked, false).spec;
+  expect({ ...(nodeTimeoutSeconds !== undefined && { nodeTimeoutSeconds }) }).toEqual(timeout);
+  expect(nodeTimeoutSeconds ?? 3600).toBeGreaterThan(node01?.ends.most ?? 0);
+  expect(rest.maxUnavailable).toBe(1);
 });
