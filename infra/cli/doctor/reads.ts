@@ -92,7 +92,7 @@ export function readsOf(connection: Connection, now: Date) {
         parseConfiguration((await configuration())?.spec ?? {}).value,
       );
       const { requesters, nodeTerminators } = guard;
-      const clock = await findClock(() => withoutForbidden(send()), { now: () => now });
+      const clock = await findClock(send, { now: () => now });
       return { kubevirtNamespace: facts?.namespace ?? "kubevirt", featureGates, requesters, nodeTerminators, clock };
     }),
     /** Pods are read before VMIs, so that KubeVirt has listed each of the pods by the time its VMI is read. */
