@@ -9,7 +9,7 @@ import { isShutdown } from "../evacuation/shutdown.ts";
 import { isShutdownDue } from "./blockers.ts";
 import { isRestarting, isRunning } from "./held-back.ts";
 import { virtualMachineOf } from "./questions.ts";
-import { heldBy, heldByOwner, placesFree, type VmView } from "./vms.ts";
+import { heldByBlocked, heldByOwner, placesFree, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export interface Turns {
@@ -46,7 +46,7 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
 /** Holds a VM without a mark whose Evacuation for another party is Blocked: it would take a place for ever. */
 function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
-  return active?.status.phase === "Blocked" ? heldBy(vmi, active) : undefined;
+  return active?.status.phase === "Blocked" ? heldByBlocked(vmi, active) : undefined;
 }
 
 /** Returns no action for a VM that a drain, a person or another process has already asked to move. */

@@ -48,7 +48,7 @@ export function viewOf(vmi: VmiFacts, w: NodeWorld): VmView {
   }
   switch (FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)]) {
     case "evacuate":
-      return active === undefined ? movable(vmi, w) : heldBy(vmi, active);
+      return active === undefined ? movable(vmi, w) : heldByBlocked(vmi, active);
     case "refuse":
       return { ...pinned(vmi, w), evacuation: active };
     case "allow":
@@ -77,7 +77,7 @@ function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: NodeWorld): VmView
   return { vmi, fate: "Moving", ...(isOverdue && { blocker: blockerOf(vmi, reason, message) }) };
 }
 
-export function heldBy(vmi: VmiFacts, { status: { reason = "", message = "" } }: EvacuationFacts): VmView {
+export function heldByBlocked(vmi: VmiFacts, { status: { reason = "", message = "" } }: EvacuationFacts): VmView {
   return blocked(vmi, reason, message, remedyOfBlocked(reason));
 }
 

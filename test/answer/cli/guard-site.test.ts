@@ -1,4 +1,4 @@
-/** What the guard's policies depend on: a value that may not be read is not absent, or `lifeboat install` would delete policies. */
+/** The cluster's facts for the guard's policies: an unreadable fact is not absent, or `lifeboat install` would delete policies. */
 import { expect, test } from "vitest";
 import type { Connection } from "../../../infra/cli/connection.ts";
 import { readGuardSite } from "../../../infra/cli/install/guard.ts";

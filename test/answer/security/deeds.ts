@@ -168,3 +168,12 @@ export const otherNodeChanges: readonly Deed[] = [
   changesNode({ metadata: { annotations: { a: "b" } } }),
   changesNode({ spec: { taints: [{ key, effect: "NoExecute" }] } }),
 ];
+
+export type Sentence = readonly [words: string, can: readonly Deed[], cannot?: readonly Deed[]];
+
+export interface Holder {
+  readonly of: string;
+  readonly user: string;
+  readonly files?: readonly string[];
+  readonly sentences: readonly Sentence[];
+}

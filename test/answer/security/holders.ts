@@ -3,7 +3,6 @@ import {
   event,
   APPS,
   AUTHORIZATION,
-  type Deed,
   KUBEVIRT,
   LIFEBOAT,
   NEVER_WAS,
@@ -18,6 +17,7 @@ import {
   evacuation,
   evicts,
   get,
+  type Holder,
   merge,
   metadata,
   migration,
@@ -28,14 +28,6 @@ import {
   post,
   runsImage,
 } from "./deeds.ts";
-export type Sentence = readonly [words: string, can: readonly Deed[], cannot?: readonly Deed[]];
-
-export interface Holder {
-  readonly of: string;
-  readonly user: string;
-  readonly files?: readonly string[];
-  readonly sentences: readonly Sentence[];
-}
 
 export const ACCOUNT = `system:serviceaccount:${OWN}:lifeboat`;
 export const JANE = "jane";
@@ -172,13 +164,7 @@ export const HOLDERS: readonly Holder[] = [
     sentences: [
       [
         "cordon, taint, label and annotate any node",
-        [
-          () =>
-            merge("/api/v1/nodes/node-1", {
-              spec: { unschedulable: false, taints: [] },
-              metadata: { labels: { a: "b" } },
-            }),
-        ],
+        [() => merge("/api/v1/nodes/node-1", { spec: { taints: [] }, metadata: { labels: { a: "b" } } })],
       ],
       ["**restart and stop any VM**", [onVm("restart"), onVm("stop")]],
       ["list which volume is attached to which node", [get("/apis/storage.k8s.io/v1/volumeattachments")]],
