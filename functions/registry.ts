@@ -4,7 +4,7 @@ import type { Parsed } from "../shared/settings/problem.ts";
 import { parseKeys, unseal } from "../shared/settings/sealed-entry.ts";
 import type { ClusterRegistry, Env } from "./env.ts";
 
-/** Seconds to keep an entry. KV itself shows a change within a minute. */
+/** How long an entry is kept, in seconds. KV itself shows a change within a minute. */
 const CACHE_SECONDS = 30;
 /**
  * How many missing names Lifeboat remembers, because anybody may ask for names. After that it reads the list of all

@@ -122,7 +122,10 @@ export interface AdmissionReview {
 
 interface More {
   readonly warnings?: readonly string[];
-  /** For deletions only. Clients that evict retry by themselves, and show the message only if this is absent. */
+  /**
+   * The delay before the requester should try again, in seconds. Only for deletions: clients that evict retry by
+   * themselves, and show the message only without this delay.
+   */
   readonly retryAfterSeconds?: number | undefined;
 }
 

@@ -26,13 +26,13 @@ const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.nu
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
 /**
- * Without a queue: how many clusters are reconciled at a time. Silent clusters would otherwise use up the connections
- * of the others.
+ * How many clusters are reconciled at a time, if there is no queue. Clusters that do not answer would otherwise use up
+ * the connections of the others.
  */
 const CLUSTERS_AT_A_TIME = 4;
-/** Without a queue: how long one cluster may take while other clusters wait. */
+/** How long one cluster may take while other clusters wait, in seconds, if there is no queue. */
 const SHARE_SECONDS = 10;
-/** Without a queue: no cluster starts later than this. */
+/** The time in a tick after which no further cluster starts, in milliseconds, if there is no queue. */
 const LAST_START_MS = 50_000;
 
 /** Sends the tick to every cluster by the queue. Without a queue, it works on as many clusters as the minute allows. */
@@ -120,8 +120,8 @@ async function stay(target: Target, until: number, surroundings: Surroundings): 
 }
 
 /**
- * Returns whether this tick is a full scan: every tenth is, at different minutes for different clusters. Ticks are a
- * minute apart.
+ * Returns whether this tick is a full scan. Ticks are a minute apart, and every tenth tick of a cluster is a full scan,
+ * at other minutes than for other clusters.
  */
 export function isFullScan(name: string, scheduledTime: number): boolean {
   const minute = Math.floor(scheduledTime / TICK_MS);

@@ -67,7 +67,7 @@ export interface Surroundings {
   readonly state: IsolateState;
   /** Returns whether a tick may reconcile a draining node again while there is time. Absent: it may not. */
   readonly stays?: () => boolean;
-  /** Takes over a descheduling cycle that outlasts the tick. Absent: the tick waits for it. */
+  /** Takes over a descheduling cycle that lasts longer than the tick. Absent: the tick waits for the cycle. */
   readonly leave?: (cycle: Promise<void>) => void;
 }
 

@@ -1,4 +1,7 @@
-/** The optional features. A new one is a `feature.ts` in its own folder, its manifests, and a line here. A new gate is a setting: settings.ts. */
+/**
+ * The optional features. A new feature needs a `feature.ts` in its own folder, its manifests, and a line in this list.
+ * Its gate is a setting, in settings.ts.
+ */
 import { deschedulerSupport } from "./annotations/feature.ts";
 import { descheduling } from "./descheduling/feature.ts";
 import { guard } from "./guard/feature.ts";
@@ -8,7 +11,7 @@ import { type Feature, isFeatureOn } from "./settings/feature.ts";
 import type { Settings } from "./settings/settings.ts";
 import { shield } from "./shield/feature.ts";
 
-/** In the order in which their rules run in a reconcile. */
+/** The features, in the order in which their rules run in a reconcile. */
 export const FEATURES = [
   guard,
   shield,

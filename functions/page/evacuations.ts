@@ -122,7 +122,7 @@ interface Options {
   readonly now: Date;
   readonly caption?: Html | string;
   readonly most: number;
-  /** All rows are about one VM, so that no row names it. */
+  /** Whether all rows are about one VM. Then no row names the VM. */
   readonly ofOneVm?: boolean;
 }
 

@@ -42,7 +42,7 @@ const MAY_VIEW: readonly Right[] = [
 ];
 
 interface Asked {
-  /** Empty if the visitor named none. */
+  /** The cluster that the visitor named, or an empty text. */
   readonly cluster: string;
   /** The page to return to. */
   readonly to: string;
@@ -142,7 +142,7 @@ async function onlyCluster(surroundings: Surroundings): Promise<string | undefin
 
 /** Returns the page if it is one of Lifeboat's, otherwise the fleet, so that no link leads to another site. */
 function pageOf(to: string): string {
-  // Only a path that needs no normalising: `..`, `//` and backslashes could lead elsewhere.
+  // A path is accepted only if it needs no normalising: `..`, `//` and backslashes could lead to another site.
   return /^\/fleet\/(?!.*(?:\/\/|\.\.|\\))[\x21-\x7e]+$/.test(to) ? to : FLEET_PATH;
 }
 

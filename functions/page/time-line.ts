@@ -1,7 +1,7 @@
 /** The time line of a RollingMaintenance: the planned drains of its nodes, and what has happened. */
 import type { NodeRow, RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 
-/** Milliseconds since the epoch. */
+/** A period. Times are milliseconds since the epoch. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -9,7 +9,7 @@ export interface Span {
 
 export interface Bar {
   readonly node: NodeRow;
-  /** Undefined: the RollingMaintenance has no planned end. */
+  /** The planned time of the drain. Undefined: the RollingMaintenance has no planned end. */
   readonly planned: Span | undefined;
   /** The drain as it happened, up to now if it has not ended. Undefined: the drain has not started. */
   readonly actual: Span | undefined;

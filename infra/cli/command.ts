@@ -33,7 +33,7 @@ export interface Call {
   readonly connect: () => Connection;
   /** The program with all commands, for completion. */
   readonly everything: () => Promise<CommandUnknownOpts>;
-  /** Runs a command and keeps its exit code. */
+  /** Runs the action of a command, and stores its exit code. */
   readonly ends: <A extends readonly unknown[]>(
     act: (...args: A) => Promise<ExitCode>,
   ) => (...args: A) => Promise<void>;

@@ -23,8 +23,8 @@ export function printData(data: unknown, form: DataForm, { stdout }: Host): void
 }
 
 /**
- * Prints a table with three spaces between columns, as kubectl. Each row is one line, even if a cluster's text has
- * several.
+ * Prints a table with three spaces between columns, as kubectl does. Each row is one line, even if a text from the
+ * cluster has several lines.
  */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[], stream: Stream): void {
   const cells = rows.map((row) => row.map(printable));

@@ -23,7 +23,7 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Set if Lifeboat's app runs in the same process and reads from the watches. */
+  /** Set if Lifeboat's app runs in the same process. The app then reads from the relay's watches. */
   readonly within?: { readonly isLeader: () => boolean };
 }
 

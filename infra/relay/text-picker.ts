@@ -10,7 +10,7 @@ interface Level {
   key: string;
 }
 
-/** Takes paths such as `object.metadata.name`. Ignores texts inside a list. */
+/** Picks the texts at paths such as `object.metadata.name`. Ignores texts inside a list. */
 export class TextPicker {
   readonly found = new Map<string, string>();
   readonly #paths: ReadonlySet<string>;

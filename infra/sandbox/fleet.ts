@@ -45,7 +45,7 @@ export interface VirtualMachine {
   readonly name: string;
   readonly evictionStrategy?: string;
   readonly labels?: Record<string, string>;
-  /** False: a part of the VM prevents migrations, by default its disk. */
+  /** Whether the VM can migrate. False: a part of the VM prevents migrations, by default its disk. */
   readonly migratable?: boolean;
   readonly reason?: string;
   /** The VM starts on this node if the node has room. It may migrate to any node. */
@@ -86,7 +86,7 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   InterfaceNotLiveMigratable: { devices: { interfaces: [{ name: "default", bridge: {} }] } },
 };
 
-/** Resolves when the VMI runs in a ready launcher pod. */
+/** Creates a VMI. Resolves when the VMI runs in a ready launcher pod. */
 export async function createVirtualMachineInstance(
   client: KubeClient,
   vm: VirtualMachine,

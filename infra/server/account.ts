@@ -11,7 +11,7 @@ import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 export interface Account {
   /** The API server's URL. */
   readonly server: string;
-  /** For the relay's watches: client-node reads the token's file again every minute. */
+  /** The kubeconfig for the relay's watches. client-node reads the token's file again every minute. */
   readonly kubeConfig: KubeConfig;
   token(): string;
 }

@@ -61,7 +61,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const state = newIsolateState();
   // The relay runs in this process, so no other party may deliver events over a connection.
   const app = createApp(platform, state, { takesEvents: false });
-  // No token is known before the Secret has been read.
+  // The tokens are random until the Secret has been read, so that no request is accepted before that.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [randomUUID()], operatorToken: [randomUUID()] };
   /** The certificate that is served, in PEM. */
   let served = "";

@@ -40,7 +40,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },
     minifySyntax: true,
     minifyWhitespace: true,
-    // With shorter lines, a stack trace quotes less of the bundle: it quotes the whole line.
+    // Lines are short, because a stack trace quotes the whole line.
     lineLimit: 200,
     legalComments: "none",
     logLevel: "error",

@@ -14,7 +14,7 @@ import type { ActResult } from "./perform.ts";
 
 const VMIS = "virtualmachineinstances";
 
-/** No pod has this UID: an eviction with this precondition is reviewed and then fails. */
+/** A UID that no pod has. An eviction with this precondition is reviewed by webhooks and then fails. */
 const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
 /**

@@ -4,8 +4,8 @@
 const AT_A_TIME = 4;
 
 /**
- * Runs the work on every item, a few at a time, while `isTime` returns true. Items that are left then are not worked
- * on.
+ * Runs the work on every item, a few at a time, as long as `isTime` returns true. Then the remaining items are only
+ * counted.
  */
 export async function eachOf<T, R>(
   items: readonly T[],
@@ -28,7 +28,10 @@ export async function eachOf<T, R>(
 /** The golden ratio spreads the starting items evenly, for any number of items. */
 const STEP = (Math.sqrt(5) - 1) / 2;
 
-/** Starts with another item every minute, so that slow items at the start of one tick are not first in the next. */
+/**
+ * Rotates the list, so that each minute starts with another item: slow items at the start of one tick are not first in
+ * the next.
+ */
 export function rotated<T>(items: readonly T[], now: Date): readonly T[] {
   const turns = Math.floor(now.getTime() / 60_000) * STEP;
   const first = Math.floor((turns % 1) * items.length);

@@ -25,7 +25,7 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
-  // A cancelled evacuation ends with the next reconcile, and its cleanup would cancel the new one.
+  // A cancelled evacuation ends at the next reconcile, whose cleanup would also cancel a new evacuation.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined)
     return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
@@ -63,7 +63,7 @@ async function start(
 export type Cancelling =
   | { readonly result: "Withdrawn"; readonly evacuations: readonly EvacuationFacts[] }
   | { readonly result: "NotEvacuating" }
-  /** The drain taint of the VMI's node would start the evacuation again at once. */
+  /** The VMI's node has the drain taint, which would start the evacuation again at once. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
 /** Withdraws every evacuation of the VMI. If the VMI is marked and has no Evacuation, creates one first. */

@@ -24,7 +24,7 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/** Makes a migration. `spec.priority` and KubeVirt's evacuation annotation are for virt-controller to set. */
+/** Makes a migration. It has no `spec.priority` and no evacuation annotation: only virt-controller may set these. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
@@ -79,7 +79,7 @@ const NAMESPACE_OF_NONE = "default";
 /** The longest object name, minus the dot and the hash that make an Event's name unique. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-/** Makes an Event. Its name depends on message and occasion, so that sending it twice creates one. */
+/** Makes an Event. Its name depends on message and occasion, so that the same Event exists only once. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
   const [time, { kind, namespace, name, uid }] = [wholeSeconds(now), about];
   return {
@@ -112,7 +112,7 @@ export function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** Makes a test of a patch. `null` tests that the key is missing, in the API server's patch library. */
+/** Makes a test for a patch. With `null`, the API server's patch library tests that the key is missing. */
 export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }

@@ -187,7 +187,7 @@ async function change(
   return meaningOf<Result>(answer, meanings);
 }
 
-/** On some clouds the label's value differs from the node's name. */
+/** A node label whose value differs from the node's name on some clouds. */
 const HOSTNAME = "kubernetes.io/hostname";
 
 /** Moves a VM back to the node that it left. Only the target pod of the migration has to be on that node. */

@@ -159,7 +159,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "AnnotateMigration":
       return await patched(MIGRATIONS, action.migration, manifests.annotateMigration(action));
     case "DeleteMigration":
-      // A migration that started after it was seen waiting must not be aborted.
+      // The migration is deleted only if it has not started since Lifeboat saw it waiting.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
     case "CreateBudget":
       return await createBudget(action, cluster);

@@ -82,7 +82,7 @@ function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, 
 /** A launcher pod whose VM Lifeboat wants to restart or stop. */
 export interface Ending {
   readonly pod: PodFacts;
-  /** Whether the VM runs again. A stopped VM does not, so that its budget allows one disruption less for other pods. */
+  /** Whether the VM runs again afterwards. If it does not, its budget allows one disruption less for other pods. */
   readonly isBack: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Runs a descheduling cycle: take the Lease, read the facts, send requests, give the Lease back. */
+/** Runs a descheduling cycle: takes the Lease, reads the facts, sends requests, and gives the Lease back. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { giveLeaseBack, isHeld, readLease, takeLease } from "../kube/lease.ts";

@@ -199,7 +199,7 @@ const PolicyFile = z.lazy(() =>
 
 export interface ReadPolicy {
   readonly policy: DeschedulerPolicy;
-  /** Each problem names a plugin that was left out. */
+  /** The problems of the policy. Each names a plugin that was left out. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -230,8 +230,8 @@ export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
 }
 
 /**
- * Parses a policy. Loads the YAML library with the first one: most clusters have no policy, and loading delays a new
- * isolate by milliseconds.
+ * Parses a policy. The YAML library is loaded with the first policy, because most clusters have none, and loading
+ * delays a new process by milliseconds.
  */
 export async function parseDeschedulerPolicy(text: string): Promise<Parsed<ReadPolicy>> {
   const { load, YAMLException } = await import("js-yaml");

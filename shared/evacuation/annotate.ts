@@ -10,7 +10,10 @@ import { isOf } from "./attempts.ts";
 import { isWorkloadUpdate } from "./migration-cause.ts";
 import type { EvacuationCase, Next } from "./world.ts";
 
-/** Returns undefined for a migration of a person or an external controller, who know the reason. */
+/**
+ * Returns the cause to annotate. Returns undefined for a migration that a person or an external controller created:
+ * they know why.
+ */
 function causeOf(migration: MigrationFacts, { e }: EvacuationCase): MigrationCause | undefined {
   if (isWorkloadUpdate(migration)) return "WorkloadUpdate";
   return migration.evacuates === undefined ? undefined : e.spec.cause;

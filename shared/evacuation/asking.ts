@@ -13,7 +13,7 @@ import { named } from "../kube/objects.ts";
 import { selectLaunchersOf } from "../kube/selections.ts";
 import { isOff, isRestart, leftAs, mayBeAsked } from "./shutdown.ts";
 
-/** Undefined fields: the object does not exist. */
+/** The facts. An undefined field means that the object does not exist. */
 export interface Asking {
   readonly vm: VirtualMachineFacts | undefined;
   readonly ne: NodeEvacuationFacts | undefined;

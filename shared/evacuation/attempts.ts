@@ -169,8 +169,8 @@ export interface KubeVirtBackoff {
 }
 
 /**
- * Returns KubeVirt's back-off: it replaces a failed migration at once, and starts the new one 20 s later, doubled for
- * each failure. Upstream: `handleMigrationBackoff`.
+ * Returns KubeVirt's back-off. KubeVirt replaces a failed migration at once, but starts the new migration only 20 s
+ * later. The time doubles with each failure. Upstream: `handleMigrationBackoff`.
  */
 export function kubevirtBackoff(
   migration: MigrationFacts,

@@ -118,7 +118,7 @@ export function ended(message: string): Next {
   return { phase: "Gone", reason: "VirtualMachineInstanceGone", message };
 }
 
-/** Ends an Evacuation whose VM has moved. KubeVirt removes the mark itself; Lifeboat removes its label. */
+/** Ends an Evacuation whose VM has moved. KubeVirt removes the mark itself, and Lifeboat removes its own label. */
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
   const message = MESSAGES.moved(e.status.sourceNode, targetNode);
@@ -138,7 +138,7 @@ export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
 export function withdraw(f: EvacuationCase, by: "Intent" | "Taint" | "Preemption" | "Mark", why: string): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
-  // A taint or a preemption that returns starts a new Evacuation at once, without a back-off.
+  // If the taint or the preemption comes back, a new Evacuation starts at once, without a back-off.
   const seconds = by === "Taint" || by === "Preemption" ? 0 : attempts.backoffSeconds(e.status.attempts, w.settings);
   return end(f, {
     phase: "Withdrawn",
@@ -185,8 +185,9 @@ function isOwn({ evacuates, name }: MigrationFacts): boolean {
 }
 
 /**
- * Returns the cleanup: mark, label and migrations that have not started, because an abort of a running one could do
- * harm. A mark from after the move belongs to another Evacuation.
+ * Returns the actions of the cleanup: they remove the mark, the label, and migrations that have not started. Running
+ * migrations stay, because aborting one could do harm. A mark that was set after the move belongs to another
+ * Evacuation.
  */
 function leftOf(
   { e, vmi, migrations }: EvacuationCase,

@@ -32,7 +32,7 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
 export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
   const uid = podUIDOf(evacuation);
   if (uid === undefined || Object.keys(activePods).length === 0) return nodeName;
-  // The creator may have written any UID, such as `__proto__`.
+  // The UID is looked up safely, because the Evacuation's creator may have written any text, such as `__proto__`.
   return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
@@ -54,7 +54,9 @@ export function ofVmi(
   return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
 }
 
-/** Sorts the oldest first. If several are active for one pod, the oldest continues, with any cause. */
+/**
+ * Sorts Evacuations, the oldest first. If several are active for one pod, the oldest continues, whichever cause it has.
+ */
 export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
@@ -98,8 +100,8 @@ export interface EvacuationOrigin {
 }
 
 /**
- * Makes an Evacuation. It inherits the attempts and the back-off of the one before, unless it has a deadline or a
- * person asks for it.
+ * Makes an Evacuation. It inherits attempts and back-off of the former Evacuation, unless it has a deadline or a person
+ * asks for it.
  */
 export function newEvacuation(
   vmi: VmiFacts,

@@ -101,7 +101,7 @@ function targetPodOf(m: MigrationFacts, f: EvacuationCase): PodFacts | undefined
   return listed.find(isIts) ?? listed.find((pod) => pod.unschedulable !== undefined || pod.gates !== undefined);
 }
 
-/** After this time Lifeboat reads the Events of a target pod that has not started. */
+/** The time after which Lifeboat reads the Events of a target pod that has not started. */
 const STARTS_SECONDS = 20;
 const MOST_EVENTS = 50;
 

@@ -120,8 +120,8 @@ function isOver(e: EvacuationFacts): boolean {
 }
 
 /**
- * Deletes Evacuations that ended long ago. The newest one of an existing pod stays, because the next name counts from
- * it.
+ * Deletes Evacuations that ended long ago. The newest Evacuation of an existing pod stays, because the next name
+ * contains the number after it.
  */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;

@@ -46,7 +46,10 @@ function arriving(f: EvacuationCase): Next | undefined {
   return migration && follow(f, migration);
 }
 
-/** No guest leaves a node without virt-handler. A migration that waits for virt-handler is no failed attempt. */
+/**
+ * virt-handler does not run on the node, so no guest can leave. A migration that waits for virt-handler is no failed
+ * attempt.
+ */
 function noVirtHandler(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;
   const node = world.isSlow(e, w.now) || world.isOfTaint(e) ? world.nodeOf(vmi, w.facts) : undefined;

@@ -34,7 +34,7 @@ export function isOff(vmi: VmiFacts | undefined): boolean {
 
 export interface RequestCase {
   readonly e: EvacuationFacts;
-  /** Undefined: there is no VMI. */
+  /** The VM's case. Undefined: the VM has no VMI. */
   readonly f: EvacuationCase | undefined;
   readonly w: EvacuationWorld;
 }
@@ -57,7 +57,10 @@ export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }
 export const isSame = ({ e, f }: RequestCase) => f?.vmi.uid === e.status.virtualMachineInstanceUID;
 export const isAnother = (q: RequestCase) => q.f !== undefined && !isSame(q);
 
-/** No request of Lifeboat takes longer, and virt-controller acts within moments. */
+/**
+ * The time after which an unanswered request counts as lost. No request of Lifeboat takes longer, and virt-controller
+ * acts within moments.
+ */
 export const LOST_SECONDS = 60;
 
 /** Returns the time after which Lifeboat may send the request again. */

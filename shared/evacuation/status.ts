@@ -37,7 +37,8 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // The API server would return half a character as another one, so that each reconcile would write the status again.
+    // The text must not end with half a character: the API server would return another one, and each reconcile would
+    // write the status again.
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
     // A retry ends the back-off, including an inherited one.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),

@@ -29,7 +29,7 @@ export interface EvacuationCase {
   readonly vmi: VmiFacts;
   /** Migrations of the VMI, including finished ones. */
   readonly migrations: readonly MigrationFacts[];
-  /** The unfinished migration. If KubeVirt and Lifeboat each have one, the one that KubeVirt uses. */
+  /** The unfinished migration. If both KubeVirt and Lifeboat have created one, it is the one that KubeVirt uses. */
   readonly migration: MigrationFacts | undefined;
   readonly w: EvacuationWorld;
 }
@@ -41,7 +41,7 @@ export interface Next {
   readonly more?: Partial<EvacuationStatus>;
   /** Whether KubeVirt does not act on the migration. Undefined: unchanged. */
   readonly stalled?: boolean | undefined;
-  /** False if the cleanup of an ended Evacuation is not complete. */
+  /** False: the cleanup of an ended Evacuation is not complete. */
   readonly released?: boolean;
   readonly actions?: readonly Action[];
   readonly after?: readonly Action[];
@@ -127,7 +127,10 @@ export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];
 }
 
-/** Returns a migration whose failure counts: not an external controller's, nor one to another namespace or cluster. */
+/**
+ * Returns the unfinished migration if its failure counts as an attempt. A migration by an external controller, or to
+ * another namespace or cluster, does not count.
+ */
 export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }

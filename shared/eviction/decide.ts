@@ -41,7 +41,10 @@ export type DenyReason =
 
 export type EvictionDecision = Allowed | Denied;
 
-/** `actions` come before the answer, which would be false without them. `events` come after it. */
+/**
+ * An answer to an eviction. `actions` are performed before it, because the answer would otherwise be false. `events`
+ * are sent after it.
+ */
 interface Answer {
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
@@ -66,7 +69,7 @@ export interface EvictionFacts extends Moment {
   /** Every Evacuation that names the VMI, read at the same time. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  /** Whether its budget was seen. Absent: Lifeboat reads it before creating one. */
+  /** Whether the VM's budget was seen. Absent: Lifeboat reads the budget before it creates one. */
   readonly hasBudget?: boolean;
   /** Migrations of the VMI, if they affect the decision: see `doMigrationsDecide`. */
   readonly migrations: readonly MigrationFacts[];
@@ -172,7 +175,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 function evacuate(f: LiveEviction): EvictionDecision {
   const { vmi, strategy } = f;
   if (vmi.nodeName === undefined) return deny(f, "NotScheduled", MESSAGE.NotScheduled(vmi));
-  // An Evacuation for the drain taint is active without a mark, as is one whose mark was lost. The request joins it.
+  // An Evacuation for the drain taint is active without a mark, and so is an Evacuation whose mark was lost. The
+  // request joins such an Evacuation.
   const { joined, backingOff } = knownEvacuations(f);
   if (joined === undefined && backingOff !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = backingOff.status;

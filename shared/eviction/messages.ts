@@ -23,7 +23,10 @@ export function pinnedBecause({ liveMigratable: { reason, message = "" } }: VmiF
 }
 
 const DISKS = "DisksNotLiveMigratable";
-/** Upstream: `checkVolumesForMigration` of virt-handler. The text after the first comma is always the same. */
+/**
+ * Finds the disk in the message of virt-handler's `checkVolumesForMigration`. The text after the first comma is always
+ * the same.
+ */
 const WHICH_DISK = /^cannot migrate VMI(?: with|:) ([^,]+)/;
 const MOST_OF_DISK = 80;
 
@@ -124,8 +127,8 @@ export function remedyOfBlocked(reason = ""): string {
 const MOST_CHARACTERS = 256;
 
 /**
- * Returns the warnings of an answer. An API server passes on one refusal, usually KubeVirt's, but the warnings of all
- * webhooks. kubectl prints equal warnings once, so that none counts seconds.
+ * Returns the warnings of an answer. An API server passes on only one refusal, usually KubeVirt's, but the warnings of
+ * all webhooks. No warning counts seconds, because kubectl prints equal warnings only once.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);

@@ -10,13 +10,13 @@ import type { FactsOf, Resource } from "../kube/resources.ts";
 import { type Selection, selectorsOf } from "../kube/selection.ts";
 
 /**
- * Facts of a resource's objects that the table of resources does not have. The name distinguishes two views of one
+ * A kind of facts about a resource that the table of resources does not have. The name distinguishes two views of one
  * resource.
  */
 export interface View<T> {
   readonly resource: Resource;
   readonly name: string;
-  /** Called for each read: items of one list may share common values. */
+  /** Returns the schema of an object. Called for each read, because the items of one list may share common values. */
   readonly schema: () => z.ZodMiniType<T>;
 }
 
@@ -31,7 +31,7 @@ export interface Readable<T> {
 
 /** Each question has one answer within a decision. If a read failed, its question throws its ClusterError. */
 export interface Facts {
-  /** Undefined: the object does not exist. */
+  /** Returns the object. Undefined: the object does not exist. */
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
   /** Asks for the whole list. An object that cannot be parsed makes the read fail. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
@@ -150,7 +150,10 @@ export function takeInOrder<Item, T>(
   return taken;
 }
 
-/** Makes facts from a function that answers questions. It throws NotYetRead, or the ClusterError of a failed read. */
+/**
+ * Makes facts from a function that answers questions. The function throws NotYetRead, or the ClusterError of a failed
+ * read.
+ */
 export function factsFrom(ask: (question: Question) => Answer): Facts {
   function get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
   function get(kind: Kind, key: NamespacedName): unknown {

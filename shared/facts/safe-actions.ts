@@ -9,8 +9,8 @@ export type Decision = "Eviction" | "Reconcile";
 
 /** For each action, the decisions that may take it on cached facts. An action without a row needs live facts. */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
-  // The name of the Evacuation has the pod and a counter: an existing Evacuation is joined or read. A surplus one ends
-  // as a Duplicate.
+  // The name of the Evacuation contains the pod's UID and a counter, so that an existing Evacuation is joined. A
+  // surplus Evacuation ends as a Duplicate.
   CreateEvacuation: ["Eviction"],
   // The action reads the budget first.
   CreateBudget: ["Eviction"],

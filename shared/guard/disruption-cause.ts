@@ -71,7 +71,7 @@ function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts,
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  // After an allowed deletion, the pod may take long to end.
+  // A pod whose deletion was allowed may take long to end.
   if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());

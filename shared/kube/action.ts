@@ -27,8 +27,8 @@ export type Action =
   /** Sets the label of the shield; without a value, removes it. `optional`: the chain continues without it. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
   /**
-   * Creates an Evacuation, or joins an active one. `optional`: if none can be created, the VM is marked without a
-   * label.
+   * Creates an Evacuation, or joins an active one. `optional`: if no Evacuation can be created, the VM is marked
+   * without a label.
    */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
@@ -40,7 +40,7 @@ export type Action =
       readonly vmi: VmiFacts;
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
-      /** Performed if KubeVirt's admission or a policy before it refuses permanently. */
+      /** Actions for the case that KubeVirt's webhook, or a policy before it, refuses permanently. */
       readonly ifRefused?: readonly Action[];
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
@@ -53,8 +53,8 @@ export type Action =
       readonly evacuation: string;
     }
   /**
-   * Creates a budget unless there is one. `missing`: none was seen. The chain continues after a permanent refusal;
-   * `optional`: after any failure.
+   * Creates a budget, unless the VM has one. `missing`: no budget was seen, so none is read first. The chain continues
+   * after a permanent refusal. `optional`: the chain continues after any failure.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Corrects size, selector and owner of Lifeboat's budget. The chain continues after a permanent refusal. */

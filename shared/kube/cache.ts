@@ -15,7 +15,9 @@ export interface Store<T> {
   all(): Iterable<T>;
   /** Whether the object exists but the watch could not parse it: only a live read shows it, or explains the failure. */
   isOdd(key: NamespacedName): boolean;
-  /** Without a namespace: in any namespace. */
+  /**
+   * Returns whether a namespace has objects that the watch could not parse. Without a namespace, any namespace counts.
+   */
   hasOddIn(namespace?: string): boolean;
   /** Stores the result of this process's own write, until the watch shows it. */
   note(facts: T): void;
@@ -90,7 +92,10 @@ function noted<T>(store: Store<T>, answer: WriteAnswer<T>): WriteAnswer<T> {
   return answer;
 }
 
-/** Returns undefined for a list that does not select a VMI by its name or UID. */
+/**
+ * Returns the objects that belong to one VMI. Returns undefined for a list that does not select a VMI by its name or
+ * UID.
+ */
 function belongings(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { namespace, labels = {}, fields = {}, ...others } = listing;
   const [[criterion, wanted] = [], ...more] = [...Object.entries(labels), ...Object.entries(fields)];
@@ -115,7 +120,7 @@ function belongings(stores: Stores, resource: Resource, listing: Listing & Readi
   }
 }
 
-/** Returns undefined for a list that selects neither all nodes nor one node. */
+/** Returns all nodes, or the objects on one node. Returns undefined for a list that selects neither. */
 function onNode(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { labels = {}, fields = {}, ...others } = listing;
   if (Object.keys(others).length > 0) return undefined;

@@ -1,4 +1,7 @@
-/** A client of one cluster: six verbs over the table of resources and a count, each a request to the API server. */
+/**
+ * A client of one cluster. It has six verbs for the resources in a table, and a count. Each is a request to the API
+ * server.
+ */
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
@@ -23,9 +26,9 @@ export { named } from "./objects.ts";
 export interface Listing extends Selection {
   /** A longer request fails: it must not use up the time of other requests. */
   readonly withinMs?: number;
-  /** Called for an item that does not parse; the list leaves it out and the log names it. */
+  /** Called for an item that cannot be parsed. The list leaves the item out, and the log names it. */
   readonly onOdd?: (issue: string) => void;
-  /** An item that does not parse makes the read fail. */
+  /** Whether the read fails if an item cannot be parsed. */
   readonly strict?: boolean;
 }
 
@@ -74,8 +77,8 @@ export type Observed = NamespacedName & {
 };
 
 /**
- * A client of one API server. A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. Everything else
- * throws a ClusterError.
+ * A client of one API server. If a read gets 404, the result is undefined. If a write gets 404, 409 or 422, the result
+ * says so. Every other refusal throws a ClusterError.
  */
 export interface Client {
   /** Returns undefined for 404, and for the codes in `expect`. */

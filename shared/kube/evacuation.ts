@@ -123,7 +123,7 @@ export interface EvacuationStatus {
   readonly podName?: string | undefined;
   readonly podUID?: string | undefined;
   readonly sourceNode?: string | undefined;
-  /** Absent: no reconcile has written the status yet. */
+  /** The phase. Absent: no reconcile has written the status yet. */
   readonly phase?: Phase | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
@@ -152,14 +152,14 @@ export interface EvacuationSpec {
   readonly requestedBy: string;
   readonly intent: "Evacuate" | "Withdrawn";
   readonly retryAt?: string | undefined;
-  /** RFC 3339. Deletions of the pod are refused until then. */
+  /** The time until which deletions of the pod are refused (RFC 3339). */
   readonly deadline?: string | undefined;
-  /** Absent if a person created the Evacuation, which is then about the pod in which the VM runs. */
+  /** The pod that has to leave. Absent if a person created the Evacuation: then it is the pod in which the VM runs. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
   /** The NodeEvacuation that this Evacuation belongs to. */
   readonly nodeEvacuation?: { readonly name: string; readonly uid: string } | undefined;
-  /** Absent: LiveMigration. */
+  /** How the VM leaves. Absent: by live migration. */
   readonly by?: Way | undefined;
   /** The run strategy of the VM before it was restarted or stopped. */
   readonly runStrategy?: string | undefined;
@@ -179,7 +179,7 @@ export const EVACUATION_BOUNDS = {
 export interface EvacuationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Milliseconds since the epoch, by the API server's clock. 0 if unknown. */
+  /** When the object was created, in milliseconds since the epoch, by the API server's clock. 0 if unknown. */
   readonly createdAt: number;
   readonly spec: EvacuationSpec;
   readonly status: EvacuationStatus;

@@ -34,7 +34,7 @@ export interface PodFacts extends NamespacedName {
 export interface DisruptionTarget {
   readonly active: boolean;
   readonly reason?: string;
-  /** RFC 3339, by a clock of the control plane: when the condition last changed. */
+  /** When the condition last changed (RFC 3339), by a clock of the control plane. */
   readonly since: string;
 }
 
@@ -42,7 +42,7 @@ export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
-  /** RFC 3339. The node controller sets it for its own taints, including that of a cordon. */
+  /** When the taint was added (RFC 3339). The node controller sets it for its own taints, including a cordon's. */
   readonly timeAdded?: string;
 }
 
@@ -137,7 +137,7 @@ export interface MigrationFacts extends NamespacedName {
   readonly decentralized?: "Sends" | "Receives";
   readonly phase: string;
   readonly deleting: boolean;
-  /** Milliseconds since the epoch, by the API server's clock (0 if unknown), and by virt-controller's. */
+  /** When the migration was created, in milliseconds since the epoch by the API server's clock, or 0 if unknown. */
   readonly createdAt: number;
   readonly failedAt?: number;
   readonly schedulingSince?: number;
@@ -147,12 +147,12 @@ export interface MigrationFacts extends NamespacedName {
   readonly evacuates?: string;
   /** Lifeboat's annotation: why the VM has to leave. */
   readonly cause?: string;
-  /** Set for evacuations and workload updates. After a failure KubeVirt delays the next one, unless it is annotated. */
+  /** True for an evacuation or a workload update. After a failure, KubeVirt delays the next such migration. */
   readonly automatic?: true;
   readonly skipsBackoff?: true;
   readonly sourceNode?: string;
   readonly targetNode?: string;
-  /** Absent while the migration waits in KubeVirt's queue. */
+  /** The target pod. Absent while the migration waits in KubeVirt's queue. */
   readonly targetPod?: string;
   readonly failureReason?: string;
   /** The condition that prevents progress: a quota, a backup, a utility volume, the other end of a decentralized migration. */
@@ -178,7 +178,7 @@ export interface BudgetFacts extends NamespacedName {
   readonly managedByUs: boolean;
   readonly owners: readonly OwnerReference[];
   readonly minAvailable?: number | string;
-  /** Absent: selects nothing (policy/v1). */
+  /** The selector. Absent: the budget selects nothing (policy/v1). */
   readonly selector?: LabelSelector;
   readonly unhealthyPodEvictionPolicy?: string;
   readonly status: {
@@ -189,7 +189,7 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** A launcher pod with only the fields that annotating needs: there is one for each VMI, for a while two. */
+/** A launcher pod with only the fields that its annotations depend on. A VMI has one such pod, or two for a while. */
 export interface LauncherFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;

@@ -1,4 +1,4 @@
-/** Failures between Lifeboat and an API server, as values with one renderer. */
+/** Failures of requests to an API server, as values. One function renders all of them. */
 
 export type Failure =
   | { readonly reason: "Unreachable" }
@@ -48,7 +48,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Busy";
 }
 
-/** Returns whether an object cannot be parsed: until it changes, no other request for it helps. */
+/** Returns whether an object cannot be parsed. Then a repeated request fails, too, until the object changes. */
 export function isOddObject(failure: Failure): boolean {
   return failure.reason === "Unintelligible" && failure.odd === true;
 }

@@ -21,9 +21,9 @@ export interface GuestAsks {
   /** Threads of the guest and its supplemental I/O threads. */
   readonly vcpus?: number;
   readonly hasDedicatedCpus: boolean;
-  /** Bytes. */
+  /** The guest's memory in bytes. */
   readonly guestMemory?: number;
-  /** For example `1Gi`. */
+  /** The page size of hugepages, for example `1Gi`. */
   readonly hugepages?: string;
   /** Memory in bytes that `resources` requests, or limits if it requests none; KubeVirt adds its overhead. */
   readonly requestedMemory?: number;
@@ -31,14 +31,14 @@ export interface GuestAsks {
   readonly requestedCpu?: number;
 }
 
-/** Conditions of a VMI: a hotplug is in progress. */
+/** Conditions of a VMI which say that a hotplug is in progress. */
 export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
 
 /** Facts of a VMI that decide its next launcher pod. */
 export interface GuestFacts {
   /** The requirements from which KubeVirt renders the VMI's next launcher pod. */
   readonly asks: GuestAsks;
-  /** The present number while a hotplug is in progress: it is less than the requested one. Memory is in bytes. */
+  /** The present number while a hotplug is in progress, which is less than the requested number. Memory is in bytes. */
   readonly currentVcpus?: number;
   readonly currentMemory?: number;
   /** Hotplugs in progress. Absent: none. */

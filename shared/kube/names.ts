@@ -59,7 +59,7 @@ export const PLUGINS_GATE = "Plugins";
  */
 export const FOUND_MARKED = "KubeVirt";
 
-/** On a migration for an evacuation: why the VM has to leave, and which `Evacuation` the migration is for. */
+/** On a migration for an evacuation: two annotations, with the cause and with the name of the `Evacuation`. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 
@@ -73,10 +73,13 @@ export const NAME_PREFIX = "lifeboat-";
 export const REQUEST_EVICT_ONLY_ANNOTATION = "descheduler.alpha.kubernetes.io/request-evict-only";
 /** On the pod that a guest is leaving: an evacuation is in progress (presence counts; KubeVirt writes `"true"`). */
 export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-/** On any pod, for the descheduler: may be evicted despite its filters, or preferably not. */
+/**
+ * On any pod, for the descheduler: the pod may be evicted although a filter protects it, or should rather not be
+ * evicted.
+ */
 export const EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict";
 export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
-/** On pods that a kubelet runs by itself: their mirror, and their source. */
+/** On static pods: the annotation of the mirror pod, and the annotation with the source of the manifest. */
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
 export const CONFIG_SOURCE_API = "api";
@@ -123,8 +126,9 @@ export const DESCHEDULER_KEY = "policy.yaml";
 export const DESCHEDULING = "lifeboat-descheduling";
 
 /**
- * On that Lease, the memory of descheduling: when a pod of this UID was requested, or got both annotations of the
- * descheduler (RFC 3339); and how many evacuations were requested in all.
+ * On the Lease of descheduling: annotations that remember pods, and a count. For each pod UID they say when the pod was
+ * requested, or when it got both annotations of the descheduler (RFC 3339). The count is the number of requested
+ * evacuations.
  */
 export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
 export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";

@@ -19,7 +19,7 @@ export interface VirtualMachineFacts extends NamespacedName {
   readonly runStrategy: string;
   /** KubeVirt has accepted a start, a stop or a restart, and virt-controller has not performed it yet. */
   readonly isChanging: boolean;
-  /** RFC 3339. */
+  /** The time until which the owner delays the VM (RFC 3339). */
   readonly notBefore?: string | undefined;
   readonly whenBlocked?: WhenBlocked | undefined;
   readonly start?: NextStart | undefined;
@@ -77,7 +77,7 @@ export interface NodeEvacuationFacts {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Milliseconds since the epoch, by the API server's clock. */
+  /** When the object was created, in milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
   /**
    * Whether `lifeboat drain` created the object: then Lifeboat deletes it some time after its end. A GitOps tool would

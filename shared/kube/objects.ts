@@ -188,7 +188,7 @@ export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Returns whether a selector matches. An absent selector and an unknown operator match nothing, an empty one all. */
+/** Returns whether a selector matches. An empty selector matches all; an absent one or an unknown operator, nothing. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   const { matchLabels, matchExpressions } = selector;

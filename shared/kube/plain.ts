@@ -9,7 +9,7 @@
  */
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Returns the text in one line, with `instead` for each such character. */
+/** Returns the text in one line, with `instead` in place of each character that could do harm. */
 export function plain(text: string, instead = " "): string {
   return text.toWellFormed().replaceAll("\n", " ").replaceAll(OBEYED, instead);
 }

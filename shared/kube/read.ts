@@ -9,7 +9,7 @@ import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from
 
 const PAGE_SIZE = 250;
 
-/** Called for an item of a list that does not parse: only this item is left out. */
+/** Called for an item of a list that cannot be parsed. Only this item is left out. */
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
@@ -74,7 +74,7 @@ export interface ListOptions<S extends z.ZodMiniType> {
   readonly onOddItem: OnOddItem;
 }
 
-/** The share of the memory limit that a page uses, if its items are as large as the last ones. */
+/** How much of the memory limit a page should use, as a share, if its items are as large as those of the last page. */
 const FILLED = 0.6;
 
 function nextLimit(items: number, { bytes, limit }: PageRead): number {
@@ -150,8 +150,8 @@ const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.obj
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
 /**
- * Returns undefined also if the CRD of a Lifeboat kind is not installed. Only discovery distinguishes that 404 from a
- * proxy's 404.
+ * Reads, and returns undefined if the kind is not served, as a Lifeboat kind whose CRD is not installed. Only discovery
+ * distinguishes the API server's 404 from a proxy's 404.
  */
 export async function readUnlessNotServed<T>(
   send: Send,

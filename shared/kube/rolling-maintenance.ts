@@ -92,7 +92,7 @@ export interface RollingMaintenanceFacts {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Milliseconds since the epoch, by the API server's clock. */
+  /** When the object was created, in milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
   /** Whether `lifeboat drain` created the object: then Lifeboat deletes it some time after its end. */
   readonly isCommands: boolean;

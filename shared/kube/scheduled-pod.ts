@@ -5,8 +5,8 @@
 import type { LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
 
 /**
- * By resource name: `cpu` in millicores, `memory` and the like in bytes, others by number. Rounded up, as Kubernetes
- * does.
+ * Amounts of resources, by name: `cpu` in millicores, `memory` and the like in bytes, others as a number. Amounts are
+ * rounded up, as in Kubernetes.
  */
 export type Resources = Readonly<Record<string, number>>;
 
@@ -35,7 +35,7 @@ export interface NodeRequirements {
 /** A required anti-affinity term: pods that it selects must not be in the same topology domain. */
 export interface PodTerm {
   readonly topologyKey: string;
-  /** Empty: the pod's own namespace, unless `allNamespaces`. */
+  /** The namespaces of the selected pods. Empty: the pod's own namespace, unless `allNamespaces` is set. */
   readonly namespaces: readonly string[];
   readonly allNamespaces?: boolean;
   readonly selector?: LabelSelector;
@@ -48,7 +48,7 @@ export interface SpreadConstraint {
   readonly whenUnsatisfiable: string;
   readonly selector?: LabelSelector;
   readonly matchLabelKeys: readonly string[];
-  /** Absent: nodes that the pod excludes do not count, and taints do not matter. */
+  /** The policy for node affinity. Absent: nodes that the pod excludes do not count. Taints do not matter. */
   readonly nodeAffinityPolicy?: string;
   readonly nodeTaintsPolicy?: string;
   readonly minDomains?: number;
@@ -87,7 +87,7 @@ export interface ScheduledPod extends PodFacts {
   readonly requests: Resources;
   readonly placement: NodeRequirements;
   readonly antiAffinity: readonly PodTerm[];
-  /** Absent: none. */
+  /** The spread constraints. Absent: none. */
   readonly spread?: readonly SpreadConstraint[];
   readonly localStorage: boolean;
   readonly claims: readonly string[];

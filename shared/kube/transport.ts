@@ -19,7 +19,7 @@ export interface ApiRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly expect?: readonly number[];
-  /** Only the code is an answer: virt-api refuses with texts, or with a Status in another Status. */
+  /** Whether the caller needs only the code: virt-api refuses with plain text, or with a Status inside a Status. */
   readonly codeOnly?: boolean;
 }
 
@@ -105,8 +105,8 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 }
 
 /**
- * Larger chunks make a page no cheaper. They make one object, mostly of 3 KB, more expensive, because the memory of
- * each chunk is cleared first.
+ * The size of a chunk. Larger chunks make a page no cheaper, but they make a single object (mostly 3 KB) more
+ * expensive, because the memory of each chunk is cleared first.
  */
 const CHUNK_BYTES = 32 * 1024;
 
@@ -169,7 +169,8 @@ function parse(text: string, label: string): unknown {
 export const MOST_BYTES = 24 * 1024 * 1024;
 
 /**
- * As many as the pods of a node, because a drain evicts all of them at once. Each review takes 100 KB beside its reads.
+ * The most reviews at a time: as many as a node has pods, because a drain evicts all of them at once. Each review takes
+ * 100 KB in addition to its reads.
  */
 export const MOST_REVIEWS = 250;
 
@@ -177,7 +178,7 @@ export const MOST_REVIEWS = 250;
 const LONGEST_MS = 60_000;
 
 export interface Held {
-  /** Reserves so many bytes until the end. Returns whether there was room. */
+  /** Reserves this many bytes until the reservation ends. Returns whether there was room. */
   take(bytes: number): boolean;
   end(): void;
 }

@@ -131,7 +131,10 @@ export function isLeft(subject: Subject, { ne }: Pick<NodeWorld, "ne">): boolean
   return (!isMinor(subject) || isCompleted(subject)) && (isVms || ne.spec.otherPods !== "Leave");
 }
 
-/** Returns whether the pod has ended. As `kubectl drain`, Lifeboat evicts it, and the API server deletes it at once. */
+/**
+ * Returns whether the pod has ended. Like `kubectl drain`, Lifeboat evicts such a pod, and the API server deletes it at
+ * once.
+ */
 export function isCompleted({ verdict }: Subject): boolean {
   return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }

@@ -44,7 +44,7 @@ export function leaving(seen: NodeWorld): NodeNext {
   };
 }
 
-/** No VM and no pod is left. Detaching their volumes may take some seconds. */
+/** No VM and no pod is left on the node. Detaching their volumes may still take some seconds. */
 function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
   checkThatAllIsSeen(w);
   const volumes = volumesLeft(w);
@@ -65,7 +65,7 @@ function emptyText({ total }: VmCounts, w: NodeWorld): string {
   return MESSAGES.empty(took, total, ended);
 }
 
-/** Gives the cordon to people: Lifeboat does not remove it later. */
+/** Leaves the node cordoned for good: the cordon now belongs to people, and Lifeboat does not remove it later. */
 function handedOver(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
@@ -93,7 +93,10 @@ function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
   return verdict.outcome === "ShutsDown" && views.some((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
 }
 
-/** Evicts a pod. If the guest of a VM then ends, an Event says who ended it, because Lifeboat does not review its own evictions. */
+/**
+ * Evicts a pod. If the guest of a VM then ends, an Event says who ended it, because Lifeboat does not review its own
+ * evictions.
+ */
 function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
   const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };
   if (vmi === undefined) return [eviction];

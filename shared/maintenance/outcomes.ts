@@ -18,7 +18,7 @@ import type { NodeNext, NodeWorld } from "./world.ts";
 
 /** The eviction strategy lets the guest end with its eviction. */
 const BY_STRATEGY = "EvictionStrategy";
-/** Another party ended the guest. */
+/** The reason for an outcome: another party ended the guest. */
 const BY_OTHERS = "ByOthers";
 
 /**

@@ -49,7 +49,10 @@ export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
   facts.list(PREFLIGHT_PODS, selectPodsOn(ne.spec.nodeName));
 }
 
-/** Returns the priorities of VMs. VMs of one priority class have the same priority: then it reads nothing. */
+/**
+ * Returns the priorities of VMs. If all VMs have one PriorityClass, nothing is read, because their priorities are
+ * equal.
+ */
 export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld): ReadonlyMap<string, number> {
   const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
   if (ne.spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();

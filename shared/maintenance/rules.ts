@@ -69,7 +69,7 @@ function chained(w: NodeWorld): NodeNext | undefined {
 /** Forecasts the drain. VMs whose guests will end get an Event. */
 function scheduled(w: NodeWorld, why: string): NodeNext {
   const { ne } = w;
-  // A forecast is expensive: between ticks the last one counts.
+  // A forecast is expensive: between ticks, the last forecast is used.
   const isForecastMade = !w.isThorough && ne.status.verdict !== undefined;
   const facts = isForecastMade ? undefined : preflightBeside(w);
   const { verdict: last } = ne.status;

@@ -13,7 +13,7 @@ import { heldByBlocked, heldByOwner, placesFree, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export interface Turns {
-  /** Includes the VMs whose owners delay them, if their turn has come. */
+  /** The VMs of the node. They include VMs whose owners delay them, if their turn has come. */
   readonly views: readonly VmView[];
   readonly starts: readonly Action[];
 }

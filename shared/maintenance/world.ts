@@ -59,8 +59,8 @@ export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readon
 }
 
 /**
- * Returns the NodeEvacuation that acts on the node, if several name it: the one that started first, otherwise the
- * oldest that is due.
+ * Returns the NodeEvacuation that acts, if several name the node: the one that started first, otherwise the oldest one
+ * that is due.
  */
 export function actingOf(
   ne: NodeEvacuationFacts,

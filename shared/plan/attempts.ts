@@ -124,7 +124,7 @@ export function attemptsOf(history: PlanHistory, launcher: string | undefined): 
 
 type Result = Pick<Attempt, "outcome" | "reason">;
 
-/** Returns undefined for a migration to a pod with another launcher image. */
+/** Returns the result of a migration. Returns undefined if its target pod has another launcher image. */
 function resultOf(migration: PlanMigration, launcher: string | undefined, history: PlanHistory): Result | undefined {
   const target = targetOf(migration, history);
   const image = target?.image ?? imageAt(history.runs, migration.schedulingSince);

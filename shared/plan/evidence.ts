@@ -21,9 +21,9 @@ export interface VmClass extends ClassKey {
   readonly proof: Proof;
   /** `namespace/name` of each VM. */
   readonly vms: readonly string[];
-  /** One VM whose migration would prove the class. Absent: none of them runs. */
+  /** A VM whose migration would prove the class. Absent: no VM of the class runs. */
   readonly canary?: string;
-  /** For a failing class: how many of the newest migrations failed, and why the last one did. */
+  /** For a class whose migrations fail: how many of the newest migrations failed, and why the last one failed. */
   readonly failed?: { readonly times: number; readonly vm: string; readonly reason: string };
 }
 

@@ -12,9 +12,9 @@ export interface PlanFacts extends Moment {
   /** Every pod that is bound to a node, including ended ones. */
   readonly pods: readonly PlanPod[];
   readonly vmis: readonly PlanVmi[];
-  /** By the keys of their VMs. */
+  /** The VirtualMachines, by the keys of their VMIs. */
   readonly vms: ReadonlyMap<string, VirtualMachineFacts>;
-  /** Including finished migrations. */
+  /** Migrations, including finished ones. */
   readonly migrations: readonly PlanMigration[];
   readonly evacuations: readonly EvacuationFacts[];
   readonly budgets: readonly BudgetFacts[];
@@ -62,21 +62,21 @@ export interface VmKind {
   readonly machine: string;
   readonly architecture: string;
   readonly cpuModel: string;
-  /** Each kind of disk once, for example `block/RWX`. */
+  /** The kinds of the VM's disks, each once, for example `block/RWX`. */
   readonly storage: string;
 }
 
 export const ORDERS = ["given", "planned"] as const;
 
 export interface PlanOptions {
-  /** In the order of the maintenance, if the person gave one. */
+  /** The nodes, in the order of the maintenance if the person gave an order. */
   readonly nodes: readonly string[];
   readonly order: (typeof ORDERS)[number];
   /** How many nodes are drained at a time. */
   readonly parallel: number;
   readonly at: Date;
   readonly until?: Date | undefined;
-  /** Bytes per second, of each migration. */
+  /** The bandwidth of each migration, in bytes per second. */
   readonly bandwidth?: number | undefined;
   /** The way in which each node is drained, as in a NodeEvacuation. */
   readonly template: Pick<NodeEvacuationSpec, "startIf" | "virtualMachines" | "forceShutdowns" | "otherPods">;

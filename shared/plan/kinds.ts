@@ -117,7 +117,10 @@ export const VmiOfPlan = z.transform((input: unknown, { issues }): PlanVmi => {
   });
 });
 
-/** Returns undefined if its last migration is in progress, or goes to another cluster. */
+/**
+ * Returns the last finished migration. Returns undefined if the VM's last migration is in progress, or goes to another
+ * cluster.
+ */
 function lastFinishedOf({ namespace, name }: VmiFacts, state: z.output<typeof State>): PlanMigration | undefined {
   const {
     migrationUid: uid,

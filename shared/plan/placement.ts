@@ -13,7 +13,10 @@ import type { PlanFacts } from "./facts.ts";
 export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
-  /** The same pods, counted: changed in place from step to step, because a copy for each step would take most of the time and memory. */
+  /**
+   * The same pods, counted: changed in place from step to step, because a copy for each step would take most of the
+   * time and memory.
+   */
   readonly present: PresentPods;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
   /** Unfinished migrations. */
@@ -48,7 +51,7 @@ export function podsElsewhere({ podsOn }: Placement, node: string): readonly Pre
 export interface Judged {
   readonly facts: PreflightFacts;
   readonly vms: PlanFacts["vms"];
-  /** By `namespace/name`. A pod without a verdict stays. */
+  /** The verdicts on pods, by `namespace/name`. A pod without a verdict stays. */
   readonly verdicts: ReadonlyMap<string, PodVerdict>;
   /** Guests may end, because nothing else blocks or a person agreed. */
   readonly mayEnd: boolean;
@@ -58,7 +61,10 @@ export interface Judged {
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
-/** Returns the placement after the drain: pods that stay on the node, and the others on other nodes. The node is still cordoned. */
+/**
+ * Returns the placement after the drain: pods that stay on the node, and the others on other nodes. The node is still
+ * cordoned.
+ */
 export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Judged): Placement {
   const vmiOf = (pod: PreflightPod) => p.vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
   const nexts = facts.pods.map((pod): readonly [PreflightPod, Next] => {

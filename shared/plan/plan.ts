@@ -17,7 +17,7 @@ import { type PlanTimes, timesOf } from "./time.ts";
 
 export interface Plan {
   readonly verdict: NodeVerdict;
-  /** In the order of the drains. */
+  /** The plans of the nodes, in the order of the drains. */
   readonly nodes: readonly NodePlan[];
   /** The start, in RFC 3339. */
   readonly begins: string;
@@ -173,7 +173,10 @@ function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doub
   };
 }
 
-/** The server may read more than the person who plans, and its verdict is then another one. */
+/**
+ * Returns doubts about the start: Lifeboat may read more than the person who plans, and may then come to another
+ * verdict.
+ */
 function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
   if (startIf === "Always" || !isUnjudged(found, facts)) return [];
   return [PLAN_MESSAGES.verdictUnknown(startIf)];
@@ -194,7 +197,7 @@ function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"
   return shortage === undefined ? {} : { shortage, ...roomAfter(step.node, seen) };
 }
 
-/** A guest that has ended on an earlier node may have come to this one, and ends again. */
+/** Adds guests that may end a second time: they ended on an earlier node, and may have started again on this one. */
 function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
   if (found.verdict !== "WillSucceed" || mayEnd.length === 0) return found;
   const summary = PLAN_MESSAGES.mayEndAgain(found.summary, mayEnd);
@@ -203,7 +206,7 @@ function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
 
 export const HELD_BACK = "HeldBack";
 
-/** No guest ends while something else blocks the node. */
+/** Returns the verdict on a pod whose guest does not end, because something else blocks the node. */
 function heldBack(pod: PodVerdict): PodVerdict {
   if (pod.outcome !== "ShutsDown") return pod;
   const { room: _, remedy: __, ...rest } = pod;
@@ -219,7 +222,7 @@ function failingText(vm: string, own: VmClass | undefined): string {
   return PLAN_MESSAGES.failing(vm, times, reason);
 }
 
-/** Returns the node of the better order after which this one has room. */
+/** Returns the node after which this node has room, in the better order. */
 function roomAfter(node: string, { better }: Seen): { readonly roomAfter?: string } {
   if (better === undefined || better.stuck.includes(node)) return {};
   const before = better.nodes[better.nodes.indexOf(node) - 1];

@@ -19,7 +19,7 @@ export async function observePlan(
   const [drains, afterwards] = [newReads(say), newReads(say)];
   const { read, optional } = drains;
   const orNone = async <T>(kind: Optional, list: List<T>) => (await optional(kind, list)) ?? [];
-  // Before the pods: an attachment for a pod that starts meanwhile would seem to be unused.
+  // Attachments are read before the pods: the attachment of a pod that starts in between would seem to be unused.
   const attachments = await afterwards.optional("volumeattachments", (onOdd) =>
     cluster.list("volumeattachments", { onOdd }).catch(noneUnlessServed),
   );
@@ -81,7 +81,7 @@ function newReads(say: (what: string) => void) {
     odd.add(what);
     return items;
   };
-  /** Returns undefined if the list could not be read. */
+  /** Reads a list that the plan can do without. Returns undefined if the list could not be read. */
   const optional = async <T>(kind: Optional, list: List<T>): Promise<readonly T[] | undefined> => {
     try {
       return await read(kind, list);

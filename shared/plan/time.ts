@@ -12,7 +12,7 @@ import { PLAN_MESSAGES } from "./messages.ts";
 import type { Step } from "./sequence.ts";
 
 export interface PlanTimes {
-  /** For each step: seconds from the start. */
+  /** The start and the end of each step, in seconds from the start of the plan. */
   readonly steps: readonly { readonly starts: Range; readonly ends: Range }[];
   readonly total: Range;
   /** The basis of the estimate, in words. */

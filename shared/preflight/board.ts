@@ -16,15 +16,18 @@ export interface Filled {
 /** Pods on their nodes. */
 export interface PresentPods {
   readonly filled: Map<string, Filled>;
-  /** By UID, without ended ones. */
+  /** The pods by their UIDs, without ended pods. */
   readonly pods: Map<string, NeighbourPod>;
   readonly directory: Directory;
 }
 
-/** Pods on their nodes while more are placed. Changed in place: there may be ten thousand pods, and copying them for each placed pod would be too slow. */
+/**
+ * Pods on their nodes while more are placed. Changed in place: there may be ten thousand pods, and copying them for
+ * each placed pod would be too slow.
+ */
 export interface Board {
   readonly filled: Map<string, Filled>;
-  /** As it was at first. */
+  /** The pods at the start, by their UIDs. */
   readonly before: ReadonlyMap<string, NeighbourPod>;
   /** Pods that have come since. Undefined: the pod has left. */
   readonly since: Map<string, NeighbourPod | undefined>;

@@ -4,12 +4,12 @@ import type { Labels, PodTerm } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod } from "./facts.ts";
 
 /**
- * UIDs of pods that may be the right ones: the caller checks each pod. A pod is never taken out, so that several boards can share a directory
- * while their pods move.
+ * UIDs of pods that may be the right ones: the caller checks each pod. A pod is never taken out, so that several boards
+ * can share a directory while their pods move.
  */
 export interface Directory {
   add(pod: NeighbourPod): void;
-  /** Undefined: any pod may be selected. */
+  /** Returns pods that the selector may select. Undefined: any pod may be selected. */
   selectedBy(selector: LabelSelector | undefined): Iterable<string> | undefined;
   /** Pods with an anti-affinity term that may select a pod with these labels. */
   avoiding(labels: Labels): Iterable<string>;
@@ -71,7 +71,7 @@ function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: st
     if (selector !== undefined) for (const key of keysOf(selector) ?? [ANY]) addTo(groups, key, uid);
 }
 
-/** Returns labels one of which every selected pod has. Undefined: the selector names none. */
+/** Returns labels of which every selected pod has at least one. Undefined: the selector names no such labels. */
 function keysOf({ matchLabels, matchExpressions }: LabelSelector): readonly string[] | undefined {
   for (const key in matchLabels) return [`${key}=${matchLabels[key]}`];
   const list = matchExpressions.find(({ operator }) => operator === "In");

@@ -13,7 +13,7 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** Absent if the pod has no preferences. */
+  /** The pod's preferences for nodes. Absent: it has none. */
   readonly placementTerms?: PlacementTerms;
   /** UID of the ReplicaSet that controls it. */
   readonly replicaSet?: string;
@@ -21,7 +21,7 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
 
 /** A pod of the node itself. */
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
-  /** In the units of `requests`. */
+  /** The pod's limits, in the units of `requests`. */
   readonly limits?: Resources;
   /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
@@ -49,7 +49,7 @@ export interface Volume {
 
 /** A ResourceQuota. */
 export interface QuotaFacts extends NamespacedName {
-  /** By its own names (`pods`, `requests.memory`, …), in the units of requests. */
+  /** The limits, by the quota's own names (`pods`, `requests.memory`, …), in the units of requests. */
   readonly hard: Resources;
   readonly used: Resources;
   /** The quota's scopes, including those of `scopeSelector`. */
@@ -67,7 +67,7 @@ export interface QuotaFacts extends NamespacedName {
 export interface DrainFlags {
   readonly force: boolean;
   readonly deleteEmptyDirData: boolean;
-  /** Absent: as many as KubeVirt allows. */
+  /** How many VMs are asked to leave at a time. Absent: as many as KubeVirt allows. */
   readonly concurrency?: number;
   /** The order in which VMs are asked to leave. Absent: unknown; the largest VM is placed first. */
   readonly order?: "ByPriority" | "SmallestFirst" | "LargestFirst";
@@ -109,7 +109,7 @@ export interface PreflightFacts extends Moment {
   readonly flags: DrainFlags;
   /** Lists that could not be read, in words. */
   readonly unread: readonly string[];
-  /** All pods on their nodes, counted already. Absent: they are counted from the lists. */
+  /** All pods on their nodes, with the room on each node. Absent: the room is computed from the lists. */
   readonly present?: PresentPods;
   /** Whether a pod or a VMI of the node cannot be parsed: a guest may run that is in none of these lists. */
   readonly isPartlySeen?: boolean;
@@ -151,7 +151,10 @@ export interface PodVerdict {
   readonly message: string;
   /** Who can change the outcome, and how. */
   readonly remedy?: string;
-  /** For VMs that move, and for pods whose budget waits for a replacement that has no node. */
+  /**
+   * The room for the next pod. Only for VMs that move, and for pods whose budget waits for a replacement without a
+   * node.
+   */
   readonly room?: RoomFound;
 }
 
@@ -160,7 +163,7 @@ export interface DrainTime {
   readonly moves: number;
   /** How many move at a time. */
   readonly atOnce: number;
-  /** From the fastest to the slowest likely time. */
+  /** The duration in seconds, from the fastest to the slowest likely one. */
   readonly seconds: { readonly least: number; readonly most: number };
   /** The basis of the range, in words. */
   readonly basis: string;

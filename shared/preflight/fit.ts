@@ -31,7 +31,7 @@ export type Room = ReadonlyMap<string, number>;
 
 export interface Spot {
   readonly node: FitNode;
-  /** Absent: the pod is on this node already. */
+  /** The room on the node. Absent: the pod is on this node already. */
   readonly room?: Room;
 }
 

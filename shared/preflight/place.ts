@@ -21,7 +21,7 @@ export interface Wanted extends NextPod<PreflightPod> {
   readonly there?: string | undefined;
 }
 
-/** Returns the replacement of an ordinary pod: its controller creates an equal one. */
+/** Returns the replacement of an ordinary pod, which its controller creates with the same spec. */
 export function asItIs(pod: PreflightPod): Wanted {
   return { pod, cpu: {} };
 }

@@ -203,7 +203,7 @@ function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | u
   return vmi.hasUtilityVolumes ? MESSAGES.utilityVolumes : undefined;
 }
 
-/** Judges a pod that is deleted already: a drain waits for it as for any other pod. */
+/** Judges a pod that is terminating. A drain waits for such a pod, too. */
 function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
   const { cause, message = "" } = hangingIn(pod, f) ?? {};
   return cause === undefined ? undefined : is("Blocked", cause, message);

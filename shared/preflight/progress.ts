@@ -40,7 +40,7 @@ export function subjectsOf(
 
 function vmsOf({ vmis, migrations, evacuations }: PreflightFacts): ReadonlyMap<string, Vm> {
   const migrationOf = new Map(migrations.map((one) => [keyOf({ ...one, name: one.vmiName }), one]));
-  // If a VM has several, the last one counts.
+  // If a VM has several Evacuations, the last one in this order counts.
   const byInterest = evacuations.toSorted(
     (a, b) => Number(isActive(a)) - Number(isActive(b)) || a.createdAt - b.createdAt,
   );
@@ -217,7 +217,7 @@ function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }
 
-/** Lists each VM once: of several pods, the one with the most progress. */
+/** Lists each VM once: if it has several pods, with the pod that has made the most progress. */
 function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   const found = new Map<string, VmProgress>();
   for (const subject of subjects) {

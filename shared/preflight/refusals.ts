@@ -1,4 +1,7 @@
-/** Refusals of the API server itself during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
+/**
+ * Refusals of the API server itself during a drain: an eviction, because of a budget; a migration's target pod, because
+ * of a quota.
+ */
 import { budgetOf } from "../budget/refusal.ts";
 import type { PodFacts } from "../kube/facts.ts";
 import { isFinal, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
@@ -14,7 +17,7 @@ import { raisedBy } from "./quota-controllers.ts";
 export interface HeldByBudget {
   /** The name of the budget. */
   readonly budget: string;
-  /** The room for the replacement that it waits for. Absent: no controller creates one. */
+  /** The room for the replacement that the budget waits for. Absent: no controller creates a replacement. */
   readonly room?: RoomFound;
 }
 
@@ -26,8 +29,8 @@ interface Replacing {
 }
 
 /**
- * Finds evicted pods that their budgets hold: the pods leave one after the other, each when the replacement of an earlier one is ready.
- * Replacements of pods without a budget take room, but hold no pod.
+ * Finds evicted pods that their budgets hold: the pods leave one after the other, each when the replacement of an
+ * earlier one is ready. Replacements of pods without a budget take room, but hold no pod.
  */
 export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
   const groups = [...Map.groupBy(evicted, (pod) => budgetOf(pod, f.budgets))].flatMap(([budget, pods]) => {
@@ -58,7 +61,7 @@ function heldBy(budget: string, room: RoomFound | undefined): HeldByBudget {
 }
 
 interface QuotaFinding {
-  /** Absent: no quota refuses the pods that a migration adds. */
+  /** Why a quota refuses the target pod. Absent: no quota refuses the pods that a migration adds. */
   readonly refusal?: string;
   /** Facts that cannot be judged. */
   readonly unknown: readonly string[];

@@ -40,8 +40,9 @@ const PLUGINS: readonly Plugin[] = [
 ];
 
 /**
- * Returns the best node. kube-scheduler draws lots between equal nodes. Without lots, this takes the node with the fewest
- * pods, then the first by name. In a cluster of more than 100 nodes kube-scheduler scores only some of them: that is left out.
+ * Returns the best node. kube-scheduler draws lots between equal nodes. Without lots, this takes the node with the
+ * fewest pods, then the first by name. In a cluster of more than 100 nodes kube-scheduler scores only some of them:
+ * that is left out.
  */
 export function bestOf(scored: Scored): FitNode | undefined {
   const { pod, nodes, board, lots } = scored;
@@ -70,7 +71,7 @@ function normalized(counts: readonly number[]): readonly number[] {
 
 function fewestSoftTaints({ pod, nodes }: Scored): readonly number[] {
   if (nodes.every(({ taints }) => taints.length === 0)) return nodes.map(() => MOST);
-  // Only tolerations for this effect, or for every effect, count.
+  // A toleration counts only if it is for PreferNoSchedule or for every effect.
   const tolerations = (pod.tolerations ?? []).filter(
     ({ effect = "PreferNoSchedule" }) => effect === "PreferNoSchedule",
   );
@@ -103,7 +104,8 @@ function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[
 }
 
 /**
- * Scores by the pod's own preferences, and by those of the pods on the node. A term that such a pod requires counts 1.
+ * Scores by the pod's own preferences, and by those of the pods on the node. Required affinity of such a pod has weight
+ * 1.
  */
 function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
   const own = pod.placementTerms?.preferred ?? [];
@@ -190,7 +192,7 @@ function mostBalanced({ pod: { requests }, nodes, board: { filled } }: Scored): 
   });
 }
 
-/** A node without one of the resources counts as even. */
+/** Returns how even the shares are. A node without one of the resources counts as even. */
 function evennessOf(cpu: number, memory: number): number {
   if (!Number.isFinite(cpu + memory)) return MOST;
   return Math.trunc(MOST * (1 - Math.abs(Math.min(1, cpu) - Math.min(1, memory)) / 2));

@@ -95,7 +95,10 @@ export interface Crowd {
   readonly like: readonly NeighbourPod[];
 }
 
-/** Returns the groups of pods among which this one is spread. `isDefault`: a node without the label counts as well. */
+/**
+ * Returns the groups of pods among which this pod is spread. `isDefault`: a node without the topology label counts,
+ * too.
+ */
 export function crowdsOf(pod: SpreadPod, board: Board) {
   const own = pod.placementTerms?.spread ?? [];
   if (own.length === 0) {

@@ -18,7 +18,7 @@ export const NEIGHBOUR_PODS: View<NeighbourPod> = {
   schema: neighbourPodSchema,
 };
 
-/** Undefined: every node reaches the volume, or no claim is bound to it. */
+/** Volumes that only some nodes reach. Undefined: every node reaches the volume, or no claim is bound to it. */
 export const VOLUMES: View<Volume | undefined> = {
   resource: "persistentvolumes",
   name: "Volume",

@@ -113,8 +113,8 @@ interface Selecting extends PressureWorld {
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
- * Returns whether the VM takes one of its node's places, by KubeVirt's count: two Evacuations that never start must not
- * block the others.
+ * Returns whether the VM takes one of the places that KubeVirt's limit gives its node. An Evacuation whose migration
+ * never starts takes none, so that other VMs can leave.
  */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
   // KubeVirt counts the migrations of users and of external controllers, too.

@@ -78,7 +78,7 @@ interface Attempt<T> {
   readonly result: Result;
 }
 
-/** Does the work. A failed read counts as a failure, and everything else is still reconciled. */
+/** Does the work. A failed read counts as a failure, but everything else is still reconciled. */
 export async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
   try {
     return { found: await work(), result: NOTHING };

@@ -22,9 +22,12 @@ import { readActiveEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, r
 import { keyOf } from "../kube/objects.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The time for one VM in a reconcile of many: a few VMs whose requests get no answer must not use up a tick. */
+/**
+ * The time limit for one VM in a reconcile of many, in seconds. A few VMs whose requests get no answer must not use up
+ * the time of a tick.
+ */
 const VM_SECONDS = 5;
-/** Each round acts on what the previous one wrote: a new Evacuation, a failed attempt or an end. */
+/** The most rounds. Each acts on what the previous round wrote: a new Evacuation, a failed attempt or an end. */
 const MOST_RECONCILES = 4;
 /** Reconciles one VMI. Never throws a ClusterError, so that one VMI's failure does not stop the others. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {

@@ -87,7 +87,10 @@ async function readMaintenance({ cluster, onFailure }: Observer): Promise<Mainte
   }
 }
 
-/** Each list takes as much memory as one answer may, because any tenant may label large budgets as Lifeboat's. */
+/**
+ * How many lists are read at a time. Each may take as much memory as one answer, because any tenant may create large
+ * budgets with Lifeboat's label.
+ */
 const LISTS_AT_A_TIME = 3;
 /** A list that gets no answer must not use up the time of other namespaces. */
 const BUDGETS_MS = 10_000;

@@ -24,7 +24,7 @@ export interface Known {
 export interface Reviewed {
   readonly vmi: VmiFacts;
   readonly evacuations: readonly EvacuationFacts[];
-  /** Empty if the Evacuation has just started: KubeVirt has not seen the mark yet. */
+  /** The VMI's migrations. Empty if the Evacuation has just started, because KubeVirt has not seen the mark yet. */
   readonly migrations?: readonly MigrationFacts[] | undefined;
 }
 

@@ -35,7 +35,7 @@ export const RelaySecret = z.lazy(() =>
     ),
 );
 
-/** No space and no line break (an editor may add one): such a token could never be sent. */
+/** A token has no space and no line break, which an editor may add: it could not be sent in a header. */
 const Token = z.lazy(() => z.string(MESSAGES.token).check(z.regex(/^[\x21-\x7e]+$/, MESSAGES.tokenWithoutSpaces)));
 
 /** A token for Lifeboat's own endpoints. People invent these tokens, and short ones can be guessed. */
@@ -47,7 +47,10 @@ const EndpointTokens = z.lazy(() =>
   z.union([EndpointToken, z.array(EndpointToken).check(z.minLength(1, MESSAGES.atLeastOne))], MESSAGES.tokens),
 );
 
-/** Headers that every request sets itself. A second `authorization` would be joined to `Authorization`, and both would be invalid. */
+/**
+ * Headers that every request sets itself. A second `authorization` would be joined to `Authorization`, and both would
+ * be invalid.
+ */
 const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
 const HeaderName = z.lazy(() =>
   z.string().check(

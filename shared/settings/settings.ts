@@ -92,7 +92,7 @@ export const SCHEMA = {
     /** How long the outcomes of VMs are kept after a maintenance. */
     historySeconds: seconds(30 * DAY_SECONDS, 90 * DAY_SECONDS),
   }),
-  /** Seconds from the start of a cycle to the start of the next. 0: only on request. */
+  /** The seconds from the start of a cycle to the start of the next. 0: cycles run only on request. */
   descheduling: section({ intervalSeconds: seconds(0) }),
 } as const satisfies Fields;
 
@@ -132,7 +132,10 @@ export interface Settings extends OwnSettings {
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
-    /** Bytes per second. Absent: unlimited. A MigrationPolicy may set another value for some VMs. */
+    /**
+     * The bandwidth of a migration, in bytes per second. Absent: unlimited. A MigrationPolicy may set another value for
+     * some VMs.
+     */
     readonly bandwidthPerMigration?: number;
   };
   /** How KubeVirt renders launcher pods, by its configuration. */
@@ -144,7 +147,7 @@ export interface Settings extends OwnSettings {
 export interface Rendering {
   /** Per cent of the guest's memory that its pod requests. */
   readonly memoryOvercommit: number;
-  /** Virtual CPUs for one CPU. */
+  /** How many virtual CPUs one CPU serves. */
   readonly cpuAllocationRatio: number;
   /** KubeVirt multiplies the memory overhead by this ratio. */
   readonly overheadRatio: number;

@@ -13,7 +13,7 @@ export interface VersionRow {
   readonly does: string;
   /** Lifeboat's reaction to this behavior. */
   readonly lifeboat: string;
-  /** Each of these files names the row. */
+  /** The files that depend on this row. Each of them names the row in a comment. */
   readonly usedIn: readonly string[];
 }
 
@@ -89,7 +89,7 @@ export const OLDEST = {
   kubevirt: VERSIONS.evacuateCancel.since,
 } as const;
 
-/** Undefined: unknown. */
+/** The minor versions of the products. Undefined: unknown. */
 export type MinorVersions = Readonly<Record<Product, number | undefined>>;
 
 export function isOld(of: Product, minor: number | undefined): minor is number {

@@ -15,7 +15,7 @@ import { isFinal } from "../kube/objects.ts";
 
 /** The time for a move, and for the shutdown if the move fails. The Plugin's condition requires it, too. */
 export const MIN_GRACE_SECONDS = 300;
-/** With less time, hardly any move would succeed. */
+/** The shortest useful time for a move, in seconds: with less time, hardly any move would succeed. */
 const MIN_HOLD_SECONDS = 60;
 /** The time that the launcher adds to the guest's grace period before it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
@@ -98,8 +98,8 @@ function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Ac
 }
 
 /**
- * Arms the shield for a moving VM. virt-handler itself spares a guest whose memory is being copied, but not one whose
- * target is starting or whose migration has failed.
+ * Returns the action that labels a VM which is moving. virt-handler itself does not shut down a guest whose memory is
+ * being copied. It would shut down a guest whose target is starting, or whose migration has failed.
  */
 export function armFor(
   vmi: VmiFacts,

@@ -44,7 +44,7 @@ const WEBHOOKS = "validatingwebhookconfigurations";
 
 export function readsOf(connection: Connection, now: Date) {
   const { context, server, send, cluster } = connection;
-  /** Makes a read that happens once. `about`: its subject, in words. */
+  /** Makes a read that is done once, when it is first needed. `about`: its subject, in words. */
   const once = <T>(about: string, ask: (cluster: Client) => Promise<T>) => {
     let asked: Promise<T> | undefined;
     return () => (asked ??= attempt(connection, about, () => ask(cluster())));

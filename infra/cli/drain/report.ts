@@ -31,7 +31,7 @@ interface VmReport {
   readonly to: string;
   /** The number of failed migrations. */
   readonly attempts: number;
-  /** The seconds until the VM's turn came, and the seconds after that. */
+  /** How long the VM waited for its turn, and how long it took after that, in seconds. */
   readonly waitedSeconds: number;
   readonly tookSeconds: number;
 }

@@ -67,7 +67,9 @@ export async function removeObject(manifest: Manifest, send: Send): Promise<bool
   return (await ifThere(asked)) !== undefined;
 }
 
-/** Returns undefined for a 404. If an API server does not serve a kind, its 404 is plain text and no Status. */
+/**
+ * Returns undefined if the answer is 404. If an API server does not serve a kind, its 404 is plain text and no Status.
+ */
 export async function ifThere(asked: Promise<ApiAnswer>): Promise<ApiAnswer | undefined> {
   const answer = await ifServed(asked);
   return answer?.code === 404 ? undefined : answer;

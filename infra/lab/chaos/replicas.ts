@@ -12,7 +12,7 @@ export interface Replicas {
   tick(): void;
   /** Makes replicas die from now on, one after another, each after a number of writes. */
   kill(writes: readonly number[]): void;
-  /** From now on no replica dies or stops answering. */
+  /** From now on replicas no longer die or stop answering. */
   spare(): void;
   stop(): Promise<void>;
 }

@@ -13,7 +13,7 @@ export interface ChaosVm {
   /** The duration of the VM's migrations. Absent: that of all others. */
   readonly migrationMs?: number;
   readonly graceSeconds?: number;
-  /** False: the VM may stay on its node. */
+  /** Whether the VM must leave its node. False: the VM may stay. */
   readonly mustLeave: boolean;
 }
 
@@ -24,7 +24,7 @@ export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {
   const strategy = draw.pick([...Array.from({ length: 15 }, () => "LiveMigrate" as const), ...OTHERS]);
-  // An External VM that cannot migrate would never leave, because its owner wants that.
+  // An External VM that cannot migrate would never leave, so External VMs can always migrate.
   const migratable = strategy === "LiveMigrate" || strategy === "External" || draw.chance(0.7);
   const name = `vm-${String(index + 1).padStart(2, "0")}`;
   return { name, place: DRAINED, strategy, migratable, failures: 0, mustLeave: true };

@@ -41,7 +41,7 @@ export interface VmOutcome {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Absent: the Evacuation has not ended. */
+  /** The last phase. Absent: the Evacuation has not ended. */
   readonly outcome?: string;
   readonly targetNode?: string;
 }

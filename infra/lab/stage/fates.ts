@@ -10,8 +10,8 @@ export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolea
 }
 
 /**
- * Returns whether the strategy lets the guest stop. With External its owner decides, by deleting the VMI. If the VMI
- * still exists and its guest has ended, an eviction stopped it.
+ * Returns whether the strategy lets the guest stop. With External, the VM's owner decides, and deletes the VMI. If the
+ * VMI still exists and its guest has ended, an eviction stopped the guest.
  */
 export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined): boolean {
   switch (before.strategy) {

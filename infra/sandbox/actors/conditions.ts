@@ -1,4 +1,4 @@
-/** Status conditions: one per type, and a transition time that only changes with the status. */
+/** Conditions of a status. Each type occurs once, and its transition time changes only with its status. */
 export interface Condition {
   type: string;
   status: string;
@@ -17,7 +17,9 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return findCondition(conditions, type)?.status === "True";
 }
 
-/** Returns the conditions with this one set. An existing one keeps its position. */
+/**
+ * Returns the conditions with this condition added. An existing condition of the same type is replaced in its position.
+ */
 export function withCondition<C extends Condition>(conditions: readonly C[] | undefined, next: C, now: string): C[] {
   const before = findCondition(conditions, next.type);
   const unchanged = before !== undefined && before.status === next.status;

@@ -1,5 +1,5 @@
 /**
- * The loop every actor runs: changes become keys, each key is reconciled by one worker at a time, failures are retried.
+ * The loop of every controller: changes become keys, one worker at a time reconciles a key, and failures are retried.
  */
 import type { Clock } from "./clock.ts";
 import type { Informer } from "./informer.ts";

@@ -116,7 +116,10 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
   return actorOf([budgetController, conditionController], [allPods, budgets]);
 }
 
-/** Returns whether the budget selects the pod. A missing selector selects no pod, an empty one every pod. */
+/**
+ * Returns whether the budget selects the pod. A missing selector selects no pod, and an empty selector selects every
+ * pod.
+ */
 function selects(pdb: PodDisruptionBudget, pod: Pod): boolean {
   const selector = pdb.spec?.selector;
   return selector !== undefined && matchesSelector(selector, pod.metadata.labels ?? {});

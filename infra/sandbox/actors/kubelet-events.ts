@@ -20,7 +20,10 @@ interface Allowance {
   readonly at: number;
 }
 
-/** The remaining Events of each object. All kubelets of a sandbox share one clock, and so this map. */
+/**
+ * How many Events may still pass about each object. The kubelets of a sandbox share one clock, which is the key of this
+ * map.
+ */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 
 function passes(clock: Clock, key: string): boolean {

@@ -81,8 +81,8 @@ function bars(taint: Taint, pod: Pod): boolean {
 }
 
 /**
- * Returns whether a taint is tolerated. A toleration without effect matches every effect; one without key and with
- * Exists matches every taint.
+ * Returns whether a taint is tolerated. A toleration without an effect matches every effect. A toleration without a
+ * key, and with Exists, matches every taint.
  */
 export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   const { value: taintValue = "" } = taint;

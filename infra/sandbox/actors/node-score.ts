@@ -92,7 +92,7 @@ function fewestSoftTaints({ pod, candidates }: Scored): readonly number[] {
 }
 
 function softTaintsOf({ spec }: Pod, node: Node): number {
-  // Only tolerations for this effect, or for every effect, count.
+  // A toleration counts only if it is for PreferNoSchedule or for every effect.
   const tolerations = (spec?.tolerations ?? []).filter(({ effect }) => !effect || effect === "PreferNoSchedule");
   const isSoft = (taint: Taint) =>
     taint.effect === "PreferNoSchedule" && !tolerations.some((one) => tolerates(one, taint));

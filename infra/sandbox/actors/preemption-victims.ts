@@ -89,7 +89,8 @@ function startOf({ status, metadata }: Pod): number {
 }
 
 /**
- * Each pod uses one disruption of every budget that selects it. Pods without a remaining disruption violate the budget.
+ * Returns the pods whose preemption violates a budget. Each pod uses one disruption of every budget that selects it. If
+ * a budget has no disruption left, further pods violate it.
  */
 function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = new Map(budgets.map((budget) => [budget, budget.status?.disruptionsAllowed ?? 0]));

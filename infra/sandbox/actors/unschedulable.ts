@@ -1,4 +1,4 @@
-/** Writes why a pod is unschedulable into its status, and the node where room is being made for it. */
+/** Writes into a pod's status why the pod is unschedulable, and on which node room is being made for the pod. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";

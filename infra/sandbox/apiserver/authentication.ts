@@ -7,7 +7,9 @@ import { fail } from "./status.ts";
 const AUTHENTICATED = "system:authenticated";
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** Authenticates a request. Without credentials it is anonymous; with wrong ones it is refused. */
+/**
+ * Authenticates a request. A request without credentials is anonymous, and a request with wrong credentials is refused.
+ */
 export function authenticate(state: ServerState, { authorization }: IncomingHttpHeaders): User {
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1];

@@ -29,7 +29,7 @@ export type ErrorCode = 401 | 409 | 422 | 429 | 500 | 503;
 export interface FaultMatch {
   readonly verbs?: readonly string[];
   readonly users?: readonly string[];
-  /** For lost reviews and verdicts: the webhooks' names. */
+  /** The names of webhooks, for the effects LostReview and LostVerdict. */
   readonly webhooks?: readonly string[];
 }
 

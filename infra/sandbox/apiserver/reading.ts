@@ -79,7 +79,7 @@ export function selectObjects(ctx: ResourceContext): { items: readonly StoredObj
   const metadata = { resourceVersion: String(revision) };
   const last = items.at(-1);
   if (left === 0 || last === undefined) return { items, metadata };
-  // There is a next page, even if the selector matches nothing on it.
+  // A page may be followed by another one even if the selector matches nothing on the next page.
   const token = encodeToken(ctx, revision, `${keyOf(last)}\0`);
   const remaining = selection.isEverything && { remainingItemCount: left };
   return { items, metadata: { ...metadata, continue: token, ...remaining } };

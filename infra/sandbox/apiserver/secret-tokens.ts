@@ -37,7 +37,7 @@ export class SecretTokenIssuer {
     return `${payload}.${createHmac("sha256", this.#key).update(payload).digest("base64url")}`;
   }
 
-  /** Returns undefined if this server did not issue the token. */
+  /** Returns the content of a token. Returns undefined if this server did not issue the token. */
   read(token: string): SecretTokenOf | undefined {
     const [, payload = ""] = token.split(".");
     if (this.#signed(payload) !== token) return undefined;

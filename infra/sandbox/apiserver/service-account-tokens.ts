@@ -46,7 +46,7 @@ export class TokenIssuer {
     return `${payload}.${signature.toString("base64url")}`;
   }
 
-  /** Returns undefined if this server did not issue the token. */
+  /** Returns the content of a token. Returns undefined if this server did not issue the token. */
   read(token: string): Claims | undefined {
     const known = this.#read.get(token);
     if (known !== undefined) return known;

@@ -139,7 +139,7 @@ function startRequests(vmi: Vmi | undefined): readonly kubevirt.StateChangeReque
 
 function restartOf(vm: Vm, vmi: Vmi | undefined): Change {
   const strategy = kubevirt.runStrategyOf(vm);
-  // Upstream has this spelling.
+  // The spelling is upstream's.
   if (strategy === "Halted" || strategy === "Once")
     return `RunStategy ${strategy} does not support manual restart requests`;
   if (vmi === undefined) return "VM is not running: Halted";

@@ -110,8 +110,8 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
 }
 
 /**
- * Withdraws requests that waited too long. KubeVirt may still migrate such a VM: it counts in this cycle and is not
- * requested again.
+ * Withdraws requests that have waited too long. KubeVirt may still migrate such a VM, so the VM counts in this cycle
+ * and is not requested again.
  */
 async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   const withdrawn: EvacuationFacts[] = [];
@@ -151,7 +151,7 @@ function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
   if (c.requested.has(pod.uid)) return "InProgress";
   const vmi = vmiOf(pod, c.vmis);
   const moment = { settings: c.settings, now: c.requests.now() };
-  // This comes before the limits, so that another pod may be evicted instead.
+  // The cooldown is checked before the limits, so that another pod may be evicted instead.
   if (vmi !== undefined && cooldownLeft(vmi, moment) > 0) return "MovedRecently";
   return c.refused.get(pod.uid) ?? c.counters.limitReached(pod);
 }

@@ -13,11 +13,11 @@ import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
  */
 export interface Noted {
   readonly as: "requested" | "in-progress";
-  /** Milliseconds since the epoch. */
+  /** When the entry was made, in milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** By the pod's UID. */
+/** The entries, by the UIDs of their pods. */
 export type Memory = ReadonlyMap<string, Noted>;
 
 type Annotations = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@
 import type { LabelSelector } from "../../kube/facts.ts";
 import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "../plugins/plugin.ts";
 
-/** Absent: no limit. 0: no pod. */
+/** The limits of a cycle. Absent: no limit. 0: no pod. */
 export interface DeschedulingLimits {
   /** Pods evicted in a cycle, plus pods whose evacuation is in progress. */
   readonly evictionsTotal?: number;
@@ -21,7 +21,7 @@ export interface EnabledPlugin extends Pick<Plugin<never>, "name" | "extensionPo
 export interface Profile {
   readonly name: string;
   evictor(world: EvictorWorld): Evictor;
-  /** In the order of the file. */
+  /** The plugins, in the order of the policy file. */
   readonly plugins: readonly EnabledPlugin[];
 }
 
@@ -33,7 +33,9 @@ export interface DeschedulerPolicy {
    * How long an Evacuation may wait for its migration, and how long another party's eviction in the background counts.
    */
   readonly requestTtlSeconds: number;
-  /** Answers that start with one of these mean that the eviction continues in the background. */
+  /**
+   * Starts of messages: if an answer to an eviction starts with one of these, the eviction continues in the background.
+   */
   readonly messagePrefixes: readonly string[];
   /** The grace period of evicted pods. Absent: each pod's own. */
   readonly gracePeriodSeconds?: number;

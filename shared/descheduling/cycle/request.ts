@@ -1,4 +1,6 @@
-/** Requests one evacuation or eviction, so that no request is lost or repeated, even if the cycle's process dies. */
+/**
+ * Requests one evacuation or eviction in a way that no request is lost or sent twice, even if the cycle's process dies.
+ */
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
@@ -49,14 +51,16 @@ export function interpretAnswer(
   return saysUndecided(said) ? "Unknown" : "Refused";
 }
 
-/** `Failed`: no answer or an unknown one; the action may have been performed. */
+/**
+ * The outcome of an action. `Failed`: there was no answer, or an unknown one, so the action may have been performed.
+ */
 export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 
 /** A cycle's requests to the cluster. None of them throws. */
 export interface Requests {
   act(action: Action): Promise<ActOutcome>;
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
-  /** Includes ended Evacuations. Undefined: they could not be read. */
+  /** Returns the VMI's Evacuations, including ended ones. Undefined: they could not be read. */
   evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
   evict(nominated: Nominated): Promise<EvictionOutcome>;
   now(): Date;
@@ -82,7 +86,7 @@ export interface Requesting {
   readonly counters: Counters;
   /** Collects the pods that other parties evict in the background. */
   readonly memory: Map<string, Noted>;
-  /** RFC 3339. */
+  /** The start of the cycle (RFC 3339). */
   readonly startedAt: string;
   /** The cycle makes no request later than this. */
   readonly until: Date;

@@ -35,7 +35,7 @@ function protections<Name extends PodProtection>(names: readonly [Name, ...Name[
   return listArgument(z.enum(names, MESSAGES.oneOf(names)));
 }
 
-/** Upstream: defaultevictor/{types,validation}.go. Every other key is an error. */
+/** The arguments of the plugin, as in upstream's defaultevictor/{types,validation}.go. Every other key is an error. */
 export const EvictorArguments = z.lazy(() =>
   z.pipe(
     mapping({
@@ -81,7 +81,7 @@ export function prefersNoEviction(pod: ScheduledPod): boolean {
 function isEvictable(pod: ScheduledPod, args: EvictorArguments, world: EvictorWorld): boolean {
   if (isStatic(pod) || pod.deleting) return false;
   if (!args.protections.every((protection) => PASSES[protection](pod, args))) return false;
-  // Without the protection, a pod that has no owner may be evicted if it has failed.
+  // Without the protection PodsWithoutOwner, a pod that has no owner may be evicted if it has failed.
   if (pod.owners.length === 0 && pod.phase !== "Failed") return false;
   if (args.labelSelector !== undefined && !matches(args.labelSelector, pod.labels)) return false;
   return hasReplicas(pod, args, world);

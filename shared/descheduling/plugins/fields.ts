@@ -55,8 +55,8 @@ const REQUIREMENT =
   /^(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*))?)$/;
 
 /**
- * Parses a label selector in text form. Returns undefined for an invalid one and for set requirements. An empty text
- * selects everything.
+ * Parses a label selector in text form. Returns undefined for an invalid selector, and for requirements with sets. An
+ * empty text selects everything.
  */
 export function selectorOf(text: string): LabelSelector | undefined {
   const parts =
@@ -108,7 +108,7 @@ export const SelectorArgument: z.ZodMiniType<LabelSelector> = z.lazy(() =>
   }),
 );
 
-/** `{include, exclude}` of namespaces: only one may be used. An empty list counts as absent. */
+/** The `include` or `exclude` list of namespaces: only one of them may be used. An empty list counts as absent. */
 export const Namespaces = z.lazy(() => {
   const names = z.exactOptional(z.array(text(MESSAGES.namespace), MESSAGES.list));
   return mapping({ include: names, exclude: names }).check(

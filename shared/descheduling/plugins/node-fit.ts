@@ -24,7 +24,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit 
     (node: ScheduledNode) => node.name,
     (node): Spot => ({ node, room: roomOn(node, world.podsOn(node.name)) }),
   );
-  // Many pods have the same requests: if no node fits one of them, none fits the next.
+  // Many pods have the same requests. If no node fits one of these pods, no node fits the others.
   const firstTaker = oncePer(
     ({ pod: { placement, tolerations, requests }, cpu }: Next) =>
       JSON.stringify([placement, tolerations, requests, cpu]),

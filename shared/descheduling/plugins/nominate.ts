@@ -22,7 +22,7 @@ export interface PodSelection extends Sorting {
 export interface NominationRule {
   readonly args: PodSelection;
   readonly world: PluginWorld;
-  /** Returns undefined if the pod may stay. */
+  /** Returns the nomination of the pod. Returns undefined if the pod may stay. */
   readonly nominationOf: (pod: ScheduledPod) => Nomination | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 export interface Nomination {
   readonly pod: ScheduledPod;
-  /** For people: a part of the Eviction's `reason` annotation. */
+  /** The reason in words, which becomes part of the Eviction's `reason` annotation. */
   readonly reason?: string;
 }
 

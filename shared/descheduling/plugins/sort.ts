@@ -19,7 +19,7 @@ export function by<T>(read: (item: T) => number | string): Order<T> {
   };
 }
 
-/** Combines orders: a later one decides only between items that all earlier ones call equal. */
+/** Combines orders. Each order decides only between items that all earlier orders call equal. */
 export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
   return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
 }
@@ -54,7 +54,7 @@ export const sorting = {
 };
 
 export interface Sorting {
-  /** Absent: true. */
+  /** Whether pods with an evacuation in progress come first. Absent: true. */
   readonly inProgressFirst?: boolean;
   readonly sorters?: readonly Sorter[];
 }

@@ -15,7 +15,7 @@ export const LARGEST_FACTS = 16 * 1024;
 /** The limit for kinds that no tenant can create. */
 export const LARGE_FACTS = 256 * 1024;
 
-/** Rejects an object with parts that take more memory than such an object needs. Anybody may be its creator. */
+/** Rejects an object if a part of it takes more memory than such an object needs, because tenants may create it. */
 export function checkSize(length: number, most: number, { of, issues }: { readonly of: string; issues: Issues }): void {
   if (length <= most) return;
   const message = `expected at most ${kilobytes(most)} of ${of}, not ${kilobytes(length)}`;

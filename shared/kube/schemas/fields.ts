@@ -196,7 +196,7 @@ export const Page = z.lazy(() =>
   }),
 );
 
-/** Suffixes of quantities. Each step is a thousand times the one before; `""` is one. */
+/** Suffixes of quantities. Each stands for a thousand times the one before it, and `""` stands for one. */
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 

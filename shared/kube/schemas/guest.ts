@@ -48,7 +48,10 @@ export const Template = z.lazy(() =>
 
 type Topology = z.output<z.ZodMiniObject<typeof TOPOLOGY>>;
 
-/** Returns undefined if none of the numbers is set. Upstream: `GetNumberOfVCPUs`. */
+/**
+ * Returns the number of virtual CPUs. Returns undefined if none of the three numbers is set. Upstream:
+ * `GetNumberOfVCPUs`.
+ */
 function vcpusOf({ sockets, cores, threads }: Topology): number | undefined {
   const set = [sockets, cores, threads].filter((count) => typeof count === "number" && count > 0);
   return set.length === 0 ? undefined : set.reduce<number>((product, count) => product * (count ?? 1), 1);
@@ -56,7 +59,7 @@ function vcpusOf({ sockets, cores, threads }: Topology): number | undefined {
 
 const NONE: readonly never[] = [];
 
-/** Returns one shared object for all empty lists: there may be ten thousand VMIs. */
+/** Returns one shared object in place of all empty lists, because there may be ten thousand VMIs. */
 function orNone<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NONE : list;
 }

@@ -134,7 +134,7 @@ export const Budget = kind(
       unhealthyPodEvictionPolicy: Text,
     }),
     status: part({
-      // Without a status the controller has observed nothing, not even generation 0.
+      // Without a status, the controller has not observed any generation, not even 0.
       observedGeneration: z._default(z.number(), -1),
       disruptionsAllowed: Count,
       currentHealthy: Count,
@@ -161,7 +161,7 @@ function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
 export const ConfigMap = kind(
   () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
-  // The limit for a policy. Lifeboat reads only ConfigMaps of its own namespace, one at a time.
+  // A ConfigMap with a policy may be large. Lifeboat reads only ConfigMaps of its own namespace, one at a time.
   8 * LARGE_FACTS,
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;

@@ -107,7 +107,7 @@ export interface KubeVirtFacts {
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
   readonly bandwidthPerMigration?: number;
-  /** The part of the guest's memory that its pod requests, in per cent, and the virtual CPUs for one CPU. */
+  /** How much of the guest's memory its pod requests, in per cent; and how many virtual CPUs one CPU serves. */
   readonly memoryOvercommit?: number;
   readonly cpuAllocationRatio?: number;
   /** KubeVirt multiplies its memory overhead by this. */
@@ -116,9 +116,9 @@ export interface KubeVirtFacts {
   readonly nodeSelectors?: Readonly<Record<string, string>>;
   /** The minor number of its version: 9 for v1.9.0. Absent if it names no version, as for a build from a branch. */
   readonly minor?: number;
-  /** Its operator is installing another version or another configuration of its components. */
+  /** Whether KubeVirt's operator is installing another version, or another configuration of its components. */
   readonly isRollingOut?: boolean;
-  /** Its virt-handlers stay on a node with any NoExecute taint. */
+  /** Whether virt-handler tolerates every NoExecute taint, and stays on the node. */
   readonly toleratesNoExecute?: boolean;
 }
 
@@ -133,7 +133,10 @@ const Positive = z.pipe(
   z.transform((number) => number || undefined),
 );
 
-/** Without a target there is no rollout. Upstream: `KubeVirtStatus` of api/core/v1/types.go. */
+/**
+ * Returns whether the operator has a target that it has not reached. Without a target there is no rollout. Upstream:
+ * `KubeVirtStatus` of api/core/v1/types.go.
+ */
 const isAhead = (target = "", observed = "") => target !== "" && target !== observed;
 
 export const KubeVirt = kind(

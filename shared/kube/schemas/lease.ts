@@ -6,7 +6,7 @@ import { kind, Meta, part, Text } from "./fields.ts";
 export interface LeaseFacts {
   readonly resourceVersion?: string;
   readonly holder?: string | undefined;
-  /** RFC 3339: when its last holder took it. */
+  /** When the last holder took the Lease (RFC 3339). */
   readonly acquiredAt?: string | undefined;
   readonly seconds?: number | undefined;
   readonly transitions?: number | undefined;

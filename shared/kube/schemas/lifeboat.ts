@@ -35,7 +35,9 @@ export function wordOf<const V extends string>(values: readonly V[], fallback: N
 }
 
 const PHASES = [...ACTIVE_PHASES, ...END_PHASES] as const;
-/** An unknown phase, such as 0.1's WaitingForOwner, counts as absent: the next reconcile sets it. */
+/**
+ * The phase. An unknown phase, such as WaitingForOwner of Lifeboat 0.1, counts as absent: the next reconcile sets it.
+ */
 const PhaseOfAnyVersion = z.lazy(() => z.pipe(z.pipe(Text, z.transform(knownPhase)), z.optional(z.enum(PHASES))));
 
 function knownPhase(text: string | undefined) {

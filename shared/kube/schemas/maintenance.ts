@@ -81,7 +81,7 @@ const nodeStatus = () =>
         namespace: Words,
         name: Words,
         uid: Words,
-        /** Absent: not known yet. */
+        /** The outcome for the VM. Absent: not known yet. */
         outcome: z.optional(z.enum(nodes.OUTCOMES)),
         reason: Text,
         targetNode: Text,

@@ -119,8 +119,8 @@ function newMemory() {
 }
 
 /**
- * Limits the characters of all pods' labels in one list. Above it, a pod with more than FEW_LABELS characters is
- * rejected. 50,000 pods have about 15 MB.
+ * The most characters that the labels of all pods in one list may have. Above this limit, a pod with more than
+ * FEW_LABELS characters is rejected. 50,000 pods usually have about 15 MB.
  */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;
 const FEW_LABELS = 1024;
@@ -167,7 +167,7 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
   };
 }
 
-/** Limits a list of which most pods have one or two items. */
+/** Limits the length of a list that for most pods has one or two items. */
 function bounded<T>(items: readonly T[], issues: Issues): readonly T[] {
   if (items.length > MOST_ITEMS)
     checkSize(JSON.stringify(items).length, LARGEST_FACTS, { of: "owners or claims", issues });

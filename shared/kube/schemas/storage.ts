@@ -5,7 +5,7 @@ import { ObjectName } from "./fields.ts";
 export interface VolumeAttachmentFacts {
   readonly name: string;
   readonly nodeName: string;
-  /** Absent for a volume of a pod's spec that has no claim. */
+  /** The name of the PersistentVolume. Absent for an inline volume of a pod, which has no claim. */
   readonly persistentVolumeName?: string | undefined;
 }
 

@@ -35,7 +35,10 @@ export interface Rolled {
   readonly isTurned: boolean;
 }
 
-/** Each node takes a start, a claim and a creation, and several nodes may start at a time. */
+/**
+ * The most passes. For each node there is one pass for its start, one for the claim and one for the creation, and
+ * several nodes may start at a time.
+ */
 const MOST_PASSES = 12;
 
 /** Reconciles RollingMaintenances. Throws a ClusterError only if nothing could be listed. */

@@ -137,7 +137,7 @@ function completes(w: RollingWorld): RollingNext | undefined {
   return { phase: "Completed", message: MESSAGES.completed(w.rows, w.rows.filter(isFailedRow)) };
 }
 
-/** No node starts after notAfter. */
+/** The end time (`notAfter`) has passed: no further node starts. */
 function outOfTime(w: RollingWorld): RollingNext | undefined {
   if (!isPastWindow(w)) return undefined;
   const left = w.rows.filter(isPendingRow).length;
@@ -147,7 +147,7 @@ function outOfTime(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: MESSAGES.outOfTime(end, left, w.rows), rows: skipped(w.rows) };
 }
 
-/** As many nodes are out of service as allowed. */
+/** The maximum number of nodes is out of service. */
 function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   const unavailable = w.rows.filter((row) => isUnavailable(row, w.rm));
   if (unavailable.length < w.rm.spec.maxUnavailable) return undefined;

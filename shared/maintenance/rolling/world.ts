@@ -27,7 +27,7 @@ export interface RollingNext {
   readonly phase: RollingPhase;
   /** A text for people. */
   readonly message: string;
-  /** Absent: unchanged. */
+  /** The nodes after the step. Absent: they are unchanged. */
   readonly rows?: readonly NodeRow[];
   readonly more?: Partial<RollingMaintenanceStatus>;
   /** Performed before the status is written. */

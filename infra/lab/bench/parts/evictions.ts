@@ -62,7 +62,7 @@ interface Size {
   readonly size: number;
 }
 
-/** Each round starts with another variant. The first round warms up. */
+/** Runs the rounds. Each round starts with another variant, and the first round only warms up. */
 async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const images = form === "in the cluster" ? serverImages() : new Map();
   const sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, images });

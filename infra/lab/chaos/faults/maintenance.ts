@@ -31,7 +31,7 @@ export const maintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** At the end of the run, one NodeEvacuation has to succeed. */
+  /** Makes sure that a last NodeEvacuation can succeed at the end of the run. */
   async remind(run) {
     await persist(() => createPinned(run, PINNED, PLACE));
     const [active] = await persist(() => activeOf(run));

@@ -65,7 +65,7 @@ export const rollingMaintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** At the end of the run, one RollingMaintenance has to succeed. */
+  /** Makes sure that a last RollingMaintenance can succeed at the end of the run. */
   async remind(run) {
     const active = await persist(() => activeOf(run));
     if (active.length === 0) await persist(() => createOne(run, { nextNode: "WhenUncordoned" }));

@@ -29,7 +29,10 @@ const NAMESPACE = struct({
 /** Whether there is a variable `params`: only in expressions of a policy that has a `paramKind`. */
 export type Variables = "plain" | "withParams";
 
-/** Makes the fields of the object, and of the policy's parameter, known by their schemas. */
+/**
+ * Returns the language of expressions. It knows the fields of the object, and of the policy's parameter, from their
+ * schemas.
+ */
 export function languageOf(object?: Structural, variables: Variables = "plain", params?: Structural): Language {
   const language = new Language().declare(object, "object", "oldObject").declare(undefined, "variables");
   if (variables === "withParams") language.declare(params, "params");

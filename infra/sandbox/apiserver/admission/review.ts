@@ -34,7 +34,7 @@ export interface AdmissionRequest {
 type GroupVersionKind = Readonly<Record<"group" | "version" | "kind", string>>;
 type GroupVersionResource = Readonly<Record<"group" | "version" | "resource", string>>;
 
-/** Makes a review. `kind` is the one that the webhook asks for, possibly in another version than the request's. */
+/** Makes a review. `kind` is the kind that the webhook asks for, which may be another version than the request's. */
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
   const { subresource } = ctx.info;
   const states = [subject.object, subject.oldObject];

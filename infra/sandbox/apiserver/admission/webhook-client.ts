@@ -18,7 +18,7 @@ export interface Webhook {
     readonly apiVersions?: readonly string[];
     readonly resources?: readonly string[];
     readonly scope?: string;
-    /** Only policies have them. */
+    /** Names of objects that a rule selects. Only rules of policies have them. */
     readonly resourceNames?: readonly string[];
   }[];
   readonly failurePolicy?: "Fail" | "Ignore";
@@ -26,7 +26,7 @@ export interface Webhook {
   readonly namespaceSelector?: LabelSelector;
   readonly objectSelector?: LabelSelector;
   readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
-  /** Mutating webhooks have one, validating ones have none. */
+  /** Whether a webhook is called again after later changes. Only mutating webhooks have this field. */
   readonly reinvocationPolicy?: "Never" | "IfNeeded";
   readonly timeoutSeconds?: number;
 }

@@ -51,7 +51,8 @@ export class Language {
   }
 
   /**
-   * Returns undefined if there is no error and the value has one of these types. Without types, any type is accepted.
+   * Returns what is wrong with an expression. Returns undefined if there is no error and the value has one of these
+   * types. Without types, any type is accepted.
    */
   problem(expression: string, ...types: readonly string[]): string | undefined {
     const { valid, error, type = "dyn" } = this.#environment.check(expression);

@@ -12,7 +12,7 @@ export interface Column {
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   readonly format?: string;
   readonly description?: string;
-  /** Above 0: the column is shown only with `-o wide`. */
+  /** The priority of the column. If it is above 0, the column is shown only with `-o wide`. */
   readonly priority?: number;
   readonly cell: (object: KubeObject, now: Date) => Cell;
 }

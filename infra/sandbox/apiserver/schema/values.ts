@@ -21,7 +21,7 @@ function missing({ value, schema, path }: Node): readonly FieldError[] {
   return wanted.map((key) => errors.requiredValue(joined(path, key)));
 }
 
-/** Other formats are not checked here. */
+/** The formats that are checked. Other formats are not checked here. */
 const FORMATS: Readonly<Record<string, z.ZodType>> = {
   "date-time": z.iso.datetime({ offset: true }),
   date: z.iso.date(),
