@@ -88,8 +88,8 @@ function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
 }
 
 /**
- * Seconds for each read whose failure does not keep the VM from being marked. A review spends at most three times this
- * limit on such reads.
+ * The time limit, in seconds, of each read that marking the VM does not depend on. A review spends at most three times
+ * this limit on such reads.
  */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;

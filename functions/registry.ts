@@ -7,8 +7,8 @@ import type { ClusterRegistry, Env } from "./env.ts";
 /** How long an entry is kept, in seconds. KV itself shows a change within a minute. */
 const CACHE_SECONDS = 30;
 /**
- * How many missing names Lifeboat remembers, because anybody may ask for names. After that it reads the list of all
- * names instead.
+ * How many names of unknown clusters Lifeboat remembers: anybody may send requests with such names. Above this number,
+ * Lifeboat reads the list of all clusters instead.
  */
 const MOST_ABSENT = 100;
 

@@ -47,7 +47,10 @@ export async function runTick(scheduledTime: number, surroundings: Surroundings)
   }
 }
 
-/** Works on each message of a batch separately. Nothing is sent again, because the next tick is a minute away. */
+/**
+ * Works on each message of a batch separately. A failed message is not sent again, because the next tick is a minute
+ * away.
+ */
 export async function receiveTicks(bodies: readonly unknown[], surroundings: Surroundings): Promise<void> {
   for (const { sentAt, ...tick } of bodies.map((body) => Message.parse(body))) {
     const isLate = surroundings.platform.now().getTime() - sentAt > LATEST_MS;

@@ -210,7 +210,7 @@ interface Loaded {
 
 export type LoadedPolicy =
   | (Loaded & { readonly ok: true; readonly policy: DeschedulerPolicy })
-  /** A policy with lost limits or filters evicts no pod. */
+  /** A policy whose limits or filters cannot be read evicts no pod. */
   | (Loaded & { readonly ok: false });
 
 /** Reads the policy for one cycle. */

@@ -70,7 +70,7 @@ export function activeEvacuation(
   return active.toSorted(byAge)[0];
 }
 
-/** Returns whether an Evacuation of the pod has ended and its mark is not yet removed. */
+/** Returns whether an Evacuation of the pod has ended, but Lifeboat has not yet removed the VM's mark. */
 export function isReleasePending(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }

@@ -17,8 +17,9 @@ export function isMarked(vmi: VmiFacts): boolean {
 }
 
 /**
- * Returns whether a mark names a former node. KubeVirt's webhook writes the node that it read before, so the mark may
- * arrive after the move. As long as such a mark exists, the VMI cannot be marked for its present node.
+ * Returns whether the VM's mark (`status.evacuationNodeName`) names a former node. KubeVirt's webhook writes the node
+ * that it read before, so the mark may arrive after the move. As long as such a mark exists, the VMI cannot be marked
+ * for its present node.
  */
 export function isMarkedTooLate(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);

@@ -1,6 +1,6 @@
 /**
- * Plans Evacuations: which continue, end, or start without a request. KubeVirt has the queue: nothing here counts
- * migrations.
+ * Plans Evacuations: which continue, end, or start without a request. KubeVirt queues the migrations, so nothing here
+ * counts them.
  */
 import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";

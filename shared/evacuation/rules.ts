@@ -23,7 +23,7 @@ export const RULES: readonly Rule[] = [
   // Rules that end the Evacuation
   ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
   ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
-  // Rules about its migration
+  // Rules about the Evacuation's migration
   noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, aboutToStart, migrating,
   // Rules for an Evacuation without a migration
   waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,

@@ -14,8 +14,8 @@ export const ROLLING_END_PHASES = ["Completed", "Stopped", "Withdrawn"] as const
 export type RollingPhase = (typeof ROLLING_ACTIVE_PHASES)[number] | (typeof ROLLING_END_PHASES)[number];
 
 /**
- * Phases of one node of a RollingMaintenance. After `Starting`, a node has the phase of its NodeEvacuation until that
- * has ended.
+ * Phases of one node of a RollingMaintenance. After `Starting`, a node has the phase of its NodeEvacuation until the
+ * NodeEvacuation has ended.
  */
 export const ROW_PHASES = [
   "Pending",
@@ -71,7 +71,7 @@ export interface RollingMaintenanceStatus {
   readonly phase?: RollingPhase | undefined;
   readonly message?: string | undefined;
   readonly forecast?: string | undefined;
-  /** When its nodes were resolved. Absent: it has not started. */
+  /** When the node selector was resolved to nodes. Absent: the RollingMaintenance has not started. */
   readonly startTime?: string | undefined;
   readonly estimatedCompletionTime?: string | undefined;
   readonly completionTime?: string | undefined;

@@ -95,7 +95,7 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
 }
 
 /**
- * Returns whether something else blocks: a VM that has to move or cannot leave, one that did not start again, or
+ * Returns whether something else blocks: a VM that has to move or cannot leave, a VM that did not start again, or
  * another pod. A budget that allows one VM after another is no obstacle.
  */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {

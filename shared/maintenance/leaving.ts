@@ -104,8 +104,8 @@ function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorl
 }
 
 /**
- * Estimates the end by the time that VMs took so far, and before the first by the preflight. It estimates anew only
- * after a change.
+ * Estimates when the last VM leaves, from the time that VMs have taken so far. The preflight's estimate stays until the
+ * first VM has left. Later the estimate changes only when another VM has left.
  */
 function etaOf(
   { total, left, moving, waiting }: VmCounts,

@@ -43,13 +43,16 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
 }
 
-/** Holds a VM without a mark whose Evacuation for another party is Blocked: it would take a place for ever. */
+/**
+ * Returns the blocker of a VM without a mark whose Evacuation for another party is Blocked: the VM would take a place
+ * for ever.
+ */
 function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
   return active?.status.phase === "Blocked" ? heldByBlocked(vmi, active) : undefined;
 }
 
-/** Returns no action for a VM that a drain, a person or another process has already asked to move. */
+/** Returns the action that moves a VM, unless a drain, a person or another process has already requested the move. */
 function moveOf(vmi: VmiFacts, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(vmi, w.facts);
   return activeEvacuation(vmi, evacuations) === undefined ? [create(vmi, evacuations, {}, w)] : [];

@@ -99,7 +99,10 @@ function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
   return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);
 }
 
-/** Returns whether the guest ends with the pod: it does not end with the target pod of its migration. */
+/**
+ * Returns whether the guest stops with the pod. The target pod of its migration may be deleted without stopping the
+ * guest.
+ */
 function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
   return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
 }

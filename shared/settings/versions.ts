@@ -96,7 +96,7 @@ export function isOld(of: Product, minor: number | undefined): minor is number {
   return isBefore({ since: OLDEST[of] }, minor);
 }
 
-/** Returns whether a cluster of that version lacks the row's behavior. */
+/** Returns whether a cluster with this minor version is too old for the row's behavior. */
 export function isBefore({ since }: Pick<VersionRow, "since">, minor: number | undefined): minor is number {
   return minor !== undefined && minor < since;
 }

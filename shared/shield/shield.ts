@@ -39,7 +39,8 @@ export interface Shielded {
   readonly vmi: VmiFacts;
   readonly node?: NodeFacts | undefined;
   /**
-   * `Unknown`: the Events could not be read. Absent: none, or not read, because the label says that it is too early.
+   * `Unknown`: the Events could not be read. Absent: no shutdown was refused, or the Events were not read because the
+   * label's time has not come.
    */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
   /** The VMI's migrations. They are read only when the cover may have to end. */
@@ -72,7 +73,7 @@ function untilOf({ shield }: VmiFacts): number {
   return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
 }
 
-/** Returns the latest end, in milliseconds since the epoch. */
+/** Returns the latest time at which the shield may end, in milliseconds since the epoch. */
 function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
   return now.getTime() + holdSeconds(vmi, settings) * 1000;
 }
@@ -130,8 +131,8 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
 }
 
 /**
- * Returns whether the VM is in danger: its node is under pressure, or it is about to leave. A drain may have started
- * the move for which a preemption waits.
+ * Returns whether the VM is in danger: its node is under pressure, or the VM is about to leave. A drain may have
+ * started the migration for which a preemption waits.
  */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;

@@ -21,7 +21,7 @@ export async function identity(reads: DoctorReads): Promise<readonly Finding[]> 
   const fix = fixOf(secret);
   if (lacks.length > 0) return [failed(`${SECRET} has no ${lacks.join(", no ")}`, UNSERVED, fix)];
   const { pair: { certPem } = { certPem: "" }, webhookToken: tokens = [] } = parts;
-  // The condition WebhookCalled reports a missing guard.
+  // Without feature gates, a missing guard is no problem here: the condition WebhookCalled reports a missing guard.
   const settings = { featureGates: [] };
   const trust = (caBundle: string) => trustIn(caBundle, certPem);
   const states = WEBHOOK_ENDPOINTS.flatMap(

@@ -88,7 +88,10 @@ function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   return { webhookToken, change };
 }
 
-/** Adds the caBundle to the form of Lifeboat. Absent: cert-manager writes the caBundle. */
+/**
+ * Adds the webhook token and the caBundle to the settings of the in-cluster installation. Absent caBundle: cert-manager
+ * writes it.
+ */
 function withBundle(home: Inside, webhookToken: string, caBundle: string | undefined): Inside {
   const trust = caBundle === undefined ? { certManager: true } : { caBundle: encoded(caBundle) };
   return { ...home, webhookToken, ...trust };

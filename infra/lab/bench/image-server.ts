@@ -21,7 +21,7 @@ export interface ImageServer {
   readonly startMs: number;
   /** Sends a review to the webhook for evictions, as the API server does. */
   review(body: string, agent?: Agent): Promise<TimedAnswer>;
-  /** Asks for a full scan. */
+  /** Requests a full scan, which is a reconcile of all objects. */
   scan(): Promise<unknown>;
   /** Returns the CPU time of the process so far. */
   cpuMs(): Promise<number>;

@@ -188,8 +188,8 @@ function leftOn(vmi: Vmi): readonly string[] {
 }
 
 /**
- * Returns what is wrong with a VM's budgets. Expected is one of Lifeboat's if VMs have budgets, and none if the
- * strategy allows evictions.
+ * Returns what is wrong with a VM's budgets. A VM should have one budget of Lifeboat's if this run uses budgets and the
+ * VM's strategy requires a budget, otherwise none.
  */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);

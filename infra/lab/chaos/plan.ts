@@ -109,7 +109,7 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
   { cluster: 15, node: 15 },
 ];
 
-/** Draws several faults by weight. Leaves out faults that a drawn one excludes. */
+/** Draws several faults by weight. Leaves out a fault that cannot be combined with a fault that is already drawn. */
 function drawFaults(
   draw: Draw,
   first: FaultName | undefined,

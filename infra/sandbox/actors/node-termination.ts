@@ -43,7 +43,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };
 
-  /** Deletes a pod with the remaining time as its grace period. A repeated request does not shorten that. */
+  /** Deletes a pod with the remaining time as its grace period. A repeated request does not shorten that period. */
   const remove = async ({ metadata }: Pod): Promise<void> => {
     const gracePeriodSeconds = Math.max(Math.floor(leftMs() / 1000), LEAST_GRACE_SECONDS);
     await client.delete(pods, metadata, { gracePeriodSeconds });

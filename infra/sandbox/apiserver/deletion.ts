@@ -169,7 +169,7 @@ function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeO
 
 /**
  * Returns the terminating object after the request. Returns undefined if the object already terminates and the request
- * does not shorten that.
+ * does not shorten its grace period.
  */
 function mark(
   state: ServerState,

@@ -91,7 +91,7 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
   const leaving = inProgressAmong(w);
   const isLeaving = new Set(leaving);
   const recalled = recall(w.memory, {
-    // The Evacuation of a pod is better evidence than its annotation.
+    // For a pod with an Evacuation, the Evacuation counts and not the pod's in-progress annotation.
     pods: w.pods.filter((pod) => !isLeaving.has(pod)),
     now: w.now,
     ttlSeconds: w.policy.requestTtlSeconds,

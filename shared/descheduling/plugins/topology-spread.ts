@@ -117,7 +117,7 @@ function* balance(
   return undefined;
 }
 
-/** Takes the next pod from the largest domain, if that has too many. */
+/** Takes the next pod from the largest domain, if this domain has too many pods. */
 function unevenIn(domains: readonly Domain[], { maxSkew }: Constraint) {
   const withCandidates = domains.filter(({ candidates }) => candidates.length > 0);
   const [smallest, largest] = [firstOf(domains, SMALLEST_FIRST), firstOf(withCandidates, LARGEST_FIRST)];

@@ -36,8 +36,8 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // A migration to another VMI gets its UID when the other side has answered. If it is given up before that,
-      // nothing removes the other fields.
+      // A migration to another VMI gets its UID when the other side has answered. If the migration is given up earlier,
+      // nothing removes its other fields.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,

@@ -24,9 +24,9 @@ import {
 export const ROLLING_RULES: readonly RollingRule[] = [
   // Rules that end the RollingMaintenance
   ended, cancelled,
-  // Rules before its start
+  // Rules before the start of the RollingMaintenance
   pausedBefore, waitsForHour, tooLate, starts,
-  // Rules after its start
+  // Rules after the start of the RollingMaintenance
   creates, stopsAfterFailure, paused, completes, outOfTime, waitsForNodes, nextIsGone, waitsForRival, waitsForRollout, claims,
 ];
 
