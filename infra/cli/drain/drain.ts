@@ -21,7 +21,7 @@ import { printAs } from "../print.ts";
 import { CLI_MESSAGES } from "../messages.ts";
 import { follow } from "./follow.ts";
 import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
-import { countOf, type Options, rollingSpec, specOf, START_IF } from "./options.ts";
+import { countOf, type Options, rollingSpec, specOf, START_IF, unlikeIn } from "./options.ts";
 import { createSeveral, followSeveral, joinedOf } from "./several.ts";
 
 export const drain: Add = (program, { host, connect, ends }) => {
@@ -110,7 +110,7 @@ interface Asked {
 async function drainNodes({ nodes, spec, times, options }: Asked, { connection, host }: With): Promise<ExitCode> {
   const all = await connection.cluster().list("nodeevacuations");
   const plans = plansOf(nodes, spec, host.now(), all);
-  const several = nodes.length > 1 ? await joinedOf(nodes, { connection, host }) : undefined;
+  const several = await severalOf(plans, options, { connection, host });
   const wanted = wantedOf(plans, options, several !== undefined);
   const found = await forecastOf(wanted, options, all, { connection, host });
   if (options.dryRun) return found.some(({ isRefused }) => isRefused) ? EXIT.no : worstExit(found);
@@ -119,10 +119,21 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   if (!isAtWork) await agree(questionOf(nodes, found), options, { connection, host });
   const following = { connection, host, ...options };
   if (nodes.length === 1) return await follow(await ask(plans, { connection, host }), following);
-  const nodeTimeout =
-    options.nodeTimeout ?? timeoutFor(Math.max(0, ...found.map(({ time }) => time?.seconds.most ?? 0)));
-  const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, { ...options, nodeTimeout }), following));
+  const rm = several ?? (await createSeveral(nodes, rollingSpec(spec, withTimeout(options, found)), following));
   return await followSeveral(rm, following);
+}
+
+/** Finds the active RollingMaintenance to join. Returns undefined if there is none, or only one node. */
+async function severalOf([first, ...others]: readonly Plan[], options: Options, { connection, host }: With) {
+  if (first === undefined || others.length === 0) return undefined;
+  const nodes = [first, ...others].map(({ node }) => node);
+  return await joinedOf(nodes, factsOf(first.manifest).spec, { connection, host, options });
+}
+
+/** Gives the slowest node its time, unless the person has given one. */
+function withTimeout(options: Options, found: readonly Preflight[]): Options {
+  const slowest = Math.max(0, ...found.map(({ time }) => time?.seconds.most ?? 0));
+  return { ...options, nodeTimeout: options.nodeTimeout ?? timeoutFor(slowest) };
 }
 
 interface Plan {
@@ -164,27 +175,9 @@ function wantedOf(plans: readonly Plan[], options: Options, isJoined: boolean): 
 /** Returns whether a new NodeEvacuation is needed. Throws if the active one differs from the request. */
 function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   if (known === undefined) return true;
-  const unlike = unlikeIn(known, factsOf(manifest), options);
+  const unlike = unlikeIn(known.spec, factsOf(manifest).spec, options);
   if (unlike.length === 0) return false;
   throw new Failed(MESSAGES.otherOptions(known.name, node, unlike));
-}
-
-/** Returns the differences, named by the options of the command. */
-function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacuationFacts, given: Options) {
-  const rows = [
-    ["at", is.schedule.notBefore, asked.schedule.notBefore],
-    ["until", is.schedule.notAfter, asked.schedule.notAfter],
-    ["order", is.virtualMachines.order, asked.virtualMachines.order],
-    ["whenBlocked", is.virtualMachines.whenBlocked, asked.virtualMachines.whenBlocked],
-    ["startIf", is.startIf, asked.startIf],
-    ["return", is.returnVMs, asked.returnVMs],
-    ["deleteEmptydirData", is.otherPods, asked.otherPods],
-    ["forceShutdowns", is.forceShutdowns, asked.forceShutdowns],
-  ] as const;
-  return rows.flatMap(([option, has, wants]) => {
-    const name = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return given[option] === undefined || has === wants ? [] : [`--${name} ${has ?? MESSAGES.notSet}`];
-  });
 }
 
 /** Returns the manifest as the API server would return it. */

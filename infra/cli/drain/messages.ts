@@ -6,6 +6,8 @@ export const DRAIN_MESSAGES = {
   question: (nodes: readonly string[], isAnyway: boolean) => `Drain ${nodes.join(", ")}${isAnyway ? " anyway" : ""}?`,
   otherOptions: (name: string, node: string, unlike: readonly string[]) =>
     `NodeEvacuation ${name} of node ${node} has not ended, and has ${unlike.join(", ")}: cancel it first (lifeboat cancel node/${node}), or kubectl edit nodeevacuation ${name}`,
+  otherRollingOptions: (name: string, unlike: readonly string[]) =>
+    `RollingMaintenance ${name} of these nodes has not ended, and has ${unlike.join(", ")}: cancel it first (lifeboat cancel rollm/${name}), or kubectl edit rollingmaintenance ${name}`,
   notSet: "not set",
   nodeEvacuation: (name: string, isNew: boolean) => followed(`nodeevacuation.lifeboat.dev/${name}`, isNew),
   rollingMaintenance: (name: string, isNew: boolean) => followed(`rollingmaintenance.lifeboat.dev/${name}`, isNew),

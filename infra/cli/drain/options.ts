@@ -1,10 +1,12 @@
 /** The options of a drain, and the spec that they make. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import type { VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
+import type { NodeEvacuationSpec, VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
+import type { NodeTemplate, RollingMaintenanceSpec } from "../../../shared/kube/rolling-maintenance.ts";
 import type { Form } from "../command.ts";
 import { wholeSeconds } from "../../../shared/settings/time.ts";
 import { CLI_MESSAGES } from "../messages.ts";
 import type { At, Times } from "../time.ts";
+import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface Options {
   readonly selector?: string | undefined;
@@ -47,6 +49,42 @@ export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options
 export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof specOf>, options: Options) {
   const { maxUnavailable, whenNodeFails, nextNode, nodeTimeout: nodeTimeoutSeconds } = options;
   return { reason, schedule, maxUnavailable, whenNodeFails, nextNode, nodeTimeoutSeconds, template };
+}
+
+type Asked = NodeTemplate & Pick<NodeEvacuationSpec, "schedule">;
+
+/** Returns the differences of an active drain, named by the options of the command. */
+export function unlikeIn(is: Asked, asked: Asked, given: Options): readonly string[] {
+  return differences(given, [
+    ["at", is.schedule.notBefore, asked.schedule.notBefore],
+    ["until", is.schedule.notAfter, asked.schedule.notAfter],
+    ["order", is.virtualMachines.order, asked.virtualMachines.order],
+    ["whenBlocked", is.virtualMachines.whenBlocked, asked.virtualMachines.whenBlocked],
+    ["startIf", is.startIf, asked.startIf],
+    ["return", is.returnVMs, asked.returnVMs],
+    ["deleteEmptydirData", is.otherPods, asked.otherPods],
+    ["forceShutdowns", is.forceShutdowns, asked.forceShutdowns],
+  ]);
+}
+
+/** Returns the differences of an active drain of several nodes. */
+export function unlikeInRolling(is: RollingMaintenanceSpec, asked: Asked, given: Options): readonly string[] {
+  const ofWhole = differences(given, [
+    ["maxUnavailable", is.maxUnavailable, given.maxUnavailable],
+    ["nextNode", is.nextNode, given.nextNode],
+    ["whenNodeFails", is.whenNodeFails, given.whenNodeFails],
+    ["nodeTimeout", is.nodeTimeoutSeconds, given.nodeTimeout],
+  ]);
+  return [...unlikeIn({ ...is.template, schedule: is.schedule }, asked, given), ...ofWhole];
+}
+
+type Value = string | number | boolean | undefined;
+
+function differences(given: Options, rows: readonly (readonly [keyof Options, Value, Value])[]): readonly string[] {
+  return rows.flatMap(([option, has, wants]) => {
+    const name = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return given[option] === undefined || has === wants ? [] : [`--${name} ${has ?? MESSAGES.notSet}`];
+  });
 }
 
 export function countOf(text: string): number {

@@ -3,6 +3,7 @@
  * stops following.
  */
 import { meaningOf, type NewObject } from "../../../shared/kube/client.ts";
+import type { NodeEvacuationSpec } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { newRollingMaintenance } from "../../../shared/maintenance/api.ts";
 import { durationText, secondsUntil } from "../../../shared/settings/time.ts";
@@ -23,13 +24,24 @@ import {
   TAKEN_UP_SECONDS,
 } from "./follow.ts";
 import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
+import { type Options, unlikeInRolling } from "./options.ts";
 import { printReport } from "./report.ts";
 
-/** Finds the active RollingMaintenance of exactly these nodes. */
-export async function joinedOf(nodes: readonly string[], { connection, host }: Pick<Following, "connection" | "host">) {
+interface Joining extends Pick<Following, "connection" | "host"> {
+  readonly options: Options;
+}
+
+/** Finds the active RollingMaintenance of exactly these nodes. Throws if it differs from the request. */
+export async function joinedOf(
+  nodes: readonly string[],
+  asked: NodeEvacuationSpec,
+  { connection, host, options }: Joining,
+) {
   const all = await connection.cluster().list("rollingmaintenances");
   const wanted = nodes.toSorted().join();
   const found = all.find((one) => !hasRollingEnded(one) && one.spec.nodes.names?.toSorted().join() === wanted);
+  const unlike = found === undefined ? [] : unlikeInRolling(found.spec, asked, options);
+  if (found !== undefined && unlike.length > 0) throw new Failed(MESSAGES.otherRollingOptions(found.name, unlike));
   if (found !== undefined) host.stderr.write(`${MESSAGES.rollingMaintenance(found.name, false)}\n`);
   return found;
 }

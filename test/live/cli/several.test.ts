@@ -62,6 +62,11 @@ test("a node that blocks makes drain and status exit with 3; cancel uncordons it
     3,
     `rollingmaintenance.lifeboat.dev/${whole} exists already, and this command follows it`,
   ]);
+  const other = await on.lifeboat(`drain ${b} ${a} -y --start-if WillSucceed --next-node WhenEvacuated`);
+  expect([other.code, other.err.join("\n")]).toEqual([
+    1,
+    expect.stringContaining("has --start-if Always, --next-node WhenUncordoned: cancel it first"),
+  ]);
   const cancelled = await on.lifeboat(`cancel -y rollm/${whole}`);
   expect([cancelled.code, cancelled.out]).toEqual([0, [`rollingmaintenance.lifeboat.dev/${whole} cancelled`]]);
   expect([await on.isCordoned(a), await on.isCordoned(b), await on.nodeOf(pinned)]).toEqual([false, false, a]);
