@@ -1,4 +1,4 @@
-/** The cluster's facts for the guard's policies: an unreadable fact is not absent, or `lifeboat install` would delete policies. */
+/** `lifeboat install` stops if it may not read what the guard's policies depend on: otherwise it would delete policies. */
 import { expect, test } from "vitest";
 import type { Connection } from "../../../infra/cli/connection.ts";
 import { readGuardSite } from "../../../infra/cli/install/guard.ts";
