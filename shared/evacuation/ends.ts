@@ -122,7 +122,8 @@ export function ended(message: string): Next {
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
   const message = MESSAGES.moved(e.status.sourceNode, targetNode);
-  // The VMI names the migration if the migration does not show its end yet, or is older than this Evacuation.
+  // If no migration of this Evacuation has succeeded, the VMI names the last one: its end may not be written yet, or it
+  // may be older than this Evacuation.
   const isLast = ({ uid, phase }: MigrationFacts) => uid === vmi.lastMigration?.uid && phase !== "Failed";
   const migration = attempts.succeeded(f) ?? migrations.find(isLast);
   const made = migration && { migration: { name: migration.name, uid: migration.uid } };

@@ -128,8 +128,8 @@ export function hasNoRequester({ spec }: NewEvacuation): boolean {
 }
 
 /**
- * Makes a copy of an existing Evacuation with another requester. Creating the copy adds the requester to the existing
- * Evacuation.
+ * Makes a copy of an existing Evacuation with another requester, under the same name. If the copy cannot be created
+ * because the name is taken, Lifeboat adds the requester to the existing Evacuation.
  */
 export function withRequester({ namespace, name, spec }: EvacuationFacts, requestedBy: string): NewEvacuation {
   return { namespace, name, spec: { ...spec, requestedBy } };

@@ -112,8 +112,8 @@ export function isOfTaint({ spec: { cause } }: EvacuationFacts): boolean {
 }
 
 /**
- * Returns whether the pod's state decides: it shows whether the taint manager or the scheduler is deleting the pod or
- * has given up.
+ * Returns whether the next step depends on the pod. Its conditions show whether the taint manager or the scheduler is
+ * still deleting the pod.
  */
 export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
   return e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now);

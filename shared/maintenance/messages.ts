@@ -122,7 +122,7 @@ export const MAINTENANCE_MESSAGES = {
   aboutToStart: "it is about to start",
 
   // The doctor
-  noneOpen: "no maintenance of a node is open",
+  noneOpen: "no node is under maintenance",
   notInstalled: "the component maintenance is not installed: nobody can drain with Lifeboat",
   open: (names: string) => `NodeEvacuations that have not ended: ${names}`,
   isBlocked: ({ name, spec }: NodeEvacuationFacts) => `NodeEvacuation ${name} of node ${spec.nodeName} is blocked`,

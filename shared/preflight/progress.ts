@@ -61,7 +61,7 @@ export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
   return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
 }
 
-/** Returns whether a person has to act. The owner of an External VM may have acted already. */
+/** Returns whether the VM stays until a person acts. A VM that already migrates does not: its owner may have started that. */
 export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
   const isOnItsWay = vmi?.isMigrating === true || (migration !== undefined && migration.blockedBy === undefined);
   return verdict.outcome === "Blocked" && !isOnItsWay;

@@ -73,8 +73,8 @@ export interface ParsedConfiguration {
 }
 
 /**
- * Parses each field separately. An unexpected field gets its default, an unknown gate is off, and the rest is in force:
- * a rollback must not switch off what both versions know.
+ * Parses each field separately. A field with a wrong value gets its default, an unknown feature gate is off, and the
+ * other fields apply: a rollback must not switch off what both versions know.
  */
 export function parseConfiguration(spec: unknown): ParsedConfiguration {
   const parsed = Spec.safeParse(spec);

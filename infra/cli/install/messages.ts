@@ -53,8 +53,8 @@ ${listed(fields)}--force-conflicts overwrites them. To keep them, apply what \`l
 
   // Certificate and tokens
   apiServerLearns: (seconds: number) =>
-    `The certificate is renewed. This waits ${seconds} s until the API server trusts the new one …\n`,
-  replicasLearn: (seconds: number) => `This waits ${seconds} s until every replica serves the certificate …\n`,
+    `The certificate is renewed. Waiting ${seconds} s, in which the API server starts to trust the new one …\n`,
+  replicasLearn: (seconds: number) => `Waiting ${seconds} s, in which every replica loads the certificate …\n`,
   interrupted: "interrupted: run lifeboat install again, which resumes at this step",
   oddWebhookToken: (secret: string) =>
     `Secret ${secret}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server accepts no other in the path of a webhook. Make another one: openssl rand -hex 32`,

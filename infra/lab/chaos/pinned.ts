@@ -20,8 +20,8 @@ export async function createPinned({ client, namespace, nodeOf }: Run, name: str
 }
 
 /**
- * Makes Lifeboat see that minutes pass for these NodeEvacuations, until the controller is aborted. Lifeboat restarts a
- * VM only if two reads, a minute apart, say that the VM cannot migrate, and a run does not last for minutes.
+ * Dates the times in these NodeEvacuations back, until the returned AbortController is aborted. Lifeboat restarts a VM
+ * only if two reads, a minute apart, say that the VM cannot migrate, and a run is shorter than that.
  */
 export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEvacuation[]>): AbortController {
   const over = new AbortController();

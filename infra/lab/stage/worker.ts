@@ -32,9 +32,7 @@ export interface WorkerOptions {
   readonly bundle?: string;
   /** Whether to add an empty KV namespace `CLUSTER_REGISTRY`. */
   readonly registry?: boolean;
-  /**
-   * Whether to add the queue of ticks: each cluster gets a tick, and `scheduled` does not wait for the clusters' work.
-   */
+  /** Whether to add the queue through which the scheduled trigger sends each cluster a tick. */
   readonly queue?: boolean;
 }
 

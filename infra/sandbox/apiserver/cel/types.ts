@@ -9,7 +9,7 @@ export interface CelType {
   readonly valueOf: (json: unknown) => unknown;
 }
 
-/** A JSON number without a fraction is an int everywhere. */
+/** A value whose type is known only from its JSON. A number without a fraction is an int. */
 export const DYN: CelType = {
   name: "dyn",
   valueOf: (json) => {

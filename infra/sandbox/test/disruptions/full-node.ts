@@ -21,7 +21,7 @@ export interface Stage {
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
 }
 
-/** Provides a full node, valid inside tests and hooks. */
+/** Provides a full node. Tests and hooks may use the returned object; code outside of them may not. */
 export function useFullNode(): Stage {
   const world = useSandbox({ terminationSeconds: GRACE });
   const gate = useGate(world);

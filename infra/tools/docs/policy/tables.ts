@@ -74,10 +74,10 @@ const FIRST_WORDS = {
 } as const satisfies Record<FirstAnswer, string>;
 
 const LATER_WORDS = {
-  first: "as the first",
+  first: "the same",
   inProgress: "in progress",
   unlessMigrating:
-    "in progress while a migration is unfinished; otherwise the mark is removed, and the answer is as the first",
+    "in progress while a migration is unfinished; otherwise the mark is removed, and the VM is shut down",
 } as const satisfies Record<LaterAnswer, string>;
 
 /** Renders everything that a strategy decides. If both rows of a strategy are equal, they are one row. */
