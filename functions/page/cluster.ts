@@ -22,7 +22,7 @@ import { evacuationTable, type Sorted, sortEvacuations } from "./evacuations.ts"
 import type { Shown } from "./layout.ts";
 import { maintenanceTable } from "./maintenance.ts";
 import { rollingTable } from "./rolling.ts";
-import { hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
+import { asPartOf, hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
 import { countVms, isClosed, type NodeLine, nodeLines, nodeTable, type RecentVms, vmisOnAny } from "./nodes.ts";
 import type { Visit } from "./session.ts";
 
@@ -43,7 +43,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
     client.list("rollingmaintenances").catch(noneOrUnread),
     countVms(target, { client, settings, recent }),
   ]);
-  const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne));
+  const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne)).map((ne) => asPartOf(ne, rolling ?? []));
   const unfinished = (rolling ?? []).filter((one) => !hasRollingEnded(one));
   const odd = vmCounts?.odd ?? 0;
   const problems = [

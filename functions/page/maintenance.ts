@@ -1,6 +1,6 @@
 /** Shows NodeEvacuations to a person: their progress, what blocks them, and the commands that change them. */
 import { html } from "hono/html";
-import { named } from "../../shared/kube/client.ts";
+import { type Client, named } from "../../shared/kube/client.ts";
 import type { NodeFacts } from "../../shared/kube/facts.ts";
 import {
   hasEnded,
@@ -10,8 +10,9 @@ import {
   type NodeEvacuationPhase,
   type WhenBlocked,
 } from "../../shared/kube/node-evacuation.ts";
+import { asPartOf } from "../../shared/kube/rolling-maintenance.ts";
 import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
-import { RejectionError } from "../errors.ts";
+import { noneOrUnread, RejectionError } from "../errors.ts";
 import { actsOnMaintenance, actsPart } from "./acts.ts";
 import {
   ago,
@@ -117,6 +118,12 @@ export function currentOf(all: readonly NodeEvacuationFacts[], node: string): No
   return active.find(({ status }) => status.startTime !== undefined) ?? active.at(-1) ?? own.slice(0, 1).find(isOpen);
 }
 
+/** Returns a NodeEvacuation with the pause or the withdrawal of its RollingMaintenance. */
+export async function asPart(ne: NodeEvacuationFacts, client: Client): Promise<NodeEvacuationFacts> {
+  if (ne.owner === undefined || hasEnded(ne)) return ne;
+  return asPartOf(ne, (await client.list("rollingmaintenances").catch(noneOrUnread)) ?? []);
+}
+
 interface Around {
   readonly cluster: string;
   readonly now: Date;
@@ -168,7 +175,7 @@ export async function nodeEvacuationPage({ target }: Visit, name: string): Promi
   const main = html`${crumbs([target.name, clusterPath(target.name)], [name])}
     <h1>${visible(name)} ${phaseBadge(ne)}</h1>
     <p class="lead">Node ${nodeLink(target.name, ne.spec.nodeName)} has to be empty.</p>
-    ${stateOf(ne, around)} ${hasEnded(ne) ? "" : actsPart(actsOnMaintenance(ne))}
+    ${stateOf(await asPart(ne, client), around)} ${hasEnded(ne) ? "" : actsPart(actsOnMaintenance(ne))}
     ${fromTerminal(
       shellLine("kubectl", "describe", "nodeevacuation", name),
       shellLine("kubectl", "get", "nodeevacuations", "-o", "wide"),

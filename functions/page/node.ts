@@ -41,7 +41,7 @@ import {
 import { CAUSE_TEXTS, evacuationTable } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
 import { podTable, vmTable } from "./node-vms.ts";
-import { currentOf, maintenancePart } from "./maintenance.ts";
+import { asPart, currentOf, maintenancePart } from "./maintenance.ts";
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 25;
@@ -132,6 +132,7 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     target.connect(READ_SECONDS).list("nodeevacuations").catch(noneOrUnread),
   ]);
   const maintenance = currentOf(all ?? [], name);
+  const part = maintenance && (await asPart(maintenance, target.connect(READ_SECONDS)));
   const [cluster, now] = [target.name, target.platform.now()];
   const { state, here, gone, pods, isPartlySeen } = view.progress;
   const stuck = pods.filter(({ verdict }) => isInTheWay(verdict));
@@ -140,7 +141,7 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     <p class="lead">${leadOf(view.progress)}</p>
     ${isPartlySeen ? notice("bad", html`<p>${PARTLY_SEEN}</p>`) : ""}
     ${all === undefined ? notice("warn", html`<p>The node's maintenance could not be read.</p>`) : ""}
-    ${maintenance === undefined ? "" : maintenancePart(maintenance, { cluster, now, node: view.node })}
+    ${part === undefined ? "" : maintenancePart(part, { cluster, now, node: view.node })}
     ${state === "Draining" ? drainingPart(view.progress, now) : ""}
     ${section(state === "Draining" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
     ${section("Other pods that block a drain", stuck, podTable)} ${state === "Drained" ? whenEmpty(name) : ""}

@@ -24,6 +24,8 @@ export interface Scene {
 }
 
 interface Maintained {
+  /** It belongs to `weekend`. */
+  readonly isPart?: true;
   readonly spec?: object;
   readonly virtualMachines?: object;
   readonly status?: object;
@@ -37,8 +39,12 @@ export const UNDER_WAY = {
   virtualMachines: { total: 4, left: 2, moving: 1, waiting: 0, blocked: 1, restarted: 1, stopped: 0 },
 };
 
-export function nodeEvacuation({ spec, virtualMachines, status = {} }: Maintained): JsonObject {
-  const metadata = { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1", creationTimestamp: time(-600) };
+const OWNER = { apiVersion: "lifeboat.dev/v1alpha1", kind: "RollingMaintenance", name: "weekend", controller: true };
+
+export function nodeEvacuation({ isPart, spec, virtualMachines, status = {} }: Maintained): JsonObject {
+  const ownerReferences = isPart === true ? [{ ...OWNER, uid: "uid-of-weekend" }] : [];
+  const created = { resourceVersion: "1", creationTimestamp: time(-600) };
+  const metadata = { name: "kernel", uid: "uid-of-kernel", ...created, ownerReferences };
   const vms = { order: "ByPriority", whenBlocked: "Wait", whenAttemptsFail: "Wait", ownersChoice: "Respected" };
   const its = { nodeName: NODE, intent: "Evacuate", progress: "Running", ...spec };
   return object({ metadata, spec: { ...its, virtualMachines: { ...vms, ...virtualMachines } }, status });
