@@ -1,4 +1,5 @@
 /** The next step of a NodeEvacuation: the first rule that applies returns phase, message and actions. */
+import { unlessFailed } from "../facts/facts.ts";
 import { kubeVirt } from "../facts/questions.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { NodeEvacuationPhase } from "../kube/node-evacuation.ts";
@@ -53,7 +54,17 @@ function nodeGone(w: NodeWorld): NodeNext | undefined {
 function expired(w: NodeWorld): NodeNext | undefined {
   const { notAfter } = w.ne.spec.schedule;
   if (notAfter === undefined || secondsUntil(notAfter, w.now) > 0) return undefined;
-  return end(w, "Expired", MESSAGES.expired(w.ne, withoutFractions(notAfter)));
+  return drained(w) ?? end(w, "Expired", MESSAGES.expired(w.ne, withoutFractions(notAfter)));
+}
+
+/** Returns the end of a drain whose last VM or pod has left since the last reconcile: that node has not failed. */
+function drained(w: NodeWorld): NodeNext | undefined {
+  if (!hasStarted(w.ne) || nodeToDrain(w)?.unschedulable !== true) return undefined;
+  const next = unlessFailed(
+    () => leaving(w),
+    () => undefined,
+  );
+  return next?.phase === "Evacuated" ? next : undefined;
 }
 
 /**

@@ -93,6 +93,7 @@ describe("a NodeEvacuation ends", () => {
     ["when its node is gone while a VM is being stopped",                          { left: {} },                                                         "Evacuated Uncordon"],
     ["when the node is empty, and leaves the cordon to people",                { left: {}, node: FOREIGN },                                          "Evacuated"],
     ["when the node is empty, with a person's cordon",                                   { ne: started({ spec: { progress: "Paused" } }), left: {} },          "Evacuated Uncordon"],
+    ["when the node is empty at the end of its time", { ne: started({ spec: { schedule: { notAfter: time(0) } } }), left: {} },     "Evacuated Uncordon"],
     ["when the node is empty, even if paused",       { left: {}, evacuations: [own("db", { spec: { by: "Restart" }, status: { phase: "Restarting" } })], vms: { "apps/db": {} } }, "Evacuating"],
   ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
 });
