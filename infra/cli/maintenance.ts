@@ -34,6 +34,7 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
       ends(async (words, { selector, ...options }) => {
         const connection = connect();
         const targets = await targetsOf({ words, selector }, connection);
+        if (change === "resume") await checkPartsOf(targets, connection);
         const question = MESSAGES.change(change === "pause" ? "Pause" : "Resume", namesIn(targets));
         await agree(question, options, { connection, host });
         await changeAll(targets, change, connection);
@@ -41,6 +42,16 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
         return EXIT.done;
       }),
     );
+}
+
+/** Throws if a node is part of a paused RollingMaintenance: its pause applies to each of its nodes. */
+async function checkPartsOf({ nodeEvacuations, rolling }: Targets, connection: Connection): Promise<void> {
+  const paused = (await allTargets(connection)).rolling.filter(({ spec }) => spec.progress === "Paused");
+  for (const { name, owner } of nodeEvacuations) {
+    const rm = paused.find(({ uid }) => uid === owner?.uid);
+    const isResumed = rolling.some(({ uid }) => uid === rm?.uid);
+    if (rm !== undefined && !isResumed) throw new Failed(MESSAGES.pausedAsPart(name, rm.name));
+  }
 }
 
 const DONE = { pause: "paused", resume: "resumed", cancel: "cancelled" } as const satisfies Record<Change, string>;

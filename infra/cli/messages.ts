@@ -73,6 +73,8 @@ export const CLI_MESSAGES = {
 
   // Changes and their progress
   changed: (name: string, how: "paused" | "resumed" | "cancelled" | "withdrawn") => `${name} ${how}`,
+  pausedAsPart: (name: string, rolling: string) =>
+    `NodeEvacuation ${name} is part of RollingMaintenance ${rolling}, which is paused. Resume that: lifeboat resume rollm/${rolling}`,
   evacuation: (name: string) => `evacuation.lifeboat.dev/${name}`,
   waiting: "waiting for Lifeboat, which without a relay acts once a minute …",
   notReacted: (seconds: number) => `Lifeboat has not reacted for ${seconds} s. ${CHECK}`,

@@ -81,3 +81,19 @@ test.each(["explain node node02", "doctor", "plan", "status", "drain node02 --dr
   "lifeboat %s only reads, and does not ask",
   async (line) => expect((await call(line, { terminal: true })).where).toBeUndefined(),
 );
+
+test("resume of a node whose RollingMaintenance is paused names what to resume, and changes nothing", async () => {
+  const spec = { nodes: { names: ["node02"] }, progress: "Paused" };
+  const { metadata } = await cluster.client.create(rollingMaintenances, { metadata: { name: "weekend" }, spec });
+  const owner = { apiVersion: "lifeboat.dev/v1alpha1", kind: "RollingMaintenance", name: "weekend", uid: metadata.uid };
+  await cluster.client.create(nodeEvacuations, {
+    metadata: { name: "part", ownerReferences: [{ ...owner, controller: true }] },
+    spec: { nodeName: "node02", progress: "Paused" },
+  });
+  const { code, err } = await call("resume node02 --yes");
+  const why =
+    "NodeEvacuation part is part of RollingMaintenance weekend, which is paused. Resume that: lifeboat resume rollm/weekend";
+  expect([code, err.at(-1)]).toEqual([1, `error: ${why}`]);
+  expect(await cluster.client.get(nodeEvacuations, { name: "part" })).toMatchObject({ spec: { progress: "Paused" } });
+  expect((await call("resume node02 rollm/weekend --yes")).code).toBe(0);
+});
