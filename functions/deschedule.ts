@@ -52,7 +52,7 @@ function queryFlag(c: Context, field: string): boolean {
 
 /** Runs a descheduling cycle if the cluster's interval has passed. Throws a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
-  // Reading whether a cycle is due takes seconds.
+  // Whether a cycle is due is read within seconds: only the cycle itself may take minutes.
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;

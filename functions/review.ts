@@ -21,7 +21,7 @@ export interface Received {
   readonly held: Held;
 }
 
-/** An API server puts the uid near the start of the body. An answer without the uid does not count. */
+/** An API server puts the uid near the start of the body. It rejects an answer without the uid. */
 const BEGINNING_BYTES = 1024;
 
 /** Reads the body of a review up to a limit. `Busy`: there is no memory for the body, and only the uid was read. */

@@ -42,8 +42,8 @@ export interface Target {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Creates a client. Its requests end after `seconds`, at the latest with the cluster's share of a tick. Its reads
-   * count in `held`.
+   * Creates a client. Its requests end after `seconds`, at the latest with the cluster's share of a tick. `held`:
+   * reserves the memory of its reads.
    */
   connect(seconds: number, held?: Held): Client;
   /** The client with reads that may be old. Undefined if nothing is watched. */
@@ -78,8 +78,8 @@ export interface Surroundings {
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
 /**
- * Returns the target for a cluster. `shareEnds`: when the cluster's share of a tick ends. Without it only the deadlines
- * of requests count.
+ * Returns the target for a cluster. `shareEnds`: when the cluster's share of a tick ends. Without it, only each request
+ * has a time limit.
  */
 export function targetOf(
   name: string,
@@ -133,10 +133,7 @@ function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   return known;
 }
 
-/**
- * Finds a cluster's entry: in `CLUSTERS` first, then in the registry. If `CLUSTERS` is not valid JSON, the registry
- * still counts.
- */
+/** Finds a cluster's entry: in `CLUSTERS` first, then in the registry, even if `CLUSTERS` is not valid JSON. */
 export async function findEntry(name: string, surroundings: Surroundings): Promise<ClusterEntry> {
   const { env, platform, state } = surroundings;
   const clusters = clustersOf(surroundings);

@@ -103,7 +103,8 @@ function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | unde
       ? "A person has paused it. It has not started."
       : "A person has paused it: nothing new starts; running migrations continue.";
   }
-  // A NodeEvacuation whose node is cordoned pauses only if a person pauses it.
+  // Lifeboat pauses a started NodeEvacuation only if its node is uncordoned. If the node is cordoned, a person had
+  // paused it and has resumed it.
   const isResumed = phase === "Paused" && (startTime === undefined || node?.unschedulable === true);
   return isResumed ? "It was resumed, and continues within a minute." : isolated(sentence(message));
 }

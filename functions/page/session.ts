@@ -37,7 +37,7 @@ export async function signGrant(grant: Grant, entry: ClusterEntry): Promise<stri
 }
 
 /**
- * Finds the named cluster's grant in the cookie. The grant counts if the cluster's tokens have signed it and it has not
+ * Finds the named cluster's grant in the cookie. Returns it only if the cluster's tokens have signed it and it has not
  * expired.
  */
 export async function findGrant(

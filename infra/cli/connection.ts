@@ -29,7 +29,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
-  /** The time limit of requests counts from here. */
+  /** The time limit of requests starts when the client is created. */
   const cluster = () =>
     createClient({
       endpoint,

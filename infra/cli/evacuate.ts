@@ -122,10 +122,7 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-/**
- * Returns the key of the VM that a word names. The word may have KubeVirt's names of both kinds: a VMI has the name of
- * its VM.
- */
+/** Returns the key of the VM that a word names. The word may name the VM or its VMI, which has the same name. */
 export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
   return { namespace, name: word.replace(KIND.vm, "") };
 }
@@ -179,10 +176,7 @@ export async function followVm(
   return EXIT.interrupted;
 }
 
-/**
- * Returns whether the Evacuation has ended. A cancelled one counts as ended once its mark and its migration are
- * removed, too.
- */
+/** Returns whether the Evacuation has ended. If it was cancelled, its mark and its migration must also be removed. */
 function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }

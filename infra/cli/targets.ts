@@ -44,7 +44,7 @@ export async function allTargets(connection: Connection): Promise<Targets> {
 interface Asked {
   readonly words: readonly string[];
   readonly selector?: string | undefined;
-  /** Whether ended maintenance counts, too. */
+  /** Whether to find ended maintenance, too. */
   readonly isOver?: boolean;
 }
 

@@ -103,7 +103,7 @@ function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod |
 /** The kubelet sets this reason when the containers have ended. Unlike Events, conditions are not rate-limited. */
 const KUBELET = "TerminationByKubelet";
 
-/** Returns whether a kubelet ended the pod. Pods that ended before the relay started do not count. */
+/** Returns whether a kubelet ended the pod. Ignores pods that ended before the relay started. */
 function isKubelets({ disruption, completed }: WatchedPod, before: WatchedPod | undefined): boolean {
   const isNew = disruption !== before?.disruption && (before !== undefined || !completed);
   return isNew && disruption?.split(" ")[0] === KUBELET;
@@ -209,7 +209,7 @@ export const EVACUATIONS = watchedKind({
     // An ended Evacuation takes no requests.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
-    // A person may have created this Evacuation, so that Lifeboat does not know it. Without a cause, its cause is Operator.
+    // Lifeboat does not know an Evacuation that a person has created. Without a cause, its cause is Operator.
     const isNew = status.phase === undefined && (cause ?? "Operator") === "Operator";
     const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };

@@ -120,7 +120,7 @@ export function startRelay(options: RelayOptions): Relay {
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),
   };
-  // Pods are listed before Events are watched: a kubelet's Event counts only if the relay knows its pod.
+  // Pods are listed before Events are watched: the relay ignores a kubelet's Event about a pod that it does not know.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);

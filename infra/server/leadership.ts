@@ -57,7 +57,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // The duration counts from before the request. Other replicas see the Lease later, and so count from a later time.
+    // This replica counts the duration from before the request, and the others from when they see the Lease. So they //
+    // never consider it expired while this replica acts.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

@@ -42,7 +42,10 @@ const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
 /** The cycle is not awaited: it ends by itself and reports its own failures. */
 const leave = (): void => undefined;
-/** How long the server still accepts reviews after it is no longer ready, in milliseconds: by then every node knows. */
+/**
+ * How long the server still accepts reviews after it is no longer ready, in milliseconds: by then every node has learnt
+ * that it is not ready.
+ */
 const LEAVING_MS = 5_000;
 
 export async function startServer(options: ServerOptions): Promise<Server> {

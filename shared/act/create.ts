@@ -11,9 +11,8 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation, or joins the existing one of the same name, and returns it. If the existing Evacuation names
- * no requester, its requester becomes this one. Conflict: the existing Evacuation has ended; the next reconcile tries
- * the next name.
+ * Creates an Evacuation, or joins the existing one of the same name, and returns it. An existing Evacuation without a
+ * requester gets this requester. Conflict: the existing Evacuation has ended; the next reconcile tries the next name.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,

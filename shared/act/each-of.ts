@@ -3,10 +3,7 @@
 /** Cloudflare allows a Worker six connections at a time. Some stay free for admission reviews. */
 const AT_A_TIME = 4;
 
-/**
- * Runs the work on every item, a few at a time, as long as `isTime` returns true. Then the remaining items are only
- * counted.
- */
+/** Runs the work on every item, a few at a time, while `isTime` returns true. Counts the items that remain. */
 export async function eachOf<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
@@ -25,7 +22,7 @@ export async function eachOf<T, R>(
   return { results, left };
 }
 
-/** The golden ratio spreads the starting items evenly, for any number of items. */
+/** The share of the list by which the start moves each minute. The golden ratio spreads the starts evenly. */
 const STEP = (Math.sqrt(5) - 1) / 2;
 
 /**

@@ -156,7 +156,10 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Removes Lifeboat's label and KubeVirt's annotation, with which the migration of the next drain would wait for others. */
+/**
+ * Removes Lifeboat's label and KubeVirt's annotation. With the annotation, the VM's migration in the next drain would
+ * wait for those of other VMs.
+ */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];

@@ -190,7 +190,10 @@ async function change(
 /** A node label whose value differs from the node's name on some clouds. */
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** Moves a VM back to the node that it left. Only the target pod of the migration has to be on that node. */
+/**
+ * Moves a VM back to the node that it left. The node selector applies only to the migration's target pod, not to later
+ * pods of the VM.
+ */
 async function returnVm({ vmi, node, nodeEvacuation }: ActionOf<"ReturnVm">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(`${nodeEvacuation.uid}/${vmi.uid}`)}-back`);

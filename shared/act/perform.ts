@@ -59,7 +59,8 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // Without an Evacuation nothing would remove the label later: only a mark is set or removed.
+  // If the Evacuation could not be created, Lifeboat only sets or removes the mark: nothing would remove the label
+  // later.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
@@ -88,7 +89,7 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // A refusal with KubeVirt's message is an answer, not a failure. Another reconcile reacts to it.
+  // The status now contains KubeVirt's refusal. `Conflict` makes another reconcile react to it.
   return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 
@@ -119,7 +120,7 @@ const BUDGETS = "poddisruptionbudgets";
 
 /** 404: the object was deleted. 409: the observed version is outdated. 422: a test of the patch failed. */
 const CHANGED: Readonly<Record<number, ActResult>> = { 404: "Conflict", 409: "Conflict", 422: "Conflict" };
-/** A deterministic name that exists was created by the same action. */
+/** 409: the object exists. Because its name is deterministic, the same action has created it. */
 const CREATED = { 404: "Conflict", 409: "Done" } as const;
 const REMOVED = { 404: "Done", 409: "Conflict" } as const;
 

@@ -69,8 +69,8 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
 }
 
 /**
- * `since`: when KubeVirt's time to annotate the pod started, in milliseconds since the epoch. Absent: unknown, which
- * counts as long ago.
+ * `since`: when KubeVirt's time to annotate the pod started, in milliseconds since the epoch. Absent: unknown; the time
+ * is then over.
  */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);
@@ -82,8 +82,8 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: Annotation
 }
 
 /**
- * Returns whether KubeVirt still has time (`adoptSeconds`) to annotate the pod. A later reconcile adds what is missing.
- * A time far in the future does not count.
+ * Returns whether KubeVirt still has time (`adoptSeconds`) to annotate the pod. After that time a reconcile adds the
+ * annotation. A `since` far in the future is ignored.
  */
 function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
   if (since === undefined) return false;

@@ -53,8 +53,8 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
 }
 
 /**
- * Returns whether a budget may be created: only while no Evacuation of the VM is in progress. Lifeboat creates budgets
- * before it marks a VM; a VM that was marked without one moves without one.
+ * Returns whether a budget may be created: not while an Evacuation of the VM is in progress. A VM that was marked
+ * without a budget moves without a budget.
  */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
@@ -72,8 +72,8 @@ export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Setti
 }
 
 /**
- * Creates the budget before a VM is refused, marked or migrated. The next review may not reach Lifeboat, and then only
- * the budget refuses.
+ * Creates the budget before the VM is marked or migrated, or before its eviction is refused. If Lifeboat is unavailable
+ * at the next eviction, only the budget refuses it.
  */
 export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vmi.isMigrating) {
   return areBudgetsWanted(settings) && needsBudget(vmi, isMigrating, settings)
@@ -109,8 +109,8 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Garbage collection deletes a budget that names its owner. The owner may be a VMI that was created after these
-  // reads.
+  // Garbage collection deletes a budget whose VMI is gone. Lifeboat leaves it alone, because the VMI may have been //
+  // created after these reads.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);
@@ -140,10 +140,7 @@ function repaired(budget: BudgetFacts, vmi: VmiFacts): readonly Action[] {
   return isRight ? [] : [{ verb: "RepairBudget", budget, vmi }];
 }
 
-/**
- * Returns the keys of VMIs that move. A Blocked Evacuation has no migration, and does not protect a VM that may be shut
- * down.
- */
+/** Returns the keys of VMIs that move. A VM whose Evacuation is Blocked has no migration, so it does not move. */
 function movingVmis({ evacuations, migrations }: BudgetWorld): ReadonlySet<string> {
   const evacuating = evacuations.filter((e) => isActive(e) && e.status.phase !== "Blocked");
   return new Set([

@@ -8,8 +8,8 @@ import { isVmi } from "./budget.ts";
 import { BUDGET_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns whether the budget is Lifeboat's own. Such a budget never counts: Lifeboat deletes it before it allows a VM
- * to stop.
+ * Returns whether the budget is Lifeboat's own. Lifeboat deletes such a budget before it allows a VM to stop, so it
+ * does not refuse anything here.
  */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
@@ -50,7 +50,7 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
     : { reason: "BudgetOfController", message: MESSAGES.ofController(budget, controller, why) };
 }
 
-/** Pods of these kinds have budgets that their owners or people create. */
+/** Owners that do not create budgets for their pods: people do. */
 const WORKLOADS: ReadonlySet<string> = new Set([
   "ReplicaSet",
   "ReplicationController",
@@ -65,8 +65,8 @@ function isOperators({ controller, kind }: OwnerReference): boolean {
 }
 
 /**
- * Returns the object whose controller made the budget, as storage engines do. Either the object owns the budget, or it
- * owns the pod and has the same name as the budget.
+ * Returns the object whose controller made the budget, for example a storage engine's. Either the object owns the
+ * budget, or it owns the pod and has the same name as the budget.
  */
 function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
   const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);
@@ -88,7 +88,7 @@ export interface Ending {
 
 /**
  * Returns why VMs are not restarted or stopped, by the UIDs of their pods: a budget refuses their evictions. A budget
- * of the VMI itself concerns evictions alone.
+ * that a VMI owns is ignored, because it protects only against evictions.
  */
 export function keptByBudgets(
   ending: readonly Ending[],

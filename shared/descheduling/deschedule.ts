@@ -41,7 +41,10 @@ export function cycleLease(cluster: Client): Promise<LeaseFacts> {
   return readLease(LEASE, cluster);
 }
 
-/** Returns whether a cycle is due by its Lease. A time far in the future was not written by Lifeboat. */
+/**
+ * Returns whether a cycle is due: the interval since the Lease was taken is over. A time far in the future is ignored,
+ * because Lifeboat did not write it.
+ */
 export function isCycleDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return intervalSeconds > 0 && !(Math.abs(age) < intervalSeconds * 1000);

@@ -45,7 +45,7 @@ function refusalOf(e: EvacuationFacts, vmiUID: string, facts: Facts): Refusal | 
   return [...keptByBudgets(ending, budgets).values()][0];
 }
 
-/** Returns whether everything is as decided, just before Lifeboat asks KubeVirt to restart or stop the VM. */
+/** Returns whether the facts still allow the request, just before Lifeboat asks KubeVirt to restart or stop the VM. */
 export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts): boolean {
   const [asking, now] = together(
     () => askingOf(e, vmi.uid, facts),
@@ -55,8 +55,8 @@ export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts)
 }
 
 /**
- * Decides about a start just before Lifeboat asks KubeVirt. `NotNeeded`: the owner has decided otherwise. `TooEarly`:
- * the VM is still stopping.
+ * Decides about a start just before Lifeboat asks KubeVirt. `NotNeeded`: the owner has started or deleted the VM, or
+ * changed its run strategy. `TooEarly`: the VM is still stopping.
  */
 export function startNow(e: EvacuationFacts, facts: Facts): "Start" | "NotNeeded" | "TooEarly" {
   const key = { namespace: e.namespace, name: e.spec.vmiName };

@@ -68,9 +68,9 @@ export function isOf(migration: MigrationFacts, { createdAt, status }: Evacuatio
 }
 
 /**
- * Returns failed migrations that are not counted yet, oldest first. Failures of migrations that were created in the
- * same second count together, once none of them is unfinished. A deleted migration was counted before or was not
- * wanted. If the last counted migration is gone, only the newest counts.
+ * Returns failed migrations that are not counted yet, oldest first. Migrations that were created in the same second are
+ * counted together, after all of them have ended. A migration that is being deleted is ignored. If the last counted
+ * migration no longer exists, only the newest is returned.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -98,8 +98,8 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
 
 /**
  * Returns a migration of this evacuation that succeeded: the VM has moved, even if the VMI does not show it yet or the
- * VM has come back. Times are whole seconds: the migration that brought the VM to its node may be as old as the
- * Evacuation.
+ * VM has come back. The source node is compared because times are whole seconds: the migration that brought the VM to
+ * this node may be as old as the Evacuation.
  */
 export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);

@@ -4,7 +4,7 @@ import { type Moment, secondsSince } from "../settings/time.ts";
 import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns the seconds left, or 0. KubeVirt's nodes write the time of a move: a time far in the future does not count.
+ * Returns the seconds left, or 0. A time far in the future is ignored: it comes from a node, whose clock may be wrong.
  */
 export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
   const { cooldownSeconds } = settings.evacuation;

@@ -1,4 +1,7 @@
-/** Ends the Evacuation of a VM that has to move, and cleans up. asked.ts ends those of VMs that restart or stop. */
+/**
+ * Ends the Evacuation of a VM that has to move, and cleans up. asked.ts ends the Evacuations of VMs that restart or
+ * stop.
+ */
 import { together } from "../facts/facts.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
@@ -78,8 +81,8 @@ export function markRemoved(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Ends the Evacuation if every attempt has failed. Inherited attempts do not count: the Evacuation has at least one
- * attempt of its own.
+ * Ends the Evacuation if every attempt has failed. An Evacuation that inherited attempts makes at least one attempt of
+ * its own.
  */
 export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
@@ -162,7 +165,7 @@ export function giveUp(f: EvacuationCase, reason: string, why: string, seconds?:
   });
 }
 
-/** Adds to the message that a migration which is left may still move the VM. */
+/** Adds to the message that a remaining migration may still move the VM. */
 function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "message" | "more"> {
   const left = migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
   if (left === undefined) return { message: why };

@@ -120,8 +120,8 @@ export function newEvacuation(
 }
 
 /**
- * Returns whether the Evacuation names no requester: KubeVirt's webhook marked the VM, and another process saw the mark
- * before this review.
+ * Returns whether the Evacuation names no requester. This happens if KubeVirt's webhook marked the VM, and another
+ * process saw the mark before this review.
  */
 export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
@@ -170,7 +170,7 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
-  // An Evacuation that a drain started later and a person cancelled does not change the result.
+  // If a person cancels a later Evacuation, the one that was given up before it is still the one to retry.
   const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
   const last = abandoned.toSorted(byAge).at(-1);
   return last === undefined ? undefined : { retry: "StartNew", evacuation: last };

@@ -88,7 +88,7 @@ function blocked(m: MigrationFacts): NotStarted | undefined {
 
 /**
  * Reads launcher pods. A target pod may say why it does not start; a second launcher pod may stop KubeVirt from
- * creating the target pod. Only KubeVirt lists the pods of a VMI.
+ * creating the target pod. A pod that the VMI does not list is ignored, because a tenant may label any pod.
  */
 function launchersOf({ phase }: MigrationFacts, { vmi, w }: EvacuationCase): readonly PodFacts[] {
   const mayBeThere = phase === "Scheduling" || Object.keys(vmi.activePods).length > 1;

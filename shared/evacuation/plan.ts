@@ -120,8 +120,8 @@ function isOver(e: EvacuationFacts): boolean {
 }
 
 /**
- * Deletes Evacuations that ended long ago. The newest Evacuation of an existing pod stays, because the next name
- * contains the number after it.
+ * Deletes Evacuations that ended long ago. The newest Evacuation of an existing pod stays: the next Evacuation's name
+ * needs its number.
  */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;

@@ -23,7 +23,8 @@ export function isOverdueInQueue(m: MigrationFacts, { e, w }: EvacuationCase): b
 }
 
 /**
- * Returns whether KubeVirt could start another migration from this node. KubeVirt counts those that have a target pod.
+ * Returns whether KubeVirt could start another migration from this node. KubeVirt's limits count only migrations that
+ * have a target pod.
  */
 export function hasPlace({ vmi, w }: EvacuationCase): boolean {
   const running = migratingVmis(w.facts);

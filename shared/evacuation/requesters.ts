@@ -10,7 +10,10 @@ export function requestersOf({
   return [requestedBy, ...requesters].filter((name) => name !== "");
 }
 
-/** Adds a requester to an evacuation in progress. Returns no action if the name is listed or there is no room. */
+/**
+ * Adds a requester to an evacuation in progress. Returns no action if the requester is listed already or the list is
+ * full.
+ */
 export function addRequester(joined: EvacuationFacts, name: string): readonly ActionOf<"AddRequester">[] {
   const requester = shortened(name);
   const isFull = (joined.status.requesters ?? []).length >= EVACUATION_BOUNDS["status.requesters"];

@@ -1,7 +1,7 @@
 /**
  * The common parts of Evacuations that restart or stop a VM which cannot move. A NodeEvacuation creates them; asked.ts
- * and start-again.ts have their rules. KubeVirt's requests have no precondition, so that Lifeboat checks each request
- * just before sending it. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
+ * and start-again.ts have their rules. KubeVirt's requests have no precondition, so Lifeboat checks each request just
+ * before sending it. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -41,7 +41,7 @@ export interface RequestCase {
 
 export interface Row<Answer> {
   readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
-  /** The change since the request, or that nothing has changed, in an administrator's words. */
+  /** The change since the request, or its absence, in an administrator's words. */
   readonly since: string;
   /** Lifeboat's reaction, in an administrator's words. */
   readonly so: string;

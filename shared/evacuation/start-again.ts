@@ -9,7 +9,8 @@ import { statusHeldOff, statusReleased } from "./status.ts";
 export type StartRow = Row<readonly Action[]>;
 
 /**
- * Rows for a VM that Lifeboat stopped. Lifeboat has to start the VM until somebody started it or it was seen running.
+ * Rows for a VM that Lifeboat stopped. Lifeboat starts the VM, unless somebody else has started it or its owner has
+ * changed it.
  */
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [

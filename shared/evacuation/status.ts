@@ -61,7 +61,7 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
 
 type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
 
-/** Once seen, a mark stays recorded: if it is missing later, it was removed. */
+/** The status keeps a mark that was seen. If the VMI has no mark later, somebody has removed it. */
 function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   return [{ type: "Marked", status: "True", reason: "Marked", message: MESSAGES.marked(vmi.evacuationNodeName) }];

@@ -85,8 +85,8 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 }
 
 /**
- * How long after its deadline a disruption may still delete the pod, in seconds. Its requester retries after the delay
- * that a refusal names, or in the scheduler's next round.
+ * How many seconds after its deadline a disruption may still delete the pod. The requester retries only after the delay
+ * that a refusal names, and the scheduler only in its next round.
  */
 export const LATEST_SECONDS = 30;
 
@@ -100,8 +100,8 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
 const SLOW_SECONDS = 60;
 
 /**
- * Returns whether the VM has not left for a long time. The VM may be unable to leave: its node shows whether
- * virt-handler runs.
+ * Returns whether the VM should have left long ago. Lifeboat then reads the node, to see whether virt-handler runs
+ * there.
  */
 export function isSlow({ createdAt }: EvacuationFacts, now: Date): boolean {
   return secondsSince(createdAt, now) >= SLOW_SECONDS;
@@ -120,8 +120,8 @@ export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
 }
 
 /**
- * Returns whether an external controller moves the VM. The controller may try again or shut the VM down, so that
- * Lifeboat never counts, deletes or doubles its migrations.
+ * Returns whether an external controller moves the VM. The controller may try again or shut the VM down, so Lifeboat
+ * does not count or delete its migrations, and creates none.
  */
 export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];

@@ -124,7 +124,7 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
   if (vmi.deleting) return allow("VmiDeleting");
   if (isFinal(vmi)) return allow("VmiFinal");
   const ofVmi = { ...f, pod, vmi };
-  // A hotplug pod is on no list of launchers: the launcher shows whether the VM migrates, and so whether it needs a budget.
+  // The decision is about the launcher, because only the launcher shows whether the VM migrates and so needs a budget.
   if (f.launcher !== undefined)
     return deny({ ...ofVmi, pod: f.launcher }, "HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
   const resolved = resolveStrategy(vmi, f.settings);
@@ -135,7 +135,7 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
-  // If any eviction of the VM is allowed, so is the eviction of its migration's target pod.
+  // If evictions of the VM are always allowed, so is the eviction of its migration's target pod.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
   const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;

@@ -1,4 +1,4 @@
-/** Reviews an eviction: observes and decides. Facts of watches suffice if they lead to a refusal. */
+/** Reviews an eviction: observes and decides. Facts from watches, which may be old, are enough for a refusal. */
 import { areBudgetsWanted } from "../budget/budget.ts";
 import { readBudget } from "../budget/read.ts";
 import { isSafeOnCachedFacts } from "../facts/safe-actions.ts";

@@ -10,8 +10,8 @@ import type { FactsOf, Resource } from "../kube/resources.ts";
 import { type Selection, selectorsOf } from "../kube/selection.ts";
 
 /**
- * A kind of facts about a resource that the table of resources does not have. The name distinguishes two views of one
- * resource.
+ * A second form of the facts about a resource, besides the form in the table of resources. `name` distinguishes the
+ * forms of one resource.
  */
 export interface View<T> {
   readonly resource: Resource;
@@ -123,9 +123,9 @@ export function unlessFailed<T, Otherwise>(
 }
 
 /**
- * Takes places in the order of the items. A rule returns undefined for an item that takes no place. Each round reads
- * the facts of several items at once: as many as there are places left, or as were passed over. So only a few rounds
- * are needed, even if many items take no place.
+ * Gives a number of places to items, in their order. The rule returns undefined for an item that takes no place. Each
+ * round reads the facts of several items at once: as many as there are places left, or as were passed over. So only a
+ * few rounds are needed, even if many items take no place.
  */
 export function takeInOrder<Item, T>(
   items: Iterable<Item>,

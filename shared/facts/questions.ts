@@ -34,7 +34,9 @@ export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
   return facts.readable("evacuations", ACTIVE_EVACUATIONS).items;
 }
 
-/** Lists NodeEvacuations, each as its RollingMaintenance wants it. */
+/**
+ * Lists NodeEvacuations, with the pause, the withdrawal and the time limit of the RollingMaintenance that owns each.
+ */
 export function nodeEvacuations(facts: Facts): readonly NodeEvacuationFacts[] {
   const all = facts.readable("nodeevacuations").items;
   if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;

@@ -32,7 +32,8 @@ export function isSafeOnCachedFacts(action: Action, decision: Decision): boolean
 }
 
 /**
- * Returns whether the action is safe if only the VMI was read live. If the VMI is on another node now, the VM has left.
+ * Returns whether the action is safe if only the VMI was read live. The live VMI is enough to say that the VM has
+ * moved.
  */
 export function isSafeWithLiveVmi(action: Action): boolean {
   const hasMoved = action.verb === "WriteStatus" && action.status.phase === "Moved";
@@ -40,8 +41,8 @@ export function isSafeWithLiveVmi(action: Action): boolean {
 }
 
 /**
- * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. A mark that seems to be
- * missing or left over may belong to the next Evacuation.
+ * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. In this case Lifeboat
+ * starts and ends no Evacuation because of a mark: the mark may belong to an Evacuation that was created in between.
  */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;

@@ -115,7 +115,7 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   if (vmi.nodeName === undefined) return allow("NotScheduled");
   if (!kube.isAlive(f.node)) return allow("NodeNotAlive");
   if (!kube.isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
-  // The guest may move to a pod between the answer and the pod's end, but only to a pod that KubeVirt lists.
+  // A pod that KubeVirt does not list may be deleted, because no guest can move to it.
   if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
   // The deletion of a target pod ends a guest only after the guest has moved there.
@@ -123,8 +123,8 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
 }
 
 /**
- * A guest that runs on its target by post-copy still needs the memory of the pod that it leaves: deleting the pod would
- * kill it just before its end.
+ * A guest that runs on its target by post-copy still needs the memory of its old pod: deleting this pod would kill the
+ * guest just before the migration ends.
  */
 const POST_COPY_MS = 300_000;
 
@@ -170,9 +170,7 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
-/**
- * The delay in seconds while the migration runs, or if nothing is known. `kubectl drain` repeats its requests as often.
- */
+/** The delay in seconds while the migration runs, or if nothing is known. `kubectl drain` also waits 5 seconds. */
 export const RETRY_SECONDS = 5;
 /**
  * The delay in seconds after the first refusal: KubeVirt needs some time to start the migration, and the guest needs
@@ -196,7 +194,8 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
     retryAfterSeconds: retryAfterSeconds(vmi, mine, (deadline - f.now.getTime()) / 1000),
     message: MESSAGES.waits(pod, cause, vmi, until),
   } as const;
-  // The pod is the target of a migration. Its VM is not on that node yet; a later deletion marks it there.
+  // The VM of a migration's target pod is not on that pod's node yet, so no evacuation starts. A later deletion of the
+  // pod starts one.
   const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
   if (isStarted) return { ...refusal, actions: [], events: [] };
   const { name, actions } = startDisruption(

@@ -44,8 +44,8 @@ export interface DisruptionSubject {
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
- * Lists the disruptions that Evacuations record, the oldest first. A disruption counts until its Evacuation has ended
- * and the back-off is over. Disruptions of Duplicates count as long.
+ * Lists the disruptions that Evacuations record, the oldest first. A disruption is listed until its Evacuation has
+ * ended and the back-off is over, also if the Evacuation ended as a Duplicate.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
@@ -86,13 +86,13 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
 
 /**
  * Returns the cause of the deletion. If the requester terminates nodes, that is the cause; otherwise the pod's
- * condition names it. Feature gates do not matter.
+ * condition names it. Does not check whether the guard is on for this cause.
  */
 export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
   return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
 }
 
-/** Returns the disruption. If an Evacuation names an earlier deadline, the earlier one counts. */
+/** Returns the disruption. If an Evacuation has an earlier deadline, the disruption gets that deadline. */
 export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);

@@ -77,7 +77,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
-  // The guard has seen the deletion: the Evacuation decides what happens next.
+  // An Evacuation that the guard has created records this disruption already.
   const isKnown = knownDisruptions({ pod, vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
@@ -109,8 +109,7 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   if (knownDisruptions(subject, w.now).some(({ cause }) => cause === "NoExecuteTaint")) {
     return overdue(pod, vmi, { ...w, node, taint });
   }
-  // The deadline counts from now, not from the taint: Lifeboat may have been unavailable, and the VM has not had its
-  // time.
+  // The deadline is counted from now, not from the taint: if Lifeboat was unavailable, the VM still gets its full time.
   const deadline = w.now.getTime() + w.settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
   const chosen = { cause: "NoExecuteTaint", deadline, requestedBy: TAINT_MANAGER, launcher: pod } as const;
   const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
@@ -134,7 +133,7 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
 }
 
 /**
- * Returns whether it is useless that the policy refuses the pod's deletion: the gate is off, or the node is lost and
+ * Returns whether the pod should be deleted although the policy refuses that: the gate is off, or the node is lost and
  * the VM has to start elsewhere.
  */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {

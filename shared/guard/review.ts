@@ -11,7 +11,7 @@ import type { Performing } from "../act/perform.ts";
 import { readEvacuationsOf, readKubeVirt, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
-  /** The pod as the API server's request contains it: an ordinary deletion needs no reads. */
+  /** The pod as the API server's request contains it. Without this, an ordinary deletion would need reads. */
   readonly pod: PodFacts;
 }
 

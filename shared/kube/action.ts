@@ -53,8 +53,9 @@ export type Action =
       readonly evacuation: string;
     }
   /**
-   * Creates a budget, unless the VM has one. `missing`: no budget was seen, so none is read first. The chain continues
-   * after a permanent refusal. `optional`: the chain continues after any failure.
+   * Creates a budget, unless the VM has one. `missing`: the caller knows that the VM has no budget, so Lifeboat does
+   * not read it first. The chain continues after a permanent refusal. `optional`: the chain continues after any
+   * failure.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Corrects size, selector and owner of Lifeboat's budget. The chain continues after a permanent refusal. */

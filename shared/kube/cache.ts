@@ -16,7 +16,7 @@ export interface Store<T> {
   /** Whether the object exists but the watch could not parse it: only a live read shows it, or explains the failure. */
   isOdd(key: NamespacedName): boolean;
   /**
-   * Returns whether a namespace has objects that the watch could not parse. Without a namespace, any namespace counts.
+   * Returns whether a namespace has objects that the watch could not parse. Without a namespace, checks all namespaces.
    */
   hasOddIn(namespace?: string): boolean;
   /** Stores the result of this process's own write, until the watch shows it. */

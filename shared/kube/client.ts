@@ -99,8 +99,8 @@ export interface Client {
     how?: WriteOptions,
   ): Promise<WriteAnswer<FactsOf<R>>>;
   /**
-   * Updates a subresource of virt-api. Only the code is an answer: its refusals are texts, or a Status inside another
-   * Status.
+   * Updates a subresource of virt-api. Returns only the code, because virt-api refuses with plain text or with a Status
+   * inside another Status.
    */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
   /** Deletes only the observed object. With a resourceVersion, deletes it only if it has not changed. */

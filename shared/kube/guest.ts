@@ -38,7 +38,7 @@ export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
 export interface GuestFacts {
   /** The requirements from which KubeVirt renders the VMI's next launcher pod. */
   readonly asks: GuestAsks;
-  /** The present number while a hotplug is in progress, which is less than the requested number. Memory is in bytes. */
+  /** The number of virtual CPUs that the guest has now, while a hotplug adds more. Likewise for memory, in bytes. */
   readonly currentVcpus?: number;
   readonly currentMemory?: number;
   /** Hotplugs in progress. Absent: none. */

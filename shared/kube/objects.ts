@@ -36,9 +36,7 @@ export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;
 }
 
-/**
- * Returns whether an object with this key can exist: `.` in a URL leads elsewhere, and no name has half a character.
- */
+/** Returns whether an object with this key can exist. In a URL, `.` leads elsewhere; half of a character is no name. */
 export function isObjectKey({ namespace, name }: NamespacedName): boolean {
   return isObjectName(name) && (namespace === "" || isObjectName(namespace));
 }
@@ -129,7 +127,7 @@ export function isAlive(node: NodeFacts | undefined): boolean {
   return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
 }
 
-/** Returns the NoExecute taints that the pod does not tolerate for ever. A dead node's taints do not count. */
+/** Returns the NoExecute taints that the pod does not tolerate for ever, except those of a dead node. */
 export function drivingTaints(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): readonly Taint[] {
   const forGood = tolerations.filter(({ tolerationSeconds }) => tolerationSeconds === undefined);
   const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
@@ -146,18 +144,18 @@ export function toleratedSeconds(taint: Taint, { tolerations = [] }: PodFacts): 
   return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
 }
 
-/** How long after its last heartbeat virt-handler may be away, as while its DaemonSet is updated. */
+/** How long after its last heartbeat virt-handler may be away, for example while its DaemonSet is updated. */
 const HANDLER_AWAY_MS = 60_000;
 /** Heartbeats are up to 132 s apart. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
 const HANDLER_SILENT_MS = 180_000;
 
-/** Returns whether virt-handler has been away for a while, so that no guest can leave. No heartbeat ever: unknown. */
+/** Returns whether virt-handler has been away for a while, so that no guest can leave. False without any heartbeat. */
 export function isHandlerMissing({ virtHandler }: NodeFacts, now: Date): boolean {
   const silentMs = now.getTime() - Date.parse(virtHandler?.saidAt ?? "");
   return silentMs >= (virtHandler?.isSchedulable === true ? HANDLER_SILENT_MS : HANDLER_AWAY_MS);
 }
 
-/** Returns whether the node has KubeVirt's drain taint. Only the effect NoSchedule counts. */
+/** Returns whether the node has KubeVirt's drain taint with the effect NoSchedule. */
 export function carriesDrainTaint(
   { taints }: Pick<NodeFacts, "taints">,
   { drainTaintKey }: { readonly drainTaintKey: string },

@@ -41,8 +41,7 @@ export function readActiveEvacuations(cluster: Client): Promise<readonly Evacuat
 }
 
 /**
- * A field selector cannot select by condition. The full scan cleans up after Evacuations of moved VMs, which are too
- * many to list here.
+ * Phases of Evacuations that are not listed here. Most of them are of moved VMs: the full scan cleans up after them.
  */
 const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 
@@ -106,7 +105,7 @@ export async function observeSubject(
 ): Promise<NamedVmi & { readonly pod?: PodFacts }> {
   const guess = guessVmiName(key.name);
   const guessed = observeIfNamed({ namespace: key.namespace, name: guess }, cluster, listing);
-  // The guess counts only if the pod turns out to be that VMI's.
+  // If the pod turns out to be another VMI's, the guessed reads are not used, and their failures do not matter.
   guessed.catch(() => undefined);
   const pod = await reading;
   if (pod === undefined) return { evacuations: [] };

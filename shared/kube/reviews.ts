@@ -8,8 +8,8 @@ import type { ReviewedUser } from "./schemas/kubernetes.ts";
 import type { Right } from "./right.ts";
 
 /**
- * Returns the user of a token. Undefined: the token is invalid or for another audience. An authenticator that does not
- * support audiences returns none.
+ * Returns the user of a token. Undefined: the token is invalid or for another audience, or the authenticator does not
+ * support audiences.
  */
 export async function userOfToken(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {
   const spec = { token, audiences: [audience] };

@@ -105,8 +105,8 @@ export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFa
 }
 
 /**
- * Returns a NodeEvacuation as its RollingMaintenance wants it: a pause and a withdrawal apply to each node. After the
- * last hour no node starts, even if its turn came before.
+ * Returns a NodeEvacuation with the pause and the withdrawal of its RollingMaintenance. A node that has not started
+ * also gets the RollingMaintenance's `notAfter`.
  */
 export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
   const rm = all.find(({ uid }) => uid === ne.owner?.uid);

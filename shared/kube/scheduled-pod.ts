@@ -48,7 +48,10 @@ export interface SpreadConstraint {
   readonly whenUnsatisfiable: string;
   readonly selector?: LabelSelector;
   readonly matchLabelKeys: readonly string[];
-  /** The policy for node affinity. Absent: nodes that the pod excludes do not count. Taints do not matter. */
+  /**
+   * The policy for node affinity. Absent: nodes that the pod's node affinity excludes are not counted. The policy for
+   * taints is not read.
+   */
   readonly nodeAffinityPolicy?: string;
   readonly nodeTaintsPolicy?: string;
   readonly minDomains?: number;

@@ -5,7 +5,7 @@ export interface Selection {
   /** `true`: the label exists, with any value. */
   readonly labels?: Readonly<Record<string, string | readonly string[] | true>>;
   readonly fields?: Readonly<Record<string, string>>;
-  /** Fields that have none of these values. Field selectors know no other comparison. */
+  /** Fields that have none of these values. Field selectors can compare only for equal and unequal. */
   readonly unlike?: Readonly<Record<string, readonly string[]>>;
   /** The most items to read. Absent: all, page by page. */
   readonly limit?: number;

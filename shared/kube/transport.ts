@@ -206,8 +206,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Counts the memory of everything else. It leaves less for reviews and is never refused, because no tenant decides
-   * its amount.
+   * Reserves memory for all other work. The reservation is never refused, because no tenant decides its size, but it
+   * leaves less memory for reviews.
    */
   count(now: Date): Held {
     return this.#open(now, Infinity);

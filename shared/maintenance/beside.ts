@@ -35,7 +35,6 @@ export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: 
 
 export interface Ahead {
   readonly ne: NodeEvacuationFacts;
-  /** Pods on the node of the NodeEvacuation. */
   readonly pods: readonly PreflightPod[];
   readonly vmis: readonly VmiFacts[];
 }

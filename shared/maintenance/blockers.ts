@@ -19,7 +19,8 @@ import { nodeToDrain, ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
-  // VMs to shut down come first: the list has a bound, and these VMs must stay in it from read to read.
+  // VMs to shut down come first: the list has a maximum length, and Lifeboat shuts a VM down only if two reads in a row
+  // list it.
   const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);

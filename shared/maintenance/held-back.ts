@@ -18,8 +18,8 @@ import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * Lists the VMs in the order in which they leave. Guests whose end is not due yet, because something else blocks the
- * node, wait.
+ * Lists the VMs in the order in which they leave. VMs that would be restarted or stopped wait while something else
+ * blocks the node.
  */
 export function viewsOf(w: NodeWorld): readonly VmView[] {
   const here = vmisOf(w);

@@ -19,7 +19,8 @@ interface Seen extends Moment {
 export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
   const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));
-  // The garbage collector deletes its NodeEvacuations with it: some may still act once their nodes are uncordoned.
+  // Deleting a RollingMaintenance deletes its NodeEvacuations, of which some may still act once their nodes are //
+  // uncordoned.
   const open = new Set(seen.nodeEvacuations.filter(isOpen).map(({ owner }) => owner?.uid));
   const several = seen.rolling.filter(
     (rm) => hasRollingEnded(rm) && !open.has(rm.uid) && isOld(rm.status.completionTime, seen),

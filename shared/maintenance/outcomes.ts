@@ -37,8 +37,8 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
 }
 
 /**
- * Returns the VMs that its Evacuations name and the status does not. Lifeboat 0.3 wrote no list, and the list has a
- * maximum length.
+ * Returns the VMs that Evacuations of this NodeEvacuation name and the status does not. Lifeboat 0.3 wrote no list, and
+ * the list has a maximum length.
  */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
@@ -90,7 +90,7 @@ export function settledSince(w: NodeWorld): NodeNext["more"] {
   return outcomes.every((one, at) => one === before[at]) ? undefined : withCounts(outcomes, w);
 }
 
-/** Counts the outcomes of a NodeEvacuation that ends or has ended. The numbers of VMs that were left do not change. */
+/** Counts the outcomes of a NodeEvacuation that ends or has ended. Other counts, such as `left`, stay as they were. */
 export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): NonNullable<NodeNext["more"]> {
   const before = ne.status.virtualMachines ?? NONE_LEFT;
   const total = Math.max(outcomes.length, before.total);

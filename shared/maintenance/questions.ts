@@ -66,8 +66,8 @@ export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): Vir
 }
 
 /**
- * Returns the active Evacuation of a VM on the node. If the VM is marked and does not migrate, an Evacuation that
- * another party requested counts, too: its status says why.
+ * Returns the active Evacuation of a VM on the node. If the VM is marked and does not migrate, this may be an
+ * Evacuation that another party requested: its status says why the VM does not migrate.
  */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;

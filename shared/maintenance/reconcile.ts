@@ -46,8 +46,8 @@ export interface Maintained {
 const MOST_PASSES = 4;
 
 /**
- * Reconciles NodeEvacuations, so that one node's failure does not stop the others. Throws a ClusterError only if
- * nothing could be listed.
+ * Reconciles NodeEvacuations. A failure on one node does not stop the others. Throws a ClusterError only if nothing
+ * could be listed.
  */
 export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
   const all = await listAll(deps.cluster);
@@ -110,7 +110,7 @@ async function examine(
 }
 
 /**
- * Returns the questions of each pass: the node and the Evacuations. The caller has already read all NodeEvacuations.
+ * Returns what each pass reads first: the node and the Evacuations. The caller has already read all NodeEvacuations.
  */
 function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]): Beforehand {
   const node: Question = { kind: "nodes", key: named(ne.spec.nodeName) };

@@ -68,8 +68,8 @@ function drained(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Lifeboat 0.3 started this NodeEvacuation after another one. This version has no such order, and would start both at
- * the same time: so it refuses.
+ * Lifeboat 0.3 started this NodeEvacuation after another one. This version knows no such order and would start both at
+ * the same time, so the NodeEvacuation is refused.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
@@ -121,8 +121,8 @@ function notCordoned(w: NodeWorld): NodeNext | undefined {
   const [{ ne }, node] = [w, nodeToDrain(w)];
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
-  // This NodeEvacuation takes over the cordon of one that has ended or is gone. Otherwise a process that cleans up
-  // after that one would uncordon the node.
+  // This NodeEvacuation takes over the cordon of one that has ended or is gone. Otherwise the cleanup after the former
+  // NodeEvacuation would uncordon the node.
   const left = node.cordonedBy === by ? undefined : node.cordonedBy;
   if (node.unschedulable && left === undefined) return undefined;
   const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? left : undefined };
@@ -162,7 +162,7 @@ function uncordoned(w: NodeWorld): NodeNext | undefined {
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }
 
-/** A person has paused the NodeEvacuation. If nothing is left on the node, the node counts as drained all the same. */
+/** A person has paused the NodeEvacuation. The node is drained even so if nothing is left on it. */
 function paused(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.progress !== "Paused") return undefined;
   const next = leaving(w);

@@ -27,7 +27,10 @@ export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: moves.views, starts: [...moves.starts, ...ends] };
 }
 
-/** Skips a VM whose owner delays it, and a VM that another Evacuation cannot move. */
+/**
+ * Starts moves while places are free. Skips a VM whose owner delays it, and a VM whose Evacuation for another party is
+ * Blocked.
+ */
 function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   const staying = new Map<VmView, VmView>();
   const started = takeInOrder(

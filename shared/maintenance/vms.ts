@@ -100,7 +100,10 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
   return isFailed ? blocked(vmi, "Abandoned", message) : { vmi, fate: "Waits" };
 }
 
-/** Keeps a VM on the node until the time that its owner's annotation names, if such annotations count. */
+/**
+ * Keeps a VM on the node until the time that its owner's annotation names, unless the NodeEvacuation ignores owners'
+ * choices.
+ */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersChoices(vmi, w);
   if (secondsUntil(notBefore, w.now) <= 0) return undefined;
@@ -109,8 +112,8 @@ export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
 }
 
 /**
- * Returns how a VM that cannot migrate leaves. Returns undefined if nobody has decided, or if the VM can migrate and
- * its strategy decides.
+ * Returns how a VM that cannot migrate leaves, by the choice of its owner or of the NodeEvacuation. Undefined: the VM
+ * waits, or it can migrate.
  */
 function wayOf(vmi: VmiFacts, w: NodeWorld): WhenBlocked | undefined {
   return vmi.liveMigratable.migratable ? undefined : askedWay(vmi, w);
@@ -156,7 +159,7 @@ function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlock
   return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message: MESSAGES.shutsDown(blocker.message, way) } };
 }
 
-/** Judging the room for a restart is expensive: between ticks the last result counts. */
+/** Checking the room for a restart is expensive: between ticks the last result is used. */
 function knownObstacle(vmi: VmiFacts, { ne, isThorough }: NodeWorld): string | undefined {
   const isIts = (one: NodeBlocker) => one.reason === "NoRestart" && keyOf(one) === keyOf(vmi);
   return isThorough ? undefined : ne.status.blockers.find(isIts)?.message;
@@ -195,8 +198,8 @@ export function blockerOf(
 }
 
 /**
- * By default Lifeboat asks for twice as many migrations as KubeVirt runs at a time, so that its queue is never empty.
- * With more, VMs could no longer be paused or ordered.
+ * By default Lifeboat asks for twice as many migrations as KubeVirt runs at a time, so that KubeVirt's queue is never
+ * empty. With more, pausing the drain or the order of VMs would have no effect.
  */
 const AHEAD = 2;
 

@@ -1,4 +1,4 @@
-/** Finished migrations as evidence about classes of VMs. */
+/** Finished migrations, and what they show about classes of VMs. */
 import { isFinal, isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
 import { MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
@@ -32,7 +32,7 @@ export interface PlanHistory {
   readonly vmiOf: ReadonlyMap<string, PlanVmi>;
   /** Launcher pods, including ended ones. */
   readonly podOf: ReadonlyMap<string, PlanPod>;
-  /** The pod in which the guest of each VM runs. The target of a migration does not count. */
+  /** The pod in which the guest of each VM runs, never the target of a migration. */
   readonly presentOf: ReadonlyMap<string, PlanPod>;
   /** Target pods, by the UIDs of their migrations. */
   readonly targets: ReadonlyMap<string, PlanPod>;

@@ -110,7 +110,7 @@ export interface NodePlan {
   readonly ends: Range;
   /** Whether the node is drained in time, in nine of ten cases. Absent: no end was given. */
   readonly isInTime?: boolean;
-  /** Leaving VMs of a class without a successful migration, or whose last migrations failed. */
+  /** How many VMs leave whose class has no successful migration; and how many whose class's last migrations failed. */
   readonly unproven: number;
   readonly failing: number;
   /** The resources that are missing for its VMs. */

@@ -38,7 +38,7 @@ export function placementOf(f: PlanFacts): Placement {
   };
 }
 
-/** Returns the start of another sequence of steps. */
+/** Copies the placement for another sequence of steps, which changes the copy in place. */
 export function startFrom(p: Placement): Placement {
   return { ...p, present: copyOf(p.present) };
 }
@@ -91,7 +91,7 @@ export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Jud
   return { ...placed, pending: [...placed.pending, ...later] };
 }
 
-/** Returns a guest's size. Guests end after the other pods have left, in Lifeboat's order, which is by size. */
+/** Returns a guest's size, by which Lifeboat orders the guests that end. They end after the other pods have left. */
 function sizeOf(pod: PreflightPod, { vmis }: Placement): number {
   return vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }))?.guestMemory ?? -1;
 }
@@ -195,7 +195,7 @@ function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
   };
 }
 
-/** Returns the VM's size after its migration, with which a hotplug takes effect. */
+/** Returns the VM's size after its migration, which completes a hotplug. */
 function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
   return {
     ...(currentVcpus !== undefined && asks.vcpus !== undefined && { currentVcpus: asks.vcpus }),

@@ -182,7 +182,7 @@ function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOption
   return [PLAN_MESSAGES.verdictUnknown(startIf)];
 }
 
-/** The drain waits for a VM that its owner keeps, if its time is over before that. */
+/** Lists VMs that their owners keep until after the drain's start: the drain waits for these VMs. */
 function keptByOwners({ found, judged: { vms } }: Step, { least }: Range, { at, template }: PlanOptions) {
   if (template.virtualMachines.ownersChoice === "Ignored") return [];
   const begins = new Date(at.getTime() + least * 1000);

@@ -36,7 +36,7 @@ interface Outcome extends Pick<Step, "node" | "isRefused"> {
   readonly fates: ReadonlyMap<string, Fate>;
 }
 
-/** Returns a doubt for each step. */
+/** Returns, for each step, what the rehearsals show about its node. */
 export function rehearsed(
   steps: readonly Step[],
   start: Placement,

@@ -13,7 +13,7 @@ export interface Step extends NodeJudged {
   readonly wave: number;
 }
 
-/** Yields the steps of a sequence. `shift`: the first wave has this many nodes less. Missing nodes are left out. */
+/** Yields the steps of a sequence. `shift`: by how many nodes the first wave is smaller. Missing nodes are left out. */
 export function* stepsOf(
   nodes: readonly string[],
   start: Placement,

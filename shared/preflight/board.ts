@@ -1,4 +1,4 @@
-/** The placement of pods while more are placed: the room on each node, and the pods that affect other pods' places. */
+/** The room on each node while pods are placed one after another, and the pods that affect the places of other pods. */
 import type { LabelSelector } from "../kube/facts.ts";
 import { isFinal } from "../kube/objects.ts";
 import { createDirectory, type Directory } from "./directory.ts";

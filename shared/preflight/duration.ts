@@ -30,7 +30,10 @@ export function durationOf(moving: readonly VmiFacts[], f: Timed): DrainTime | u
 
 const NEWEST = 50;
 
-/** Returns the newest migration of each VM. The memory of a VM elsewhere is unknown: it counts as the average of the moving VMs. */
+/**
+ * Returns the newest migration of each VM. The memory of a VM elsewhere is unknown: the average of the moving VMs is
+ * used.
+ */
 export function seenIn(
   moving: readonly VmiFacts[],
   { vmis, finished }: Pick<Timed, "vmis" | "finished">,

@@ -152,8 +152,8 @@ export interface PodVerdict {
   /** Who can change the outcome, and how. */
   readonly remedy?: string;
   /**
-   * The room for the next pod. Only for VMs that move, and for pods whose budget waits for a replacement without a
-   * node.
+   * The room for the next pod. Only for VMs that move, and for pods whose budget waits for a replacement that has no
+   * node yet.
    */
   readonly room?: RoomFound;
 }

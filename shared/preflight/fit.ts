@@ -35,7 +35,7 @@ export interface Spot {
   readonly room?: Room;
 }
 
-/** The surroundings of a pod. An absent fact is not judged. */
+/** Facts besides the pod and the node that decide whether the pod fits. An absent fact is not checked. */
 export interface Around {
   readonly isRepelled?: Judge | undefined;
   readonly isUneven?: Judge | undefined;

@@ -23,7 +23,7 @@ type Rule = (vmi: VmiFacts, f: PreflightFacts) => HeldReason | undefined;
 
 const RULES: readonly Rule[] = [migrationsOff, nameTooLong, leftOver, evacuationBlocked, bound];
 
-/** Returns why the VM stays, or undefined. A migration with a target pod is past all of these obstacles. */
+/** Returns why the VM stays, or undefined. None of these obstacles stops a migration that has a target pod. */
 export function heldBy(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   if (vmi.isMigrating || targetPodIn(vmi, f) !== undefined) return undefined;
   for (const rule of RULES) {

@@ -175,7 +175,9 @@ function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
   return unchecked.filter((field) => field === "hostPort");
 }
 
-/** Returns whether the label belongs to KubeVirt: to its node labeller or CPU manager. The architecture counts, too. */
+/**
+ * Returns whether the label belongs to KubeVirt: to its node labeller or CPU manager, or the label of the architecture.
+ */
 function isKubeVirts(key: string): boolean {
   const [domain = ""] = key.split("/");
   const isOwn = domain === "kubevirt.io" || domain.endsWith(".kubevirt.io");
@@ -203,7 +205,7 @@ function modelOf({ cpuModel }: GuestAsks): Labels {
   return cpuModel === undefined || cpuModel.startsWith("host-") ? {} : { [`${MODEL}${cpuModel}`]: "true" };
 }
 
-/** Terms are ORed, so that each gets the labels that KubeVirt rejects. */
+/** Adds the labels that KubeVirt excludes to each term, because a node has to match only one term. */
 function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: GuestAsks) {
   const rejected = [
     ...(cpuModel === HOST_MODEL ? [OBSOLETE_MODEL] : []),

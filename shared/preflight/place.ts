@@ -181,7 +181,7 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), w.labelsOf), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/** Returns pods that exclude others. The VM's own launcher pods do not count: they leave, or no migration starts. */
+/** Returns pods that exclude others, without the VM's own launcher pods: these leave, or no migration starts. */
 function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
   const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];

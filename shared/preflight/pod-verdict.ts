@@ -213,8 +213,8 @@ function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
 const AFTERWARDS_SECONDS = 60;
 
 /**
- * Returns why a deleted pod does not end. Without a cause it may still end. Returns undefined if the pod is not deleted
- * or still has time.
+ * Returns why a deleted pod has not ended in time. `cause`: absent if it is unknown, and the pod may still end. Returns
+ * undefined if the pod is not deleted or still has time.
  */
 export function hangingIn(
   { goneBy, finalizers }: PreflightPod,

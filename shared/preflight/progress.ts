@@ -40,7 +40,7 @@ export function subjectsOf(
 
 function vmsOf({ vmis, migrations, evacuations }: PreflightFacts): ReadonlyMap<string, Vm> {
   const migrationOf = new Map(migrations.map((one) => [keyOf({ ...one, name: one.vmiName }), one]));
-  // If a VM has several Evacuations, the last one in this order counts.
+  // If a VM has several Evacuations, the last one in this order is shown.
   const byInterest = evacuations.toSorted(
     (a, b) => Number(isActive(a)) - Number(isActive(b)) || a.createdAt - b.createdAt,
   );
@@ -123,7 +123,7 @@ function migrating(subject: Subject): Pick<ProgressRow, "mood" | "words"> | unde
   return at("moving", isWorkloadUpdate(migration) ? MESSAGES.byWorkloadUpdate(words) : words);
 }
 
-/** Returns why the migration waits. The Evacuation knows more than the migration. */
+/** Returns why the migration waits. The Evacuation's message says more than the migration. */
 function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | undefined): string | undefined {
   const { reason, message = "" } = evacuation?.status ?? {};
   if (reason === "KubeVirtBackoff") return MESSAGES.backsOff;
@@ -190,7 +190,7 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
   return { active, gone: left.toSorted((a, b) => endOf(b) - endOf(a)) };
 }
 
-/** Causes that ask every VM of a node to leave, and leave the node open to new pods. */
+/** Causes that ask every VM of a node to leave, although new pods may still start on the node. */
 const DRAIN_CAUSES: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
 const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction", "NodeEvacuation"]);
@@ -205,7 +205,7 @@ export function nodeState(
     return active.some(({ spec }) => DRAIN_CAUSES.has(spec.cause)) ? "Draining" : "InUse";
   }
   if (here === 0 && !isPartlySeen) return "Drained";
-  // The VMs that are left may be unable to migrate: no object shows that a drain keeps evicting them.
+  // Evacuations show that a drain is in progress, even if the VMs that are left cannot migrate and have no Evacuation.
   const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING_CAUSES.has(cause));
   return isAsked ? "Draining" : "Cordoned";
 }

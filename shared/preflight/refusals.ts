@@ -83,7 +83,7 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   if (quotas.length === 0 || targeted.some(({ vmiName }) => vmiName === vmiNameOf(pod))) return { unknown: [] };
   const hotplug = w.pods.filter((one) => isHere(one) && launcherOfHotplug(one)?.uid === pod.uid);
   const added = usageOf([pod, ...hotplug]);
-  // Target pods release their quota when the VMs have arrived.
+  // When a VM has arrived, its source pod ends and releases its quota.
   const isMoving =
     targeted.length > 0 || [...w.vmis, ...w.migratingElsewhere].some((vmi) => isHere(vmi) && vmi.isMigrating);
   const isEnding = w.pods.some((one) => isHere(one) && one !== pod && isEnded(one, w));
@@ -104,7 +104,7 @@ function isEnded(pod: PodFacts, { vmis, settings }: World): boolean {
 
 const ENDING: readonly string[] = ["allow", "shutdown"];
 
-/** Launcher pods have requests, and no deadline. */
+/** The scopes of quotas that are for every launcher pod: such a pod has requests, and no activeDeadlineSeconds. */
 const FOR_ALL_LAUNCHERS: readonly string[] = ["NotTerminating", "NotBestEffort"];
 const FOR_OTHERS: readonly string[] = ["Terminating", "BestEffort"];
 

@@ -104,8 +104,8 @@ function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[
 }
 
 /**
- * Scores by the pod's own preferences, and by those of the pods on the node. Required affinity of such a pod has weight
- * 1.
+ * Scores by the pod's own preferences, and by those of the pods on the node. Required affinity of a pod on the node has
+ * weight 1.
  */
 function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
   const own = pod.placementTerms?.preferred ?? [];

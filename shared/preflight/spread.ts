@@ -72,7 +72,7 @@ function isCounted(
   return nodeTaintsPolicy !== "Honor" || untolerated(taintsOf(node), tolerations) === undefined;
 }
 
-/** Returns whether the pods are alike. A terminating pod does not count. */
+/** Returns whether the pods are alike. Returns false for a terminating pod. */
 function isLike({ selector, matchLabelKeys }: SpreadConstraint, pod: SpreadPod, other: NeighbourPod): boolean {
   if (other.namespace !== pod.namespace || other.deleting || !matches(selector, other.labels)) return false;
   return matchLabelKeys.every((key) => {
@@ -96,8 +96,8 @@ export interface Crowd {
 }
 
 /**
- * Returns the groups of pods among which this pod is spread. `isDefault`: a node without the topology label counts,
- * too.
+ * Returns the groups of pods among which this pod is spread. `isDefault`: by kube-scheduler's default constraints,
+ * which also score nodes without the topology label.
  */
 export function crowdsOf(pod: SpreadPod, board: Board) {
   const own = pod.placementTerms?.spread ?? [];

@@ -93,7 +93,7 @@ const MAKES_ROOM: ReadonlySet<string> = new Set(["Evicted", "Preempting"]);
 
 /**
  * Returns whether the kubelet ends the pod to make room. A kubelet also reports `Killing` after a failed liveness probe
- * and when its node shuts down. So `Killing` counts only while the node is under pressure.
+ * and when its node shuts down. So `Killing` is ignored unless the node is under pressure.
  */
 function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
   return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);

@@ -26,7 +26,7 @@ export interface Deps {
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
-  /** Nothing starts after this time. Absent: only the requests' own deadlines count. */
+  /** Nothing starts after this time. Absent: only each request has a time limit. */
   readonly until?: Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }

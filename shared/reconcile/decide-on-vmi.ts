@@ -59,7 +59,7 @@ function vmisOf({ vmi }: Subject): readonly VmiFacts[] {
   return vmi === undefined ? [] : [vmi];
 }
 
-/** Plans the VMI's disruption. The deadline of a Duplicate counts. */
+/** Plans the VMI's disruption, also by the deadlines of Evacuations that ended as Duplicates. */
 function disruptionOf(subject: Subject): Plan {
   const { vmi, evacuations, named, settings, now, facts } = subject;
   const continuing = evacuations.filter((e) => isActive(e) || e.status.phase === "Duplicate");

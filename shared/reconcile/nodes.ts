@@ -30,7 +30,8 @@ export async function decideOnNodes(asked: SignalsAsked, observer: Observer): Pr
   const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
   const [there, leaving, launchers] = await Promise.all([
     ofEach(left, ({ name }) => readVmisOn(name, cluster)),
-    // Evacuations from nodes under pressure were just read. A removed taint ends the Evacuations that it started.
+    // Evacuations from nodes under pressure were read above. The others are read because they end if their taint was //
+    // removed.
     ofEach(
       (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
       ({ name }) => readEvacuationsFrom(name, cluster),

@@ -135,7 +135,7 @@ async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: De
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
-    // The watches show all Evacuations.
+    // The VMI's ended Evacuations are read, too, if they matter or if the watches have them anyway.
     const needsAll = deps.watched !== undefined || isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
     return await reconcileOneOfMany(key, deps, needsAll ? {} : { evacuations: ofVmi });
   };

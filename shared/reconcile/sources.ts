@@ -60,7 +60,8 @@ function sourcesOf(
     !isMarkBehind(decision, clock()) && all(isSafeAction)(decision);
   return [
     { reads: shown, isSafe: isOf((action) => isSafeOnCachedFacts(action, "Reconcile")) },
-    // A VM's move is decided on a live VMI: it is newer than its Evacuation, whose version the write tests.
+    // The end of an Evacuation whose VM has moved is decided on a live VMI: it is newer than the Evacuation, whose
+    // version the write tests.
     { reads: (question) => (isVmi(question) ? live : shown)(question), isSafe: isOf(isSafeWithLiveVmi) },
   ];
 }

@@ -24,7 +24,7 @@ import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
-  // A policy that may not be read does not count as existing.
+  // A policy that may not be read is treated as missing.
   const binding = await cluster.get("validatingadmissionpolicybindings", named(HOLD_TAINTS), { expect: [403] });
   return { ...settings, isHoldingTaints: binding !== undefined };
 }

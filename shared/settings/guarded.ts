@@ -64,8 +64,8 @@ type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchCon
 export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
 
 /**
- * Returns whether budgets are unnecessary: KubeVirt's eviction webhook fails closed, and the guard is in force. The
- * scheduler prefers victims without a budget.
+ * Returns whether budgets are unnecessary: KubeVirt's eviction webhook fails closed, and the guard is on. The scheduler
+ * prefers victims without a budget.
  */
 export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
   return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);

@@ -1,6 +1,6 @@
 /**
- * A cluster's settings, with a short cache. If they cannot be read, the last known ones count: taking a gate for off
- * would allow what the guard refuses.
+ * A cluster's settings, with a short cache. If they cannot be read, the last known settings are used. With defaults,
+ * the guard's gates would be off, and Lifeboat would allow deletions that the guard refuses.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
@@ -16,7 +16,7 @@ export interface Observer {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
-  /** Called for a failed read whose result is not needed now. */
+  /** Called for a failed read that does not stop the work. */
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }
 
@@ -24,7 +24,7 @@ const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Set if the API server did not answer: the last known settings count. */
+  /** Set if the API server did not answer and the last known settings are used. */
   readonly silence?: ClusterError;
 }
 
@@ -50,7 +50,7 @@ export class SettingsCache {
   }
 }
 
-/** Reads the settings. If a part cannot be read, its last known value counts. Without one, the read fails. */
+/** Reads the settings. If a part cannot be read, its last known value is used. Without one, the read fails. */
 async function readOrLast(cluster: Client, last: LoadedSettings | undefined): Promise<LoadedSettings> {
   try {
     return await read(cluster);

@@ -44,7 +44,7 @@ function section<const F extends Fields>(fields: F) {
 
 /** The fields besides the feature gates. All gates are off by default. */
 export const SCHEMA = {
-  /** `Auto`: budgets exist where evictions would pass without them. */
+  /** `Auto`: Lifeboat creates budgets unless webhooks already review every eviction. */
   disruptionBudgets: oneOf("Auto", ["Auto", "Always", "Never"]),
   evacuation: section({
     maxAttempts: { kind: "count", fallback: 5 },

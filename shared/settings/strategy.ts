@@ -1,5 +1,5 @@
 /**
- * Eviction strategies: which one is in force, and which VMs can leave their node. Upstream:
+ * Eviction strategies: which one applies to a VM, and which VMs can leave their node. Upstream:
  * docs/handling-eviction-requests.md.
  */
 import type { VmiFacts } from "../kube/facts.ts";
@@ -10,7 +10,7 @@ export const EVICTION_STRATEGIES = ["None", "LiveMigrate", "LiveMigrateIfPossibl
 
 export type EvictionStrategy = (typeof EVICTION_STRATEGIES)[number];
 
-/** A strategy in force, or a value that KubeVirt does not know and the field that holds it. */
+/** The strategy that applies, or a value that KubeVirt does not know and the field that holds it. */
 export type ResolvedStrategy =
   | { readonly known: true; readonly strategy: EvictionStrategy }
   | { readonly known: false; readonly field: string; readonly value: string };
@@ -29,7 +29,7 @@ export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrat
   return { known: false, field, value };
 }
 
-/** Returns the strategy in force, or None for an unknown value, which only endpoints report to a caller. */
+/** Returns the strategy that applies, or None for an unknown value, which only endpoints report to a caller. */
 export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : "None";

@@ -11,7 +11,7 @@ export interface Moment {
   readonly now: Date;
 }
 
-/** A decision that asks for its facts. */
+/** Facts of a decision that asks for further facts. */
 export interface Deciding extends Moment {
   readonly facts: Facts;
 }

@@ -140,8 +140,8 @@ function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: rea
 }
 
 /**
- * Returns since when the shutdown has been refused, if after the label was set or renewed: earlier refusals concerned
- * another pod. Unknown counts as refused from then on.
+ * Returns since when the shutdown has been refused. Ignores refusals before the label was set or renewed, which
+ * concerned another pod. If the refusals are unknown, returns when the label was set or renewed.
  */
 function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
   const since = untilOf(vmi) - hold;

@@ -84,7 +84,7 @@ export function readsOf(connection: Connection, now: Date) {
     }),
     /** The accounts that schedule pods. */
     schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
-    /** The values to which the policies are fitted. Settings that could not be read do not count as the defaults. */
+    /** The values to which the policies are fitted. If the settings cannot be read, this read fails, too. */
     guardSite: once("what the guard's policies depend on", async () => {
       const [{ facts } = {}] = [await kubevirt()];
       const { guard, featureGates } = mergeSettings(
@@ -130,7 +130,7 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
   }
 }
 
-/** Returns the settings in force, as far as they could be read. shared/settings merges them, as in the Worker. */
+/** Returns the settings that apply, as far as they could be read. shared/settings merges them, as in the Worker. */
 export async function settingsOf({ kubevirt, configuration }: DoctorReads): Promise<Settings> {
   const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, value);

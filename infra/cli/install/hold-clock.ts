@@ -68,8 +68,8 @@ const CLOCKS_SECONDS = 300;
 
 const LONGEST_SECONDS = 90;
 /**
- * How long a policy may refuse, at most. After 120 s kube-controller-manager resets the pod's condition from which the
- * time counts.
+ * How long a policy may refuse, at most. The policy counts from a condition of the pod, which kube-controller-manager
+ * resets after 120 s.
  */
 const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;

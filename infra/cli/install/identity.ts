@@ -62,7 +62,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
     await pauseFor(LEARNED_MS, MESSAGES.apiServerLearns, host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
-  // Another run of `lifeboat install` was faster: the certificate and tokens that it wrote count.
+  // Another run of `lifeboat install` was faster: the certificate and tokens that it wrote are used.
   return await giveIdentity(home, giving);
 }
 

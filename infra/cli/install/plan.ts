@@ -29,7 +29,7 @@ export interface Inside {
   readonly image: string;
   /** The name of the cluster in the paths of the endpoints (default: the server's own default). */
   readonly cluster?: string;
-  /** The token in the webhooks' path. Absent: the webhooks have no path. */
+  /** The token in the webhooks' path. Absent: `install` has not made or read the token yet. */
   readonly webhookToken?: string;
   /** The CA in base64. */
   readonly caBundle?: string;
@@ -131,7 +131,7 @@ function pointed(manifest: Manifest, home: Home): readonly Webhook[] {
   });
 }
 
-/** Returns the clientConfig of a webhook. The server never changes it. */
+/** Returns the clientConfig of a webhook, which only `install` writes, and never the server. */
 function clientConfigOf(shipped: string, home: Home) {
   const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
   const { webhookToken, caBundle } = home;
@@ -167,7 +167,7 @@ function configuration(parts: Site["parts"]): Manifest {
   return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
-/** A feature gate of Lifeboat 0.3. With it in the spec, the CRD refuses the object as soon as another gate changes. */
+/** A feature gate of Lifeboat 0.3. As long as it is in the spec, the CRD refuses every change of the gates. */
 const GATE_OF_0_3 = "EvictionRequests";
 
 /** Returns a JSON patch that removes a gate of Lifeboat 0.3, no matter who has set it. */

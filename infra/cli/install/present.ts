@@ -64,8 +64,8 @@ function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
 }
 
 /**
- * Lists the parts of which at least one object exists, because an interrupted installation may have no webhook yet.
- * Gates do not count: the administrator decides which are on.
+ * Lists the parts of which at least one object exists, because an interrupted installation may have no webhook yet. The
+ * feature gates do not show what is installed: the administrator decides which are on.
  */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   const present: Part[] = [];

@@ -14,8 +14,8 @@ const Bindings = z.object({
 });
 
 /**
- * Returns the accounts whose roles allow to bind pods to nodes and to delete pods, in any distribution. Roles of groups
- * do not count. Returns undefined if one of the answers is no list.
+ * Returns the accounts whose roles allow to bind pods to nodes and to delete pods, in any distribution. Ignores roles
+ * of groups. Returns undefined if one of the answers is no list.
  */
 function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | undefined {
   const [seen, bound] = [Roles.safeParse(roles).data, Bindings.safeParse(bindings).data];
@@ -31,8 +31,8 @@ function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | un
 }
 
 /**
- * Returns whether the rules are those of a scheduler. An administrator's role, which allows everything by `*`, does not
- * count.
+ * Returns whether the rules are those of a scheduler. Returns false for an administrator's role, which allows
+ * everything by `*`.
  */
 function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
   const may = (verb: string, resource: string) =>

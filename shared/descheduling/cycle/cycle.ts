@@ -61,7 +61,7 @@ export const NO_CYCLE: CycleReport = {
   memory: new Map(),
 };
 
-/** Verdicts that a plugin receives, for each result except limits. */
+/** The verdict that a plugin receives for each result. A reached limit has its verdict in limits.ts. */
 export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
@@ -91,7 +91,7 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
   const leaving = inProgressAmong(w);
   const isLeaving = new Set(leaving);
   const recalled = recall(w.memory, {
-    // For a pod with an Evacuation, the Evacuation counts and not the pod's in-progress annotation.
+    // A pod with an Evacuation is counted by its Evacuation, not by its in-progress annotation.
     pods: w.pods.filter((pod) => !isLeaving.has(pod)),
     now: w.now,
     ttlSeconds: w.policy.requestTtlSeconds,
@@ -110,8 +110,8 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
 }
 
 /**
- * Withdraws requests that have waited too long. KubeVirt may still migrate such a VM, so the VM counts in this cycle
- * and is not requested again.
+ * Withdraws requests that have waited too long. KubeVirt may still migrate such a VM, so this cycle still counts the VM
+ * as in progress, and does not request it again.
  */
 async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   const withdrawn: EvacuationFacts[] = [];
@@ -123,8 +123,8 @@ async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
 }
 
 /**
- * Returns whether the Evacuation still waits for KubeVirt to start a migration. A started migration may finish.
- * Evictions by another descheduler have the same cause, so `requestedBy` decides.
+ * Returns whether the Evacuation was requested by Lifeboat's descheduling and still waits for KubeVirt to start a
+ * migration. Evictions by another descheduler have the same cause, but another `requestedBy`.
  */
 function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
   const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);

@@ -24,7 +24,7 @@ type Annotations = Readonly<Record<string, string>>;
 
 /**
  * The entries take 50 KB of the Lease. A pod whose `requested` entry is left out is requested again. A pod whose
- * `in-progress` entry is left out does not count.
+ * `in-progress` entry is left out is not counted against the limits.
  */
 export const MOST_REMEMBERED = 500;
 
@@ -49,8 +49,8 @@ export interface Recalled {
 }
 
 /**
- * Returns which pods are still being evicted. An old entry of an annotated pod no longer counts. It stays, because a
- * new entry would make the pod count again.
+ * Returns which pods are still being evicted. After `ttlSeconds` a pod is no longer counted. The entry of an annotated
+ * pod stays, because with a new entry the pod would be counted again.
  */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;

@@ -30,7 +30,8 @@ export interface DeschedulerPolicy {
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**
-   * How long an Evacuation may wait for its migration, and how long another party's eviction in the background counts.
+   * How long an Evacuation may wait for its migration, and how long another party's eviction in the background is
+   * counted against the limits.
    */
   readonly requestTtlSeconds: number;
   /**

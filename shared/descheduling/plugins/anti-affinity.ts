@@ -53,8 +53,8 @@ function isCandidate(pod: ScheduledPod, { args, world }: Run): boolean {
 }
 
 /**
- * Finds excluding neighbours. As upstream, a neighbour counts only if the arguments select it. A leaving neighbour does
- * not count.
+ * Finds the neighbours that a pod's anti-affinity excludes. Neighbours that are leaving are ignored, and, as upstream,
+ * neighbours that the arguments do not select.
  */
 function neighbourhood(args: Arguments, world: PluginWorld): Run["excludes"] {
   const labelsOf = new Map(world.nodes.map(({ name, labels }) => [name, labels]));
@@ -67,7 +67,7 @@ function neighbourhood(args: Arguments, world: PluginWorld): Run["excludes"] {
     (key: string) => key,
     (key) => Map.groupBy(staying, (pod) => domainOf(pod, key)),
   );
-  // Many pods have the same term, and a term selects the same pods in all of its domain.
+  // Computed once for each term and domain, because many pods have the same term.
   const selectedBy = oncePer(
     ({ pod, term, domain }: Asked) => JSON.stringify([pod.namespace, term, domain]),
     ({ pod, term, domain }) => (byDomain(term.topologyKey).get(domain) ?? []).filter((one) => selects(term, pod, one)),

@@ -56,7 +56,6 @@ export const EvictorArguments = z.lazy(() =>
       ...args,
       /** Whether a pod's annotation `prefer-no-eviction` prevents its eviction. */
       obeysPreference: noEvictionPolicy === "Mandatory",
-      /** The protections that apply. */
       protections: [...DEFAULT_PROTECTIONS.filter((one) => !defaultDisabled.includes(one)), ...extraEnabled],
     })),
   ),

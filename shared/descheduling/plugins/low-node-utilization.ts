@@ -69,7 +69,8 @@ interface NodeUsage {
 }
 
 /**
- * Returns the resources that have a threshold. CPU, memory and pods always count, because their room must not run out.
+ * Returns the resources that have a threshold, and always CPU, memory and pods, because these must not run out on the
+ * other nodes.
  */
 function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
@@ -86,7 +87,7 @@ function requestOf(pod: ScheduledPod, resource: string): number {
   return resource === "pods" ? 1 : (ownValue(pod.requests, resource) ?? 0);
 }
 
-/** Returns whether any resource is above its threshold. A resource that the node does not have does not count. */
+/** Returns whether any resource is above its threshold. Resources that the node does not have are ignored. */
 function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
   return Object.entries(thresholds).some(([resource, percent]) => {
     const capacity = ownValue(node.allocatable, resource) ?? 0;
@@ -172,8 +173,8 @@ function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorl
 }
 
 /**
- * Returns whether the pod tolerates every taint. All effects count. Upstream rejects a pod with fewer tolerations than
- * taints, although one toleration may cover several.
+ * Returns whether the pod tolerates every taint, of any effect. As upstream, returns false for a pod with fewer
+ * tolerations than taints, although one toleration may cover several taints.
  */
 function toleratesAll(taints: readonly Taint[], { tolerations = [] }: ScheduledPod): boolean {
   return tolerations.length >= taints.length && untolerated(taints, tolerations) === undefined;

@@ -1,6 +1,7 @@
 /**
- * Decides whether a pod could run on another node, by the scheduler's rules. Only pods on the node itself count as
- * nearby. Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
+ * Decides whether a pod could run on another node, by the scheduler's rules. Anti-affinity is compared only with pods
+ * on that node, not with all pods of the topology domain. Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode`
+ * of the descheduler (pkg/descheduler/node).
  */
 import { obstacleTo, repelling, roomOn, type Spot } from "../../preflight/fit.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";

@@ -165,8 +165,8 @@ const FREE_FIRST = by(({ placement: { nodeSelector, required } }: ScheduledPod) 
 );
 
 /**
- * Returns whether the pod may leave: its node is below its limit, and it is leaving already or fits a node of a domain
- * with fewer pods than the average.
+ * Returns whether the pod may leave: its node has not reached its limit of evictions, and the pod is leaving already or
+ * fits a node of a domain with fewer pods than the average.
  */
 function mayGoFrom(domains: readonly Domain[], { args, world, fullNodes }: Run): (pod: ScheduledPod) => boolean {
   const average = domains.reduce((sum, { size }) => sum + size, 0) / domains.length;

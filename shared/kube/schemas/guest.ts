@@ -65,8 +65,8 @@ function orNone<T>(list: readonly T[]): readonly T[] {
 }
 
 /**
- * Names the constraints of a template. The present pod shows those of the migration's target, but not those of a
- * changed template.
+ * Names the field of the topology spread constraints that exclude nodes. Only a VM's next start takes them from the
+ * template: a migration's target has those of the present pod.
  */
 function spreadOf({ topologySpreadConstraints }: Spec): readonly string[] {
   const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");

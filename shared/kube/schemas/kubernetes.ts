@@ -153,7 +153,7 @@ export const Budget = kind(
     }),
 );
 
-/** Returns whether Lifeboat made the object. Another product may use the same label, so that the name counts, too. */
+/** Returns whether Lifeboat made the object. Another product may use the same label, so the name is checked, too. */
 function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
   return labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY && name.startsWith(names.NAME_PREFIX);
 }

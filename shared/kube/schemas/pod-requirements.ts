@@ -45,7 +45,7 @@ export const PodAffinityTerm = z.lazy(() =>
   }),
 );
 
-/** Reads a term. Labels of namespaces are not read: a selector of some namespaces counts as all. */
+/** Reads a term. A selector of namespaces is taken as all namespaces, because namespaces' labels are not read. */
 export function podTermOf(term: z.output<typeof PodAffinityTerm>): PodTerm {
   const { topologyKey, namespaces, namespaceSelector, labelSelector } = term;
   const selector = labelSelector ?? undefined;
