@@ -1,7 +1,4 @@
-/**
- * Starts an API server in a process of its own, so that its CPU time can be measured. It has accounts and objects, but
- * no controllers.
- */
+/** Starts an API server in a separate process, so that its CPU time can be measured. No controllers run. */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import {
@@ -25,7 +22,7 @@ export interface MeasuredApiServer {
   readonly client: KubeClient;
   /** The administrator's kubeconfig, as text. */
   readonly kubeconfig: string;
-  /** The token of Lifeboat's service account, which has the shipped permissions. */
+  /** The token of Lifeboat's service account. */
   readonly lifeboatToken: string;
   /** Delays each request of Lifeboat from now on. */
   delay(milliseconds: number): void;

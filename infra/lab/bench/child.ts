@@ -43,12 +43,12 @@ export function startChild(file: string, argument: unknown): Child {
   };
 }
 
-/** Returns the argument. For the child process. */
+/** Returns the argument with which the parent started this process. Only the child process calls this. */
 export function argumentOf<S extends z.ZodType>(schema: S): z.output<S> {
   return schema.parse(JSON.parse(process.argv[2] ?? ""));
 }
 
-/** Sends a message to the parent. For the child process. */
+/** Sends a message from the child process to its parent. */
 export function say(message: Readonly<Record<string, unknown>>): void {
   process.send?.(message);
 }

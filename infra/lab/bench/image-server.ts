@@ -1,4 +1,4 @@
-/** Runs Lifeboat's server for the cluster as its image does: in a process of its own, next to a measured API server. */
+/** Runs Lifeboat's server as its container image does, in a separate process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -15,15 +15,15 @@ import { cpuMsOf, memoryOf } from "./processes.ts";
 import { type TimedAnswer, timed } from "./timed.ts";
 
 export interface ImageServer {
-  /** The port of its endpoints, over TLS. */
+  /** The HTTPS port of the server. */
   readonly port: number;
   /** The time from the server's start to its first answer, in milliseconds. */
   readonly startMs: number;
-  /** Sends a review to the webhook for evictions, as the API server does. */
+  /** Sends an AdmissionReview to the webhook for evictions, as the API server does. */
   review(body: string, agent?: Agent): Promise<TimedAnswer>;
   /** Requests a full scan, which is a reconcile of all objects. */
   scan(): Promise<unknown>;
-  /** Returns the CPU time of the process so far. */
+  /** Returns the CPU time that the server's process has used. */
   cpuMs(): Promise<number>;
   /** The resident memory, in millions of bytes. */
   memory(): Promise<number>;
@@ -50,7 +50,7 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
   const end = once(child, "exit");
   const port = await portIn(createInterface(child.stdout));
   const startMs = performance.now() - started;
-  // Discards the rest of the output, which nobody reads.
+  // Discards the remaining output, because a full pipe would block the server.
   child.stdout.resume();
   const { data = {} } = (await api.client.get(secrets, SERVER)) ?? {};
   const token = Buffer.from(data["webhookToken"] ?? "", "base64").toString();

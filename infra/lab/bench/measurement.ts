@@ -6,8 +6,8 @@ export interface Measurement {
   readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
   /**
-   * Samples of the floor. They have the same unit and number as the measured samples, and were taken in turns with
-   * them.
+   * Samples of the floor: one for each measured sample, in the same unit. They were taken in turns with the measured
+   * samples.
    */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
   /** The highest acceptable ratio to the floor. Without a floor, the highest acceptable median. */
@@ -22,7 +22,10 @@ export function median(samples: readonly number[]): number {
   return (below + above) / 2;
 }
 
-/** Returns the ratio of each pair of samples. A disturbance of the machine affects both values of a pair. */
+/**
+ * Returns the ratio of each sample to its floor sample. Load on the machine slows down both, so it hardly changes their
+ * ratio.
+ */
 function ratiosOf({ samples, floor }: Measurement): readonly number[] {
   return floor === undefined ? [] : samples.map((value, index) => value / (floor.samples[index] ?? Number.NaN));
 }

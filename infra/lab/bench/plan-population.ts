@@ -21,7 +21,7 @@ export async function fillForPlan(client: KubeClient, { nodes, vms, pods }: Plan
   const nodeAt = (index: number) => `node-${String((index % nodes) + 1).padStart(2, "0")}`;
   await inParallel(numbered(nodes), CONCURRENCY, async (index) => {
     await client.create(core.nodes, nodeOf(nodeAt(index), index));
-    // Removes the taint of a node that is not ready, with which every node starts.
+    // Removes the taint `node.kubernetes.io/not-ready`, which every new node has.
     await client.patch(core.nodes, { name: nodeAt(index) }, { type: "merge", body: { spec: { taints: [] } } });
   });
   await inParallel(numbered(vms), CONCURRENCY, (index) => createVm(client, index, nodeAt(index)));

@@ -3,7 +3,7 @@ import { core, type KubeClient, kubevirt } from "../../sandbox/index.ts";
 import { inParallel, numbered } from "../../in-parallel.ts";
 import { derivedName, hash8 } from "../../../shared/kube/objects.ts";
 
-/** The most requests at a time. */
+/** The limit of concurrent requests. */
 const CONCURRENCY = 16;
 const VMS_PER_NODE = 100;
 export const VMS_PER_NAMESPACE = 34;
@@ -27,9 +27,7 @@ export function planVm(index: number): PlannedVm {
   };
 }
 
-/**
- * Creates the nodes and namespaces for the VMs with the numbers `from` to `to`, unless earlier VMs have created them.
- */
+/** Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips those of earlier VMs. */
 export async function createPlaces(client: KubeClient, from: number, to: number): Promise<void> {
   const planned = numbered(to).map(planVm);
   const before = planned.slice(0, from);
@@ -113,7 +111,7 @@ export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise
   );
 }
 
-/** Creates Lifeboat's budgets, without the status that the disruption controller writes. */
+/** Creates Lifeboat's budget for each VM, without a status. */
 export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.PodDisruptionBudget[]> {
   return inParallel(vms, CONCURRENCY, (vm) =>
     client.create(core.podDisruptionBudgets, {

@@ -1,9 +1,7 @@
 /** The resources that a process uses, as the kernel counts them. Linux only. */
 import { readdir, readFile } from "node:fs/promises";
 
-/**
- * Returns the CPU time of all threads so far. The kernel counts it in nanoseconds; `stat` has hundredths of a second.
- */
+/** Returns the CPU time of all threads so far. Reads `schedstat`, because `stat` has only hundredths of a second. */
 export async function cpuMsOf(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`);
   const times = await Promise.all(
@@ -21,7 +19,9 @@ export async function memoryOf(pid: number): Promise<number> {
   return (Number(kib) * 1024) / 1e6;
 }
 
-/** Returns the most resident memory that a process has had, in millions of bytes. Undefined: the process has ended. */
+/**
+ * Returns the maximum resident memory of a process, in millions of bytes. Returns undefined if the process has ended.
+ */
 export async function peakMemoryOf(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? [];

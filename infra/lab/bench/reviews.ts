@@ -36,7 +36,7 @@ const Answer = z.object({
   response: z.object({ allowed: z.boolean(), status: z.object({ message: z.string() }).optional() }),
 });
 
-/** Throws unless Lifeboat has answered as it must: the time of a wrong answer is no result. */
+/** Throws if Lifeboat's answer is wrong, so that only the times of correct answers are measured. */
 export function checkAnswer(kind: Kind, { code, text }: { readonly code: number; readonly text: string }): void {
   const parsed = code === 200 ? Answer.parse(JSON.parse(text)).response : undefined;
   if (parsed === undefined || !isRight(kind, parsed)) throw new Error(`${TITLE[kind]}: answered ${code} ${text}`);

@@ -1,6 +1,6 @@
 /**
- * Sets up the parts that many runs share: a sandbox, Lifeboat installed in one of its forms, and Lifeboat's connection
- * to the API server.
+ * Sets up what many runs share: a sandbox, Lifeboat as Workers or as replicas in the cluster, and Lifeboat's
+ * connections to the API server.
  */
 import { GUARD_FILES } from "../stage/apply.ts";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
@@ -31,7 +31,8 @@ export interface Cluster {
 /** KubeVirt's back-off in the sandbox. It is short, because the real one takes longer than a run. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
 /**
- * The thresholds of the kubelet. It reports pressure at once and never evicts, because an eviction would end guests.
+ * Eviction thresholds with which a kubelet reports pressure at once and never evicts a pod, because an eviction would
+ * end guests.
  */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
@@ -45,7 +46,7 @@ const OPTIONAL = [
   "optional/migration-policy/migration-policy.yaml",
   "optional/descheduler-support/descheduler-support.yaml",
 ];
-/** The tolerations of virt-handler, only for the taints that should make VMs leave. */
+/** virt-handler tolerates only this taint. */
 const TOLERANT = { nodePlacement: { tolerations: [{ key: TAINT.key, operator: "Exists", effect: TAINT.effect }] } };
 const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
 
@@ -56,7 +57,7 @@ export async function startCluster(name: FormName): Promise<Cluster> {
   if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   else await forgoBackoff(client);
   const links = await startLinks({ url, caPem });
-  // This process trusts the sandbox's CA, because the relay's requests to Lifeboat stay in this process.
+  // The relay and Lifeboat run in this process, so this process must trust the sandbox's CA.
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
   const form = await START[name]({ sandbox, links, optional: OPTIONAL });
   const observer = await startObserver(client);
@@ -81,7 +82,7 @@ const MIGRATIONS = {
   resources: ["virtualmachineinstancemigrations"],
 };
 
-/** Switches off KubeVirt's back-off. A real control plane keeps its own. */
+/** Switches off KubeVirt's back-off by an annotation on each new migration. */
 async function forgoBackoff(client: KubeClient): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const metadata = { name: BACKOFF_POLICY };

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 
 export interface Draw {
-  /** Draws an integer, which may be `min` or `max`. */
+  /** Draws an integer from `min` to `max`, both included. */
   int(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
-  /** Draws between `min` and `max` of the items, each at most once. */
+  /** Draws `min` to `max` different items. */
   some<T>(items: readonly T[], min: number, max: number): readonly T[];
 }
 

@@ -35,20 +35,25 @@ export interface Run {
   readonly deleted: Set<string>;
   /** Reports a violated invariant. */
   readonly report: (what: string) => void;
-  /** Counts that the fault has had an effect. */
+  /** Records that the fault had an effect. */
   readonly strike: () => void;
 }
 
 export interface Fault {
   readonly says: string;
-  /** The weight of the fault when faults are drawn. Absent: 3. */
+  /** A fault with a higher weight is drawn more often. The default is 3. */
   readonly weight?: number;
-  /** The fault needs a simulated control plane. */
+  /** Whether the fault needs a simulated control plane. */
   readonly simulated?: true;
   readonly form?: FormName;
-  /** The fault may break requests of virt-api, which then allows evictions. So VMs need budgets. */
+  /**
+   * Whether the fault may break requests of virt-api. virt-api then allows evictions, so the VMs of the run get
+   * budgets.
+   */
   readonly breaksVirtApi?: true;
-  /** The feature gate with which the guard refuses deletions by this fault. Absent: the fault deletes no pods. */
+  /**
+   * The feature gate that makes Lifeboat refuse this fault's deletions of pods. Absent if the fault deletes no pods.
+   */
   readonly gate?: string;
   /** Faults that may not be in the same run. */
   readonly not?: readonly string[];
@@ -59,19 +64,25 @@ export interface Fault {
   readonly alter?: (vm: ChaosVm, draw: Draw) => ChaosVm;
   /** Checks its own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;
-  /** Resolves when the fault has ended, at the latest soon after `run.calm`. A refused request may throw. */
+  /**
+   * Causes the fault, and resolves when the fault has ended: at the latest soon after `run.calm` aborts. May throw if a
+   * request is refused.
+   */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Triggers work that a controller of Kubernetes has forgotten, as a busy cluster or a person would. */
+  /**
+   * Makes a controller of Kubernetes act again on a change that it has missed, as later changes in a busy cluster
+   * would.
+   */
   readonly remind?: (run: Run) => Promise<void>;
-  /** The fault is a disruption. It is undone only when all of its consequences have happened. */
+  /** Whether the fault is undone only after all of its expected consequences have happened. */
   readonly lasts?: true;
   /** Describes the consequences that have not happened yet. */
   readonly expect?: (run: Run) => readonly string[];
 }
 
-/** Acts at several drawn times of the run. If an act is refused, nothing has happened. */
+/** Acts at several random times of the run. Ignores an act that the API server refuses. */
 export async function atTimes(
   run: Run,
   draw: Draw,
@@ -113,7 +124,7 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   }
 }
 
-/** Waits. Returns whether the faults continue after that time. */
+/** Waits, and returns false if the faults of the run end meanwhile. */
 export async function waited({ calm }: Run, ms: number): Promise<boolean> {
   await delay(ms, undefined, { signal: calm }).catch(() => undefined);
   return !calm.aborted;
@@ -127,7 +138,7 @@ export function simulatedIn({ cluster: { sandbox } }: Run): SimulatedSandbox {
 export const WRITES = ["create", "update", "patch", "delete"];
 export const LIFEBOAT = ["lifeboat", "lifeboat-relay"].map((name) => `system:serviceaccount:lifeboat-system:${name}`);
 
-/** Gives requests a chance of this effect until the faults end. */
+/** Applies the effect to each matching request with this probability, until the faults end. */
 export function injectEffect(run: Run, effect: Effect, probability: number, match: FaultMatch): void {
   simulatedIn(run).apiServer.faults.inject({ effect, probability, match });
 }

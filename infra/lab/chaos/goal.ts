@@ -44,7 +44,7 @@ export async function actAsExternalController({ cluster, client, plan, namespace
     );
     if (own.some((migration) => !isFinal(migration.status))) continue;
     const metadata = { generateName: `${name}-leaves-`, namespace };
-    // The request is refused if the API server is unavailable or another client migrates the VM. It is tried again.
+    // The request fails if the API server is unavailable or another client migrates the VM. The next call tries again.
     await client.create(migrations, { metadata, spec: { vmiName: name } }).catch(() => undefined);
   }
 }

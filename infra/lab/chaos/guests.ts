@@ -1,4 +1,4 @@
-/** Follows the guests of a run: none may end without a reason, and each has an outcome. */
+/** Determines what happened to each guest of a run, and reports each guest that ended without a reason. */
 import { isFinal, keyOf, LABEL, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { guestRuns, mayStop } from "../stage/fates.ts";
 import { viewOfVmi, type World } from "../stage/world.ts";
@@ -32,9 +32,9 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 }
 
 /**
- * Checks that no guest ends, unless its owner deletes it or its strategy lets it stop. VMIs that virt-controller
- * declares Failed while their launchers run are not judged. After an outage of the API server, the real virt-controller
- * does so if it learns of a moved VMI before it learns of the new pod (`updateStatus`, "because pod does not exist").
+ * Checks that no guest ends, unless its owner deletes it or its strategy lets it stop. Ignores VMIs that
+ * virt-controller set to Failed while their launchers run: the real virt-controller does so if, after an outage, it
+ * learns of a moved VMI before it learns of the new pod (`updateStatus`, "because pod does not exist").
  */
 export function checkGuests(
   observer: Pick<Observer, "pods">,
@@ -51,7 +51,7 @@ export function checkGuests(
   };
 }
 
-/** Reads from the real API server's managedFields who wrote the phase. */
+/** Returns whether the real virt-controller set the phase Failed although the launcher still runs. */
 function isFailedByKubevirt(
   { metadata: { uid, managedFields = [] }, status: of }: Vmi,
   { pods }: Pick<Observer, "pods">,

@@ -21,21 +21,18 @@ export interface Limits {
   readonly node: number;
 }
 
-/**
- * Phases in which a migration takes no place in KubeVirt's queue: it has no target pod, or the other cluster has not
- * answered.
- */
+/** KubeVirt's limits do not count migrations in these phases. */
 const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
 
 interface Running {
   readonly migration: Migration;
-  /** The node that the VM leaves, known once the migration runs. */
+  /** The source node. Undefined until the migration runs. */
   readonly node: string | undefined;
 }
 
 /**
- * Checks KubeVirt's limits on migrations at a time. A breach is not judged if KubeVirt's evacuation controller created
- * all of the migrations: right after an outage of the API server, the real controller may count by an old cache.
+ * Checks KubeVirt's limits on parallel migrations. Ignores an excess if KubeVirt's evacuation controller created all of
+ * the migrations, because right after an outage of the API server its cache may be old.
  */
 export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
   const running = new Map<string, Running>();
@@ -51,7 +48,7 @@ export function checkLimits(limits: Limits, report: (what: string) => void): Par
   const checkAll = (): void => {
     const all = [...running.values()];
     check(limits.cluster, "in the cluster", all);
-    // Counts as virt-controller does: a VM that is gone does not count, even if its migration still exists.
+    // Like virt-controller, ignores migrations whose VM is gone.
     const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
     for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
   };
@@ -74,7 +71,7 @@ function takesPlace({ status }: Migration): boolean {
   return !isFinal(status) && !QUEUED.includes(status?.phase ?? "");
 }
 
-/** Returns whether KubeVirt's evacuation controller created the migration, by the name that it generates. */
+/** Returns whether KubeVirt's evacuation controller created the migration, judging by the migration's name. */
 function isOfKubevirt({ migration }: Running): boolean {
   return migration.metadata.name.startsWith("kubevirt-evacuation-");
 }
@@ -90,7 +87,6 @@ export interface Asked {
 }
 
 export interface BudgetCheck extends Partial<Listener> {
-  /** Resolves when no check is pending any more. */
   settled(): Promise<unknown>;
 }
 
@@ -102,8 +98,8 @@ export function checkBudgets(
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
   /**
-   * Caches of two kinds may differ in age. So a breach counts only if the facts are the same before and after the
-   * budgets were read.
+   * Reads from the API server, because the caches may be old. Reads the VMI before and after the budgets, and reports
+   * only if the budget is missing for both states.
    */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const before = await asked.vmi(key);
@@ -152,15 +148,12 @@ export interface Objects {
   readonly evacuations: readonly Evacuation[];
 }
 
-/**
- * Returns the objects that are left over after everything has ended. Empty if all is well. `budgeted`: VMs have
- * budgets.
- */
+/** Describes the objects that should be gone or finished after a run. `budgeted`: VMs have budgets. */
 export function leftOver(objects: Objects, budgeted: boolean): readonly string[] {
   const { vmis, pods, migrations, evacuations } = objects;
   /**
-   * Returns whether the migration's VM is gone. KubeVirt deletes such a migration, and then ignores it, even if it has
-   * finalizers.
+   * Returns whether the migration is being deleted and its VM is gone. KubeVirt ignores that migration, even if the
+   * migration has finalizers.
    */
   const isForgotten = ({ metadata, spec }: Migration) =>
     metadata.deletionTimestamp !== undefined && !vmis.some((vmi) => vmi.metadata.name === spec.vmiName);
@@ -188,8 +181,8 @@ function leftOn(vmi: Vmi): readonly string[] {
 }
 
 /**
- * Returns what is wrong with a VM's budgets. A VM should have one budget of Lifeboat's if this run uses budgets and the
- * VM's strategy requires a budget, otherwise none.
+ * Describes what is wrong with a VM's budgets. A VM has exactly one budget of Lifeboat's if this run uses budgets and
+ * the VM's strategy requires a budget, otherwise no budget.
  */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);
@@ -202,7 +195,7 @@ function isLive({ metadata, status }: Vmi): boolean {
   return metadata.deletionTimestamp === undefined && !isFinal(status);
 }
 
-/** Returns whether the budget is Lifeboat's for this VMI. */
+/** Returns whether this is Lifeboat's budget for the VMI. */
 function isBudgetOf({ metadata, spec }: PodDisruptionBudget, vmi: Vmi): boolean {
   const isOurs = metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
   const isOfVmi = spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;

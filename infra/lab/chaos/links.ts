@@ -1,6 +1,6 @@
 /**
- * The connection of each replica to the API server, which can be cut between any two writes. A replica whose connection
- * is cut counts as killed: none of its planned writes happen, and its memory is lost.
+ * The connection of each replica to the API server, which can be cut between any two writes. A replica is killed by
+ * cutting its connection: it sends no more writes, and its memory is lost.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
@@ -12,9 +12,9 @@ export interface Link {
   readonly isDead: boolean;
   /** The address that this replica uses for the API server. No later replica has it. */
   readonly url: string;
-  /** Sets how many more writes the replica may send: after them it dies. At first there is no limit. */
+  /** Sets how many more writes the replica may send before it dies. Without a call there is no limit. */
   limit(writes: number): void;
-  /** Keeps back the replica's watch events from now on, and delivers them later in order. */
+  /** Delays the replica's watch events until `release` delivers them in order. */
   hold(): void;
   release(): void;
   /** Ends the connection permanently. */
@@ -27,7 +27,7 @@ export interface Links {
 }
 
 interface OpenLink extends Link {
-  /** `path`: as the API server gets it. */
+  /** `path`: the path as the API server gets it. */
   forward(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 
@@ -114,7 +114,10 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Forwards a request and its answer. If one side breaks the connection, the other side is broken, too. */
+/**
+ * Forwards a request and its answer. If the client or the server breaks its connection, the other connection is broken,
+ * too.
+ */
 export function forward(url: string, agent: Agent, { request, response }: Exchange, heard = new PassThrough()): void {
   const { host: _, connection: __, ...headers } = request.headers;
   const outgoing = httpsRequest(url, { method: request.method ?? "POST", headers, agent });

@@ -76,7 +76,7 @@ function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanF
   };
 }
 
-/** Starts a process with clusters of its own, and gives it one run after another. */
+/** Starts a process with its own clusters, and gives it one run after another. */
 async function work(queue: Iterable<PlanOptions>, onReport: (report: RunReport) => void): Promise<void> {
   const child = fork(JOB);
   const end = once(child, "exit");

@@ -1,4 +1,4 @@
-/** Watches the cluster with a client of its own, not Lifeboat's. */
+/** Watches the cluster with a separate client, which Lifeboat does not use. */
 import {
   type Informer,
   type KubeClient,
@@ -23,7 +23,10 @@ type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 export interface Listener {
-  /** Called for each change of a VMI. Undefined: the VMI is gone, or did not exist before. */
+  /**
+   * Called for each change of a VMI. `now` is undefined if the VMI is gone, and `before` is undefined if the VMI is
+   * new.
+   */
   vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
   migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
   evacuationChanged(now: Evacuation | undefined): void;

@@ -16,7 +16,7 @@ export interface Plan {
   readonly configuration: Readonly<Record<string, unknown>> & {
     readonly evacuation: { readonly maxAttempts: number; readonly adoptSeconds: number };
   };
-  /** Whether VMs have budgets. They have none if KubeVirt's webhook and Lifeboat's guard make budgets unnecessary. */
+  /** Whether VMs have budgets. VMs have no budgets if KubeVirt's webhook and Lifeboat's guard protect them. */
   readonly budgeted: boolean;
   readonly migrationMs: number;
   /** The pause between two requests of a drain. */
@@ -25,7 +25,7 @@ export interface Plan {
   /** Whether the relay reports to Lifeboat. */
   readonly relayed: boolean;
   readonly replicas: number;
-  /** Whether reviews go to one replica after another. */
+  /** Whether the API server's reviews go to the replicas in turn. */
   readonly spread: boolean;
   /** The time until the faults end, in milliseconds. */
   readonly calmMs: number;
@@ -34,18 +34,17 @@ export interface Plan {
 export interface PlanOptions {
   readonly seed: string;
   readonly run: number;
-  /** Replaces the drawn number of VMs. */
+  /** The number of VMs. By default it is random. */
   readonly vms?: number;
   /** Allows only these faults. */
   readonly only?: readonly FaultName[];
-  /** Replaces the drawn form. */
+  /** The form of Lifeboat. By default it is random. */
   readonly form?: FormName;
   readonly real?: boolean;
 }
 
 /**
- * In every run whose number is a multiple of this, a whole rack is drained under one fault after another, in addition
- * to the drawn faults.
+ * In every 20th run, a whole rack of VMs is drained under one fault after another, in addition to the random faults.
  */
 const LARGE_EVERY = 20;
 const LARGE = 50;
@@ -80,8 +79,8 @@ function formOf(draw: Draw, { form, only = [] }: PlanOptions): FormName {
 }
 
 /**
- * Draws how Lifeboat is triggered, and the time between two ticks. With the relay, which is always part of the
- * in-cluster form, ticks are as rare, compared with a run, as in reality.
+ * Draws how Lifeboat is triggered, and the time between two ticks. Ticks are rare in a run with a relay, as in a real
+ * cluster. The in-cluster form always contains a relay.
  */
 function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   const isInCluster = form === "InCluster";
@@ -91,7 +90,7 @@ function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   return { relayed, tickMs, replicas: several ? draw.int(2, 3) : 1, spread: several && draw.chance(0.6) };
 }
 
-/** Replaces an unknown strategy if the VM's owner could not set it: virt-api refuses it. */
+/** Replaces the strategy `Unknown`, because virt-api refuses a VM with that strategy. */
 function known(vm: ChaosVm): ChaosVm {
   return vm.strategy === "Unknown" ? { ...vm, strategy: "LiveMigrate", migratable: false } : vm;
 }
@@ -109,7 +108,7 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
   { cluster: 15, node: 15 },
 ];
 
-/** Draws several faults by weight. Leaves out a fault that cannot be combined with a fault that is already drawn. */
+/** Draws several faults by weight. Skips faults that may not be combined with an earlier one. */
 function drawFaults(
   draw: Draw,
   first: FaultName | undefined,
@@ -130,7 +129,7 @@ function drawFaults(
   return drawn.toSorted();
 }
 
-/** Returns whether all of these faults may be part of one run. */
+/** Returns whether these faults may be combined in one run. */
 export function agree(names: readonly FaultName[]): boolean {
   const faults = names.map((name) => FAULTS[name]);
   return !faults.some(({ not = [] }) => not.some((name) => names.some((other) => other === name)));
@@ -144,8 +143,8 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Draws the configuration. Without budgets, only KubeVirt's webhook protects a VM while Lifeboat does not answer. The
- * webhook does not know every strategy, and allows an eviction if its own request to the API server fails.
+ * Draws the configuration. VMs always get budgets if KubeVirt's webhook cannot protect them: it allows the eviction of
+ * a VM with an unknown strategy, and of any VM if its own request to the API server fails.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));
@@ -159,13 +158,14 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
-    // The deadlines are longer than any run: if a deletion is allowed at a deadline, the guest was not protected.
+    // The deadlines are longer than any run, so that Lifeboat must protect the guest for the whole run.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      // The wait for KubeVirt is either short or longer than a run. Creation times are whole seconds.
+      // The wait is either short or longer than a run. It is at least 1 s, because creation timestamps are whole
+      // seconds.
       adoptSeconds: names.includes("virtControllerAway") ? draw.pick([1, 2]) : draw.pick([2, 60]),
     },
   };
@@ -176,7 +176,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
   };
 }
 
-/** Returns each place (first node) of the run, and the capacity that a fault gives its nodes, if any. */
+/** Returns the places of the run's VMs, and the capacity of the nodes at each place if a fault sets it. */
 export function placesOf({ vms, faults }: Pick<Plan, "vms" | "faults">): ReadonlyMap<string, Fault["capacity"]> {
   const own = faults.flatMap((name) => {
     const { capacity } = FAULTS[name];

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Form } from "./forms/form.ts";
 
 export interface RunningRelay {
-  /** Stops the relay. The next one starts after this time. */
+  /** Stops the relay, and starts it again after this time. */
   stopFor(ms: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,26 +1,23 @@
-/** The Workers or replicas of a run. Their number is fixed: a dead one is replaced. */
+/** The Workers or replicas of a run. Their number is fixed: a new replica replaces a dead replica. */
 import type { Form, Replica } from "./forms/form.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Replicas {
   readonly alive: readonly Replica[];
-  /** How many replicas have died during their work. */
+  /** How many replicas have died in the middle of their work. */
   readonly deaths: number;
   /** Makes Lifeboat's address unavailable for this time. */
   silence(ms: number): void;
   /** Asks a replica for a full scan, or fires a replica's cron trigger. */
   tick(): void;
-  /** Makes replicas die from now on, one after another, each after a number of writes. */
+  /** From now on, kills replicas one after another, each after a number of writes. */
   kill(writes: readonly number[]): void;
-  /** From now on replicas no longer die or stop answering. */
+  /** From now on, no replica dies or stops answering. */
   spare(): void;
   stop(): Promise<void>;
 }
 
-/**
- * The kinds of ticks, in turn. Most reconcile evacuations in progress. Full scans find marks of which Lifeboat got no
- * request.
- */
+/** The kinds of ticks, which take turns. A full scan also finds marked VMs for which Lifeboat got no request. */
 const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
   (replica) => replica.tick(),
   (replica) => replica.reconcile(),
@@ -96,7 +93,7 @@ export async function startReplicas(
     async stop() {
       stopped = true;
       form.proxy.answering = () => undefined;
-      // Stops dead and future replicas, too: they would act in the next run.
+      // Also stops dead replicas and replicas that are starting, because they would otherwise act in the next run.
       await Promise.all([...present().map((replica) => form.end(replica)), ...pending]);
     },
   };

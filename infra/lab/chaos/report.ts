@@ -14,9 +14,9 @@ export const RunReportSchema = z.object({
   run: z.number(),
   ms: z.number(),
   vms: z.number(),
-  /** The fates of the VMs, counted. */
+  /** How many VMs had each fate. */
   fates: Counts,
-  /** The ends of the evacuations, counted. */
+  /** How many evacuations ended in each way. */
   endings: Counts,
   causes: Counts,
   /** How often each fault had an effect. */
@@ -25,7 +25,7 @@ export const RunReportSchema = z.object({
   lost: Texts,
   /** Violated invariants. */
   breaches: Texts,
-  /** Objects that were still in progress at the end. */
+  /** Descriptions of objects that were still in progress at the end. */
   hung: Texts,
 });
 export type RunReport = z.output<typeof RunReportSchema>;
@@ -45,7 +45,7 @@ export function renderProgress(reports: readonly RunReport[], of: number, second
   return `${seconds} s: ${runs} of ${of} runs, ${vms} VMs, lost ${lost}, runs broken ${broken}, runs hung ${hung}`;
 }
 
-/** Renders the result of a bad run. The command that repeats the run comes first. */
+/** Renders the report of a failed run, starting with the command that repeats the run. */
 export function renderBadRun({ run, lost, breaches, hung, struck }: RunReport, plan: Plan): string {
   return [
     `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,
@@ -87,7 +87,7 @@ export function renderTotals(reports: readonly RunReport[], seconds: number): st
   return [...aligned(rows), `VMs lost: ${lost}`].join("\n");
 }
 
-/** Counts runs, VMs, lost VMs, runs with violated invariants, and hung runs. */
+/** Counts the runs, VMs, lost VMs, runs with violated invariants, and runs that did not finish. */
 function tallyOf(reports: readonly RunReport[]): readonly [number, number, number, number, number] {
   const sum = (of: (report: RunReport) => number) => reports.reduce((total, report) => total + of(report), 0);
   return [

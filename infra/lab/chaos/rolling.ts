@@ -1,11 +1,10 @@
 /**
- * Judges a RollingMaintenance by the cluster's objects: how many nodes are evacuated at once, and the outcomes of their
- * VMs.
+ * Checks a RollingMaintenance against the cluster's objects: how many nodes are evacuated at a time, and the outcomes
+ * of their VMs.
  */
 import { isFinal, keyOf, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { hasEnded, type NodeEvacuation, type RollingMaintenance, type VmOutcome } from "../stage/evacuations.ts";
 
-/** A VMI, as observed. */
 export interface Seen {
   readonly key: string;
   /** Whether an eviction ends the guest. */
@@ -19,7 +18,7 @@ export interface Seen {
 /** Observed VMIs, by UID. */
 export type History = ReadonlyMap<string, Seen>;
 
-/** Adds what a VMI's change shows. */
+/** Adds a change of a VMI to the history. */
 export function remember(history: Map<string, Seen>, now: Vmi | undefined, before: Vmi | undefined, ms: number): void {
   if (before !== undefined && before.metadata.uid !== now?.metadata.uid) end(history, before.metadata.uid, ms);
   if (now === undefined) return;
@@ -38,7 +37,7 @@ function seenNow(now: Vmi, known: Seen | undefined, ms: number): Seen {
   return { key: keyOf(now), endsWhenEvicted, stays: next, hasEnded: false };
 }
 
-/** Records when the last stay ended. */
+/** Sets the end of the last stay. */
 function until(stays: Seen["stays"], ms: number): Seen["stays"] {
   return stays.map((stay) => (stay === stays.at(-1) ? { ...stay, to: ms } : stay));
 }
@@ -61,8 +60,8 @@ export function partsOf(rm: RollingMaintenance, all: Iterable<NodeEvacuation>): 
 }
 
 /**
- * Lists the nodes that the RollingMaintenance keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are in
- * service again.
+ * Lists the nodes that the RollingMaintenance keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are
+ * schedulable again.
  */
 export function unavailableOf(
   { spec }: RollingMaintenance,
@@ -74,14 +73,17 @@ export function unavailableOf(
   return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
 }
 
-/** Observed times of a NodeEvacuation: its creation, the first status that lists VMs, and its end. */
+/**
+ * When a NodeEvacuation was first observed, when its status first listed VMs, and when it was first observed to have
+ * ended.
+ */
 export interface Times {
   readonly created: number;
   readonly listed?: number;
   readonly ended?: number;
 }
 
-/** Records when each of these three was first seen. */
+/** Adds the times that a change of the NodeEvacuation shows. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;
@@ -92,10 +94,10 @@ export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: n
   };
 }
 
-/** How much older an informer of one kind may be than an informer of another kind, in milliseconds. */
+/** The maximum delay of an informer, in milliseconds. */
 const NEWS_MS = 500;
 
-/** Returns each outcome of an ended NodeEvacuation that differs from the observations, in words. */
+/** Describes each VM of an ended NodeEvacuation whose reported outcome differs from the observations. */
 export function outcomeProblems(ne: NodeEvacuation, history: History, times: Times | undefined): readonly string[] {
   const { outcomes = [], phase } = ne.status ?? {};
   const name = `NodeEvacuation ${ne.metadata.name} (${phase})`;
@@ -148,7 +150,7 @@ function wasOn({ stays }: Seen, { spec }: NodeEvacuation): boolean {
   return stays.some(({ node }) => node === spec.nodeName);
 }
 
-/** Returns whether the VM was still on the node at the end. Something else may have moved it later. */
+/** Returns whether the VM was still on the node when the NodeEvacuation ended. */
 function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
   const { ended = 0 } = times ?? {};
   return stays.some(({ node, to = Infinity }) => node === spec.nodeName && to > ended - NEWS_MS);

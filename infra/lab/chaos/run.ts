@@ -1,4 +1,4 @@
-/** One run: a drain under faults, a calm period after them, and the judgement. */
+/** One run: a drain under faults, then a period without faults, and the checks of the result. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   isSimulated,
@@ -29,21 +29,18 @@ import { setScene, type Scene } from "./scene.ts";
 import { unansweredIn } from "./unanswered.ts";
 import { persist, until } from "./wait.ts";
 
-/**
- * How much longer waits are. A real control plane takes seconds for a step of the simulated one: fifty VMs leave in
- * minutes.
- */
+/** The factor by which waits are longer with a real control plane, which is slower than the simulated one. */
 const PATIENCE = IS_REAL ? 3 : 1;
-/** The most time from the end of the faults to the end of the drain's work. */
+/** The maximum time from the end of the faults until every VM that must leave its node has left. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
-/** The most time from the end of all disruptions until nothing is in progress, apart from KubeVirt's waits. */
+/** The maximum time from the end of all disruptions until nothing is in progress, not counting KubeVirt's back-off. */
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
-/** How many checks of the remaining work pass between two ticks, if there is a relay. */
+/** With a relay, a tick precedes only every tenth check of the remaining work. */
 const TICKS_APART = 10;
 
-/** A prepared run. Every VM runs and has its expected budget, and nothing has failed yet. */
+/** A prepared run. Every VM runs and has its expected budget, and no fault has been injected yet. */
 export interface Prepared {
   readonly scene: Scene;
   readonly replicas: Replicas;
@@ -123,7 +120,7 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
 
   const injected = plan.faults.map(async (name) => {
     const draw = drawFrom(`${plan.seed}/${plan.run}/${name}`);
-    // A failed request of a fault is part of the run.
+    // Requests of a fault may fail.
     await Promise.resolve(FAULTS[name].inject?.(runs.get(name) ?? run, draw)).catch(() => undefined);
   });
   await Promise.race([
@@ -179,7 +176,9 @@ function injectedIn({ sandbox }: Cluster): readonly unknown[] {
   return isSimulated(sandbox) ? sandbox.apiServer.faults.injected : [];
 }
 
-/** Returns reads that are repeated without a limit, because the API server may be unavailable. */
+/**
+ * Returns functions that read from the API server. They repeat failed reads, because the API server may be unavailable.
+ */
 function askedThrough(client: KubeClient): invariants.Asked {
   return {
     vmi: (key) => persist(() => client.get(virtualMachineInstances, key)),
@@ -216,7 +215,10 @@ function startTicking(run: Run): Ticking {
   };
 }
 
-/** Waits, and returns the objects that are in progress at the end. Time is counted in checks, as in `until`. */
+/**
+ * Waits until nothing is in progress, and returns the objects that still are after the time limit. The limit is a
+ * number of checks, as in `until`.
+ */
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
   const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
   const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;

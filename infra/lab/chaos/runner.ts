@@ -1,5 +1,5 @@
 /**
- * Performs runs one after another, in one cluster for each form of Lifeboat. A cluster is used until something fails in
+ * Performs runs one after another. All runs with the same form of Lifeboat use one cluster, until something fails in
  * it.
  */
 import { isReal } from "../../sandbox/index.ts";
@@ -15,7 +15,9 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** How many runs a cluster is used for, because it collects Events and changes to watch. */
+/**
+ * The number of runs after which a cluster is replaced, because its API server keeps Events and changes of all runs.
+ */
 const RUNS_PER_CLUSTER = 100;
 
 export function createRunner(): Runner {
@@ -44,11 +46,11 @@ export function createRunner(): Runner {
     async perform(options) {
       const plan = drawPlan(options);
       try {
-        // Preparing the scene is not part of the run. If a connection breaks meanwhile, the scene is prepared again.
+        // If preparation fails, for example by a broken connection, it is repeated once. It is not part of the run.
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);
-        // If the scene cannot be removed, the report is still valid, and the cluster is replaced.
+        // If the cleanup fails, the report is still valid, and the cluster is replaced.
         if (isBad(report)) await renew(plan.form);
         else await clearScene(cluster, prepared.scene).catch(() => renew(plan.form));
         return report;
@@ -67,7 +69,7 @@ async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void>
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);
 }
 
-/** Returns the report of a run that could not be judged. Such a run proves nothing: it counts as hung. */
+/** Returns the report of a run that failed to start or to finish. The run counts as hung. */
 function notPerformed({ run }: Plan, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const counts = { ms: 0, vms: 0, fates: {}, endings: {}, causes: {}, struck: {} };

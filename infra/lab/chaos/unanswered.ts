@@ -1,7 +1,4 @@
-/**
- * Counts deletions that Lifeboat did not review in time, by the API server's metrics: the answer was late, or nothing
- * listened.
- */
+/** Counts deletions that Lifeboat did not review in time, by the API server's metrics. */
 import type { KubeClient } from "../../sandbox/index.ts";
 
 const FAILED_OPEN = /^apiserver_admission_webhook_fail_open_count\{name="[^"]*lifeboat[^}]*\} (\d+)$/gm;

@@ -5,15 +5,15 @@ export interface ChaosVm {
   readonly name: string;
   /** Names the node on which the VM starts: `drained` for the drained node, or the node of a fault. */
   readonly place: string;
-  /** `Unknown` is written as is: KubeVirt does not know this value. */
+  /** `Unknown` is written into the VMI. KubeVirt does not know this value. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
   /** How many migrations fail before one succeeds. */
   readonly failures: number;
-  /** The duration of the VM's migrations. Absent: that of all others. */
+  /** The duration of the VM's migrations. By default, the duration for all VMs of the run. */
   readonly migrationMs?: number;
   readonly graceSeconds?: number;
-  /** Whether the VM must leave its node. False: the VM may stay. */
+  /** Whether the VM must leave its node. If false, the VM may stay. */
   readonly mustLeave: boolean;
 }
 
@@ -24,7 +24,7 @@ export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {
   const strategy = draw.pick([...Array.from({ length: 15 }, () => "LiveMigrate" as const), ...OTHERS]);
-  // An External VM that cannot migrate would never leave, so External VMs can always migrate.
+  // An External VM can always migrate, because otherwise it would never leave its node.
   const migratable = strategy === "LiveMigrate" || strategy === "External" || draw.chance(0.7);
   const name = `vm-${String(index + 1).padStart(2, "0")}`;
   return { name, place: DRAINED, strategy, migratable, failures: 0, mustLeave: true };
@@ -32,7 +32,7 @@ export function drainedVm(draw: Draw, index: number): ChaosVm {
 
 const OTHERS = ["LiveMigrateIfPossible", "LiveMigrateIfPossible", "LiveMigrateIfPossible", "External", "None"] as const;
 
-/** Draws VMs on a node of their own, which can migrate before a deadline. */
+/** Draws VMs on a separate node, which can migrate before a deadline. */
 export function movableVms(draw: Draw, place: string, tweak: Partial<ChaosVm> = {}): readonly ChaosVm[] {
   return Array.from({ length: draw.int(1, 3) }, (_, i) => ({
     name: `${place}-${i + 1}`,

@@ -6,7 +6,7 @@ const AGAIN_MS = 100;
 const TRIES = 100;
 const POLL_MS = 20;
 
-/** Repeats work that fails, unless the object is gone. */
+/** Repeats failing work. Rejects only if the object does not exist. */
 export async function persist<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -19,8 +19,8 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Waits for the condition, and returns whether it became true in time. Time is counted in checks: on a busy machine
- * both the checks and the cluster are late.
+ * Waits for the condition, and returns whether it became true in time. The time limit is a number of checks, because a
+ * busy machine slows down both the checks and the cluster.
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
   for (let polls = 0; !condition(); polls++) {

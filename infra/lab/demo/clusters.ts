@@ -14,7 +14,7 @@ import { serverImages } from "../stage/in-cluster.ts";
 import { installInCluster } from "./in-cluster.ts";
 import type { Act } from "./scenario.ts";
 
-/** A value for each of the two clusters: one without the shown part of Lifeboat, one with it. */
+/** A value for each of the two clusters. */
 export interface Pair<T> {
   readonly without: T;
   readonly withIt: T;
@@ -30,7 +30,7 @@ export interface Cluster extends Pick<Sandbox, "stats"> {
   readonly server: string;
   /** The path of the kubeconfig. */
   readonly kubeconfig: string;
-  /** Lifeboat outside of the cluster. Absent in a cluster without Lifeboat. */
+  /** Lifeboat outside of the cluster. Absent in the cluster that runs without Lifeboat. */
   readonly lifeboat?: LifeboatBeside | undefined;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Lifeboat as pods of a cluster: the shipped manifests, and the request for a full scan. */
+/** Runs Lifeboat as pods of a cluster from the shipped manifests, and requests its full scans. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isTrue, pods, type Sandbox, secrets } from "../../sandbox/index.ts";
@@ -25,7 +25,7 @@ export async function installInCluster(sandbox: Sandbox, optional: readonly stri
       const code = await codeFrom(`${url}/reconcile`, { ca, headers });
       if (code !== 200) throw new Error(`POST /reconcile: ${code}`);
     },
-    // Lifeboat stops with the cluster.
+    // Nothing to stop: Lifeboat's pods end with the cluster.
     stop: () => Promise.resolve(),
   };
 }

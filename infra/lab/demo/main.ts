@@ -22,9 +22,7 @@ Options:
 
 The exit code is 0 if all went well with Lifeboat, and no virtual machine was lost.`;
 
-/**
- * The exit code after a signal before the end of the scenario. After the end, the scenario's result is the exit code.
- */
+/** The exit code if a signal arrives before the end of the scenario. */
 const INTERRUPTED = 130;
 
 await runTool(USAGE, async () => {

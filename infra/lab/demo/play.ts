@@ -15,11 +15,11 @@ import type { Act } from "./scenario.ts";
 import { cut, NAME, outcomeOf, painter, renderChanges, renderFrame, renderOutcome } from "./view.ts";
 
 const FRAME_MS = 100;
-/** The longest wait for an act. It is far longer than any scenario takes. */
+/** The timeout of an act, which is far longer than any act takes. */
 const PATIENCE_MS = 120_000;
 /**
- * The longest wait for the end of evacuations. The relay reports a moved VM within a second, so only a broken cluster
- * takes this long.
+ * The timeout for the end of evacuations. The relay reports a moved VM within a second, so only a broken cluster takes
+ * this long.
  */
 const ENDED_WITHIN_MS = 60_000;
 
@@ -30,10 +30,7 @@ export interface PlayOptions {
   readonly screen: Screen;
   /** Whether the clusters stay up until a signal arrives. */
   readonly stayUp: boolean;
-  /**
-   * Called at the end, with whether the scenario succeeded: each disruption took effect and, with Lifeboat, no VM was
-   * lost.
-   */
+  /** Called at the end. `well`: each disruption took effect and, with Lifeboat, no VM was lost. */
   readonly onEnd: (well: boolean) => void;
 }
 
@@ -47,7 +44,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // A pod of Lifeboat may have moved to another address, which is therefore looked up again.
+      // Looks up Lifeboat's address again, because its pod may have moved.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);
@@ -188,7 +185,10 @@ async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<reado
   return ["$ kubectl get evacuations --all-namespaces", painter(screen)("bold", headings), ...lines];
 }
 
-/** The hint for installing Lifeboat in the cluster without it. The nodes can run the image of this working tree. */
+/**
+ * How to install Lifeboat in the cluster that runs without it. The nodes can run the image that is built from this
+ * working tree.
+ */
 const INSTALL = [`Install it there     npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
 
 async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-/** The type of a scenario's act: two clusters, what happens in both, and when it is over. */
+/** The type of an act: the scene in two clusters, the disruption, and the expected effect. */
 import type { KubeClient, Sandbox, SandboxOptions } from "../../sandbox/index.ts";
 import type { World } from "../stage/world.ts";
 import type { Cluster, Configuration, Pair } from "./clusters.ts";
@@ -11,20 +11,20 @@ export interface Scene {
 }
 
 export interface Act {
-  /** The part of Lifeboat that one of the two clusters lacks. */
+  /** The part of Lifeboat that only one of the two clusters has. */
   readonly about: string;
-  /** The configuration of each cluster that has Lifeboat. */
+  /** The spec of the LifeboatConfiguration in each cluster that has Lifeboat. */
   readonly lifeboat: Partial<Pair<Configuration>>;
-  /** Further files of infra/kubernetes. */
+  /** More manifests to apply: paths in infra/kubernetes. */
   readonly optional: readonly string[];
   readonly sandbox?: Pick<SandboxOptions, "eviction" | "featureGates">;
-  /** How migrations end. They succeed by default. */
+  /** How migrations end. By default they succeed. */
   readonly outcome?: NonNullable<Parameters<Sandbox["migrations"]["configure"]>[0]["outcome"]>;
-  /** Creates nodes, virtual machines and pods: the same in each cluster. */
+  /** Creates the same nodes, virtual machines and pods in each cluster. */
   setScene(client: KubeClient): Promise<Scene>;
   /** The nodes that are shown. */
   readonly nodes: readonly string[];
-  /** Keys of the ordinary pods to show, even before the pods exist. */
+  /** Keys of the ordinary pods to show. The pods need not exist yet. */
   readonly pods: readonly string[];
   /** Lines that are printed before the act. */
   readonly headline: readonly string[];
@@ -33,11 +33,11 @@ export interface Act {
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
   /** Returns whether the disruption took effect in a cluster. */
   hasHappened(before: World, now: World): boolean;
-  /** How many VMs must be lost without Lifeboat, at least. With Lifeboat none may be lost. */
+  /** The minimum number of VMs that must be lost without Lifeboat. With Lifeboat no VM may be lost. */
   readonly lostWithout: number;
-  /** Whether KubeVirt repeats a migration without end, so that a VM never stops migrating. */
+  /** Whether KubeVirt repeats a failed migration forever, so that a VM never stops migrating. */
   readonly isEndless?: true;
   readonly epilogue?: readonly string[];
-  /** A command to try afterwards. */
+  /** A command that the user can try after the demo. */
   readonly encore: string;
 }

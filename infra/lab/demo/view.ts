@@ -24,9 +24,9 @@ const STYLE = {
 
 const MARK = { idle: "·", refused: "!", waiting: "…", moving: "→", moved: "✓", stopped: "■", lost: "✗" } as const;
 
-/** The name of each cluster in a log. Both have the same length. */
+/** The name of each cluster in a log. Both names have the same length. */
 export const NAME: Pair<string> = { without: "without", withIt: "with   " };
-/** The widest text of a place, so that columns do not jump. */
+/** The width of the column that shows a VM's place. A fixed width keeps the columns in position. */
 const PLACE_WIDTH = 34;
 
 export function cut(line: string, width: number): string {
@@ -42,9 +42,9 @@ export interface Frame {
   readonly seconds: number;
   readonly rows: readonly Row[];
   readonly worlds: Pair<World>;
-  /** The last message in each cluster. */
+  /** The last message about each cluster. */
   readonly said: Pair<string>;
-  /** The part of Lifeboat that one of the two clusters lacks. */
+  /** The part of Lifeboat that only one of the two clusters has. */
   readonly about: string;
 }
 
@@ -74,7 +74,7 @@ function textOf({ now, mood }: Place): string {
   return now === "" ? "" : `${MARK[mood]} ${now}`;
 }
 
-/** Shows how full each node is, and its problems. */
+/** Shows the use of each node, and its problems. */
 function nodesOf(world: World): readonly string[] {
   const sorted = [...world.nodes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
   return sorted.map(({ name, cordoned, troubles }) => {
@@ -86,7 +86,7 @@ function nodesOf(world: World): readonly string[] {
   });
 }
 
-/** Returns the changes between two frames, for output that is no terminal. */
+/** Returns the changes between two frames, for output that is not a terminal. */
 export function renderChanges(previous: readonly Row[], rows: readonly Row[]): readonly string[] {
   const before = new Map(previous.map((row) => [row.name, row]));
   return (["without", "withIt"] as const).flatMap((side) =>
@@ -100,7 +100,7 @@ export function renderChanges(previous: readonly Row[], rows: readonly Row[]): r
 export type Fate = "moved" | "restarted" | "shutDown" | "stayed" | "lost";
 export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
-/** Returns what became of the nodes' VMs, judged from the cluster's state before and after. */
+/** Returns the fates of the nodes' VMs, by the cluster's state before and after the act. */
 export function outcomeOf(before: World, after: World, nodes: readonly string[]): Outcome {
   const outcome: Record<Fate, string[]> = { moved: [], restarted: [], shutDown: [], stayed: [], lost: [] };
   for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
@@ -113,7 +113,7 @@ export function outcomeOf(before: World, after: World, nodes: readonly string[])
   return outcome;
 }
 
-/** Outcomes in the order in which they are shown. The names of VMs that moved are left out. */
+/** Outcomes in the order of their display. Only outcomes marked "named" show the names of their VMs. */
 const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["moved", "moved"],
   ["restarted", "restarted"],

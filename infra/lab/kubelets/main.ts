@@ -1,7 +1,6 @@
 /**
  * `npm run kubelets`: measures which VMs survive node pressure, by their size and by the kubelets' settings, and prints
- * the table of REFERENCE.md. The row of the default settings runs at full speed. All others run four times as fast as
- * the table says, to save time. Takes eight minutes.
+ * the table of REFERENCE.md. All rows except the default settings run at four times their speed. Takes eight minutes.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { kubevirt, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
@@ -11,7 +10,7 @@ import { createNodes, createVms } from "../stage/scene.ts";
 
 const NAMESPACE = "vms";
 const GIB = [4, 16, 64, 256] as const;
-/** The speed of memory transfer for an idle guest, over a network of 4 Gbit/s. */
+/** The speed at which an idle guest's memory is copied, over a network of 4 Gbit/s. */
 const GIB_PER_SECOND = 0.5;
 const CROWD = "crowd";
 const CROWD_SIZE = 20;
@@ -24,12 +23,13 @@ const SPARE = { ...DAY, memory: "4Ti", cpu: "640" };
 
 interface Kubelets {
   /**
-   * The grace period of a soft threshold, in seconds. Absent: the kubelet's default, only a hard threshold of 100Mi.
+   * The grace period of a soft threshold, in seconds. Without it, the kubelet has only its default hard threshold of
+   * 100Mi.
    */
   readonly softSeconds?: number;
   readonly maxPodGraceSeconds: number;
   readonly transitionSeconds: number;
-  /** Times are divided by this number. */
+  /** The factor by which the simulation runs faster than real time. */
   readonly speed: number;
 }
 
@@ -93,8 +93,8 @@ async function measure(kubelets: Kubelets): Promise<readonly string[]> {
 }
 
 /**
- * Returns the fate of each VM. On nodes with a single VM the pressure lasts. On the crowded node it ends when the first
- * VM has left.
+ * Returns the fate of each VM. Pressure on a node with a single VM lasts. Pressure on the crowded node ends when the
+ * first VM has left.
  */
 async function fatesOf(sandbox: SimulatedSandbox, kubelets: Kubelets): Promise<readonly string[]> {
   const { stats } = sandbox;

@@ -1,4 +1,4 @@
-/** Installs Lifeboat in a cluster as `lifeboat install` does, without its command line. */
+/** Installs Lifeboat in a cluster like `lifeboat install`, but from code. */
 import { guard } from "../../../shared/guard/feature.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { applyAll } from "../../cli/install/apply.ts";
@@ -14,7 +14,7 @@ export interface Site {
   readonly webhookToken: string;
   /** The CA of the Worker's certificate. */
   readonly caPem: string;
-  /** Further files of infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
+  /** More manifests to apply: paths in infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
   readonly optional?: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface Installed {
   readonly token: string;
 }
 
-/** All files of the guard, with its policies as shipped. */
+/** All files of the guard, with the shipped policies. */
 export const GUARD_FILES = guard.manifests.map((name) => `optional/guard/${name}.yaml`);
 
 export interface LifeboatConfiguration extends KubeObject {
@@ -50,7 +50,7 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
   return { token: there?.token ?? (await createToken(send, SILENT)).token };
 }
 
-/** Plans an installation. `optional`: further files of infra/kubernetes. */
+/** Returns the plan of an installation. `optional`: more manifests, as paths in infra/kubernetes. */
 export function plannedFor(home: Home, optional: readonly string[] = []): readonly Manifest[] {
   const parts = [{ files: optional.map((file) => `kubernetes/${file}`), gates: [] }];
   return plan({ parts, home });
@@ -71,7 +71,7 @@ export function sendOver(client: KubeClient): Send {
   };
 }
 
-/** Returns the CRDs. They are applied before any program reads such a resource. */
+/** Returns the CRDs. They are applied first, before any program reads resources of these kinds. */
 export function definitions(): readonly Manifest[] {
   return DEFINITIONS.flatMap((file) => manifestsIn(`kubernetes/${file}`));
 }

@@ -1,4 +1,4 @@
-/** Runs a Worker and a relay for a sandbox, outside of its cluster. */
+/** Runs a Worker and a relay outside of a sandbox's cluster. */
 import { randomBytes } from "node:crypto";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { startLifeboat } from "./lifeboat.ts";
@@ -11,7 +11,7 @@ export interface LifeboatBeside {
   stop(): Promise<void>;
 }
 
-/** Starts a Worker and a relay. `optional`: further files of infra/kubernetes. */
+/** Starts a Worker and a relay. `optional`: more manifests, as paths in infra/kubernetes. */
 export async function startBeside(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   const { worker, url, webhookToken } = await startLifeboat(sandbox, { optional, entry: { relaySecret } });

@@ -41,7 +41,7 @@ export interface VmOutcome {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The last phase. Absent: the Evacuation has not ended. */
+  /** The phase in which the Evacuation ended. Absent while the Evacuation is in progress. */
   readonly outcome?: string;
   readonly targetNode?: string;
 }

@@ -1,7 +1,7 @@
-/** Decides from the cluster's state alone whether a guest runs, and whether it may stop. */
+/** Determines from the cluster's state whether a guest runs, and whether the guest may stop. */
 import type { VirtualMachine, World } from "./world.ts";
 
-/** Returns whether a guest runs: its VMI says so, and its launcher pod is on the VMI's node. */
+/** Returns whether a guest runs: its VMI is running, and its launcher pod is on the VMI's node. */
 export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolean {
   if (vmi?.phase !== "Running") return false;
   return [...world.pods.values()].some(
@@ -10,8 +10,8 @@ export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolea
 }
 
 /**
- * Returns whether the strategy lets the guest stop. With External, the VM's owner decides, and deletes the VMI. If the
- * VMI still exists and its guest has ended, an eviction stopped the guest.
+ * Returns whether the strategy lets the guest stop. With External, the VM's owner may stop the guest by deleting the
+ * VMI. If the guest has ended but its VMI still exists, an eviction stopped the guest.
  */
 export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined): boolean {
   switch (before.strategy) {
@@ -26,7 +26,7 @@ export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined)
   }
 }
 
-/** Returns whether Lifeboat has asked KubeVirt to restart the VM on another node, for a NodeEvacuation. */
+/** Returns whether Lifeboat restarted the VM on another node for a NodeEvacuation. */
 export function isRestarted({ uid }: VirtualMachine, { events }: World): boolean {
   return [...events.values()].some((event) => event.uid === uid && event.reason === "Restarted");
 }

@@ -2,10 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Host } from "../../cli/host.ts";
 
-/**
- * Returns a host without a terminal. `write`: called with the output of both streams. Waits of seconds take only
- * moments.
- */
+/** Returns a host without a terminal. `write`: called with all output. Waits end after a moment. */
 export function quietHost(write: (text: string) => unknown = () => true): Host {
   return {
     stdout: { write },

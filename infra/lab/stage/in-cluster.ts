@@ -1,5 +1,5 @@
 /**
- * Installs Lifeboat in a sandbox's cluster as `lifeboat install --in-cluster` does. The containers are processes of
+ * Installs Lifeboat in a sandbox's cluster like `lifeboat install --in-cluster`. The containers run as processes of
  * this machine.
  */
 import { once } from "node:events";
@@ -30,18 +30,18 @@ export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } 
 /** The name of the server's image in the sandbox. */
 export const IMAGE = "lifeboat.example.com/server";
 
-/** Lists the manifests. `optional`: further files of infra/kubernetes. */
+/** Lists the manifests. `optional`: more manifests, as paths in infra/kubernetes. */
 export function inClusterManifests(optional: readonly string[] = [], home: Partial<Inside> = {}): readonly Manifest[] {
   return plannedFor({ in: "Cluster", image: IMAGE, ...home }, optional);
 }
 
 export interface InClusterOptions extends Pick<Inside, "cluster"> {
-  /** The token of the webhooks and of the operator. Default: the existing one, or a new one. */
+  /** The token of the webhooks and of the operator. By default, an existing token is kept or a new one is made. */
   readonly webhookToken?: string;
   readonly isWanted?: (manifest: Manifest) => boolean;
 }
 
-/** Applies the manifests with certificate and tokens. If these exist already, they are kept. */
+/** Applies the manifests, and creates a certificate and tokens unless they exist. */
 export async function applyInCluster(
   client: KubeClient,
   optional: readonly string[] = [],
@@ -66,7 +66,7 @@ export async function applyInCluster(
   await settle(given, giving);
 }
 
-/** Waits until the replicas are ready, as the installation does. A node must have room for them. */
+/** Waits until the replicas are ready. They need a node with enough room. */
 export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
   await waitFor(client, {
     resource: deployments,
@@ -82,8 +82,8 @@ export interface ImageOptions {
 }
 
 /**
- * Returns the code of a replica's answer to a POST. The replica's certificate is checked for the Service's name at
- * every address.
+ * Returns the status code of a replica's answer to a POST. At every address, the replica's certificate must be valid
+ * for the Service's name.
  */
 export async function codeFrom(url: string, options: RequestOptions): Promise<number> {
   const asked = request(url, { method: "POST", servername: HOST, ...options }).end("{}");
@@ -92,7 +92,10 @@ export async function codeFrom(url: string, options: RequestOptions): Promise<nu
   return answer.statusCode ?? 0;
 }
 
-/** Returns the images of the sandbox: the one that infra/tools/build-image.ts has built, run by this Node. */
+/**
+ * Returns the images of the sandbox: the server's image, as infra/tools/build-image.ts has built it. Its process runs
+ * in the Node version of this process.
+ */
 export function serverImages({ onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({
     command: process.execPath,
@@ -109,7 +112,7 @@ export function serverImages({ onOutput }: ImageOptions = {}): Images {
   return new Map([[IMAGE, run]]);
 }
 
-/** Returns the arguments of Node in the image. */
+/** Returns the arguments of `node` in the image. */
 export function imageArguments(): readonly string[] {
   const [, words = "[]"] = /^CMD (.*)$/m.exec(readFileSync(`${root}infra/Dockerfile`, "utf8")) ?? [];
   return z.array(z.string()).parse(JSON.parse(words));

@@ -1,27 +1,24 @@
-/**
- * Runs Lifeboat for a sandbox as shipped: its manifests in the cluster, and its Worker with the service account of the
- * manifests.
- */
+/** Runs Lifeboat for a sandbox as shipped: applies its manifests, and starts its Worker with their service account. */
 import { randomBytes } from "node:crypto";
 import { freePort, type Sandbox } from "../../sandbox/index.ts";
 import { applyLifeboat } from "./apply.ts";
 import { startWorker, type ClusterEntry, type RunningWorker } from "./worker.ts";
 
 export interface LifeboatOptions {
-  /** The cluster's name in `CLUSTERS`. */
+  /** The cluster's name in the Worker's variable `CLUSTERS`. */
   readonly cluster?: string;
-  /** Further files of infra/kubernetes to apply. */
+  /** More manifests to apply: paths in infra/kubernetes. */
   readonly optional?: readonly string[];
-  /** Further keys of the cluster's entry in `CLUSTERS`. */
+  /** More keys for the cluster's entry in `CLUSTERS`. */
   readonly entry?: Partial<ClusterEntry>;
-  /** Whether the Worker has the queue of ticks. */
+  /** Whether the Worker sends ticks through a Cloudflare queue. */
   readonly queue?: boolean;
   readonly onLog?: (line: string) => void;
 }
 
 export interface Lifeboat {
   readonly worker: RunningWorker;
-  /** The URL of its endpoints for this cluster. */
+  /** The URL of the Worker's endpoints for this cluster. */
   readonly url: string;
   readonly webhookToken: string;
 }

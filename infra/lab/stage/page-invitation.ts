@@ -1,4 +1,4 @@
-/** Prints the address of Lifeboat's page on this machine, and a token that signs in to it. */
+/** Prints the address of Lifeboat's page on this machine, and a token to sign in. */
 import * as z from "zod/mini";
 import { applyManifests, type KubeClient, serviceAccounts } from "../../sandbox/index.ts";
 
@@ -25,9 +25,8 @@ export async function pageToken(client: KubeClient): Promise<string> {
 }
 
 /**
- * Returns the lines that invite to the page. `url`: the URL of the cluster's endpoints, `https://HOST/clusters/NAME`.
- * No browser trusts the CA of its certificate, which exists only as long as this process. So a browser shows a warning
- * first.
+ * Returns text that tells the user how to open the page. `url`: the URL of the cluster's endpoints,
+ * `https://HOST/clusters/NAME`. A browser shows a warning first, because it does not trust the page's temporary CA.
  */
 export async function pageInvitation(client: KubeClient, url: string): Promise<readonly string[]> {
   const { origin, pathname } = new URL(url);

@@ -1,4 +1,4 @@
-/** Creates nodes and virtual machines with which a tool starts. */
+/** Creates the initial nodes and virtual machines of a demo or tool. */
 import {
   type Capacity,
   createNode,

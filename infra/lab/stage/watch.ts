@@ -18,7 +18,7 @@ export interface Watched {
   stop(): Promise<void>;
 }
 
-/** Resolves once all existing objects have been seen. From then on `world` changes by itself. */
+/** Resolves when `world` contains all existing objects. After that, watches update `world`. */
 export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watched> {
   const follow = <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
     const views = new Map<string, V>();
@@ -53,8 +53,8 @@ export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watc
 }
 
 /**
- * Reads the cluster's objects from the API server, for the final judgement. Pods are read before VMIs: otherwise a VM
- * that moves between the two reads would seem to have no pod.
+ * Reads the cluster's objects from the API server. Reads pods before VMIs: otherwise a VM that moves between the two
+ * reads would seem to have no pod.
  */
 export async function readWorld(client: KubeClient): Promise<World> {
   const read = async <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {

@@ -16,7 +16,6 @@ export const webhookConfigurations: Resource<Configuration> = {
   namespaced: false,
 };
 
-/** MutatingWebhookConfigurations, such as the guard's. */
 export const mutatingConfigurations: Resource<Configuration> = {
   ...webhookConfigurations,
   kind: "MutatingWebhookConfiguration",

@@ -18,19 +18,22 @@ export interface ClusterEntry {
 }
 
 export interface WorkerOptions {
-  /** The CA that issues the Worker's certificate. The Worker trusts API servers with certificates of this CA. */
+  /**
+   * The CA that issues the Worker's certificate. The Worker also trusts API servers whose certificates this CA has
+   * issued.
+   */
   readonly authority: Authority;
-  /** Further CAs that the Worker trusts: those of other sandboxes. */
+  /** More CAs that the Worker trusts, which other sandboxes use. */
   readonly trusted?: readonly string[];
-  /** `CLUSTERS`, or its text for an invalid value. */
+  /** The value of the Worker's variable `CLUSTERS`. A string may be invalid JSON. */
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
-  /** The Worker's port. 0 or absent: a free port. A stopped Worker starts again on its former port. */
+  /** The Worker's port. 0 or absent: a free port. A restarted Worker keeps its port. */
   readonly port?: number;
   /** Called with each line that the Worker writes to its console. */
   readonly onLog?: (line: string) => void;
-  /** The path of another bundle than the deployed one. */
+  /** The path of a bundle to use instead of the deployed bundle. */
   readonly bundle?: string;
-  /** Whether to add an empty KV namespace `CLUSTER_REGISTRY`. */
+  /** Whether to create an empty KV namespace `CLUSTER_REGISTRY`. */
   readonly registry?: boolean;
   /** Whether to add the queue through which the scheduled trigger sends each cluster a tick. */
   readonly queue?: boolean;
@@ -55,7 +58,7 @@ export interface RunningWorker {
 
 const REGISTRY = "CLUSTER_REGISTRY";
 const CRON = "* * * * *";
-/** The same values as in wrangler.toml. */
+/** The name and the settings of the queue are the same as in wrangler.toml. */
 const QUEUE = "lifeboat-ticks";
 const TICKS = {
   queueProducers: { TICKS: QUEUE },
@@ -85,7 +88,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     https: true,
     httpsKey: keyPem,
     httpsCert: certPem,
-    // This CA applies only to this Worker, unlike NODE_EXTRA_CA_CERTS, which Node reads once per process.
+    // This CA is valid for this Worker only. NODE_EXTRA_CA_CERTS would be valid for the whole process.
     outboundService: {
       network: {
         allow: ["public", "private"],
@@ -119,7 +122,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** Returns the date with which the Worker is deployed. */
+/** Returns the compatibility date with which the Worker is deployed. */
 export function compatibilityDate(): string {
   const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(`${root}wrangler.toml`, "utf8"))?.[1];
   if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");

@@ -1,4 +1,4 @@
-/** The few objects and fields of the cluster that the demo shows. */
+/** The objects and fields of the cluster that the demo shows. */
 import {
   type Event,
   findCondition,
@@ -15,14 +15,14 @@ export interface VirtualMachine {
   readonly key: string;
   readonly uid: string;
   readonly strategy: string;
-  /** The reason why KubeVirt cannot migrate the VM. Absent: KubeVirt can. */
+  /** Why KubeVirt cannot migrate the VM. Absent if KubeVirt can migrate it. */
   readonly pinnedBecause?: string;
   readonly phase: string;
   readonly nodeName?: string;
   readonly deleting: boolean;
-  /** Whether the VM has to leave its node. */
+  /** Whether the VMI is marked for evacuation. */
   readonly marked: boolean;
-  /** The target node. A migration shows it only after its end. */
+  /** The target node of an ended migration. */
   readonly targetNode?: string;
 }
 
@@ -44,19 +44,19 @@ export interface PodView {
 export interface NodeView {
   readonly name: string;
   readonly cordoned: boolean;
-  /** The node's problems: taints that evict, and conditions of pressure. */
+  /** The node's taints that evict pods, and its pressure conditions. */
   readonly troubles: readonly string[];
 }
 
-/** An Event's message about an object. */
+/** An Event about an object. */
 export interface SeenEvent {
-  /** The object's UID. */
+  /** The UID of the object. */
   readonly uid: string;
   readonly reason: string;
   readonly message: string;
 }
 
-/** The objects of the cluster. Every map has UIDs as keys. */
+/** The objects of the cluster. The keys of every map are UIDs. */
 export interface World {
   readonly vmis: ReadonlyMap<string, VirtualMachine>;
   readonly migrations: ReadonlyMap<string, MigrationView>;
@@ -86,7 +86,8 @@ function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<Virtu
 }
 
 /**
- * Returns the target node of a migration in progress. The VMI's migration state stays after the migration has ended.
+ * Returns the target node of a migration in progress. The VMI keeps the state of its last migration, which has an end
+ * timestamp.
  */
 function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
   return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };

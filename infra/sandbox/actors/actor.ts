@@ -1,15 +1,15 @@
 /**
- * The interface of an actor: a part of the sandbox that plays a component of a cluster, such as a kubelet or a
+ * The interface of an actor: a part of the sandbox that simulates a component of a cluster, such as a kubelet or a
  * controller.
  */
 import type { Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
 
 export interface ActorOptions {
-  /** A client of the API server, with the actor's own identity. */
+  /** The actor's client of the API server, which has the actor's identity. */
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Called with each error after which the actor tries again. */
+  /** Called with each error after which the actor retries. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -17,7 +17,10 @@ export interface Actor {
   stop(): Promise<void>;
 }
 
-/** Stops one group of actors after another: usually the controllers before the informers that they read from. */
+/**
+ * Returns an actor that stops groups of actors one after another, usually controllers before the informers that they
+ * read.
+ */
 export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {
     async stop() {

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's attach-detach controller, and the CSI drivers' attachers: a volume is attached to each node
- * with a pod that uses it, and detached some time after the last of these pods has ended.
+ * kube-controller-manager's attach-detach controller, and the CSI drivers' attachers. They attach a volume to each node
+ * with a pod that uses the volume, and detach it some time after the last of these pods has ended.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -36,7 +36,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     indexes: { node: ({ spec }: VolumeAttachment) => [spec.nodeName] },
   });
   const informers = [claims, volumes, onNodes, attached];
-  /** For each VolumeAttachment, the time since which no pod has used the volume. */
+  /** The time at which the last pod stopped using each VolumeAttachment. */
   const unusedSince = new Map<string, number>();
 
   const volumesOf = ({ metadata: { namespace }, spec }: Pod): readonly PersistentVolume[] =>
@@ -55,7 +55,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     await attacher.patch(volumeAttachments, metadata, { type: "merge", body }, { subresource: "status" });
   };
 
-  /** Detaches the volume if its time has come. Otherwise returns how many milliseconds the volume stays attached. */
+  /** Detaches the volume if it is due. Otherwise returns the milliseconds until it is due. */
   const detach = async ({ metadata: { name, uid } }: VolumeAttachment): Promise<number> => {
     const now = clock.now().getTime();
     const since = unusedSince.get(uid) ?? now;
@@ -90,7 +90,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
   return actorOf([controller], informers);
 }
 
-/** Returns the node on which the volumes of a pod are in use. */
+/** Returns the node on which the pod uses its volumes, or nothing if the pod has ended or has no node. */
 function nodeOf(pod: Pod): readonly string[] {
   const { nodeName } = pod.spec ?? {};
   return nodeName === undefined || isFinished(pod) ? [] : [nodeName];
@@ -100,7 +100,7 @@ function volumeOf({ spec }: VolumeAttachment): string {
   return spec.source.persistentVolumeName ?? "";
 }
 
-/** Returns the same name for the same volume and node, so that only one VolumeAttachment is created. */
+/** Returns a name that depends only on the volume and the node, so that there is only one VolumeAttachment. */
 function nameOf(volume: string, node: string): string {
   return `csi-${createHash("sha256").update(`${volume}\0${node}`).digest("hex")}`;
 }

@@ -1,7 +1,7 @@
-/** A cache of objects, by their key and by indexes. */
+/** A cache of objects, which can be found by key or by an index. */
 import { keyOf, type KubeObject } from "./resources.ts";
 
-/** `object` is undefined for a deletion, `previous` for an addition. */
+/** `object` is undefined after a deletion, and `previous` is undefined after an addition. */
 export type OnChange<T> = (object: T | undefined, previous: T | undefined) => void;
 
 export interface Cache<T extends KubeObject> {
@@ -11,7 +11,7 @@ export interface Cache<T extends KubeObject> {
   readonly onChange: (listener: OnChange<T>) => void;
   set(object: T): void;
   remove(key: string): void;
-  /** Removes every object that is not in the list. */
+  /** Replaces the content of the cache by these objects. */
   replace(objects: ReadonlyMap<string, T>): void;
 }
 

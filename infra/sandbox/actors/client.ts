@@ -1,5 +1,5 @@
 /**
- * A small client of any API server, with plain JSON in both directions. (client-node's models turn timestamps into
+ * A small client of any API server, which sends and returns plain JSON. (client-node's models turn timestamps into
  * dates in lists but not in watches.)
  */
 import type { IncomingMessage } from "node:http";
@@ -44,9 +44,9 @@ export interface WriteOptions {
 }
 
 export interface KubeClient {
-  /** Returns any answer, also a refusal. Every other method throws a StatusError for codes from 400 on. */
+  /** Returns every answer, including errors. All other methods throw a StatusError for status codes from 400. */
   raw(request: RawRequest): Promise<RawAnswer>;
-  /** Reads a path that no Resource describes. Returns undefined if the path does not exist. */
+  /** Returns the content of a path. Returns undefined if the path does not exist. */
   read(path: string): Promise<unknown>;
   /** Returns undefined if the object does not exist. */
   get<T extends KubeObject>(resource: Resource<T>, key: Key): Promise<T | undefined>;
@@ -54,20 +54,20 @@ export interface KubeClient {
   create<T extends KubeObject>(resource: Resource<T>, object: Draft<T>, query?: Query): Promise<T>;
   update<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: Patch, options?: WriteOptions): Promise<T>;
-  /** Returns true if there was something to delete. */
+  /** Returns whether the object existed. */
   delete(resource: Resource, key: Key, options?: Readonly<Record<string, unknown>>): Promise<boolean>;
-  /** Lists all objects of the resource in a namespace. */
+  /** Deletes all objects of the resource in a namespace. */
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Posts to a subresource: binding, eviction, token. */
+  /** Posts to a subresource: binding, eviction or token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
   /**
    * Yields the events of a watch, until the server ends the stream. Throws if the watch is refused, breaks or is
    * aborted.
    */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
-  /** Returns a client for the same server and connections, as another user. */
+  /** Returns a client that impersonates another user on the same server and connections. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;
-  /** Returns a client for the same server and connections that repeats refused requests as Go's client does. */
+  /** Returns a client that repeats refused requests as Go's client does, on the same server and connections. */
   withRetryAfter(options: RetryOptions): KubeClient;
   close(): void;
 }
@@ -140,7 +140,7 @@ function typed(resource: Resource, object: object): object {
   return { apiVersion: resource.apiVersion, kind: resource.kind, ...object };
 }
 
-/** Proxies and broken servers may answer errors in plain text. */
+/** Returns plain text as a string, because proxies and broken servers may answer errors in plain text. */
 async function readBody(response: IncomingMessage): Promise<unknown> {
   response.setEncoding("utf8");
   const text = (await response.toArray()).join("");

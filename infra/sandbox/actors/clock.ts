@@ -1,9 +1,8 @@
-/** The clock that every actor gets: the system's, or one that tests step through. */
+/** The clock that every actor gets: the system clock, or a clock that tests move forward. */
 export interface Clock {
   now(): Date;
   /**
-   * Runs `fn` once after `ms` milliseconds, at most 24 days, Node's longest timer. The returned function cancels the
-   * timer.
+   * Calls `fn` once after `ms` milliseconds, at most 24 days (Node's limit). The returned function cancels the timer.
    */
   setTimer(ms: number, fn: () => void): () => void;
 }
@@ -46,7 +45,7 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 export interface SteppedClock extends Clock {
-  /** Moves time forward and fires every due timer in order, each at its own time. */
+  /** Moves time forward, and fires each due timer in order at its own time. */
   advance(ms: number): void;
 }
 

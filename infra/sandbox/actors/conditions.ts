@@ -1,4 +1,7 @@
-/** Conditions of a status. Each type occurs once, and its transition time changes only with its status. */
+/**
+ * Conditions of a status. A status has one condition of each type. Its transition time changes only if the condition's
+ * status changes.
+ */
 export interface Condition {
   type: string;
   status: string;
@@ -17,9 +20,7 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return findCondition(conditions, type)?.status === "True";
 }
 
-/**
- * Returns the conditions with this condition added. An existing condition of the same type is replaced in its position.
- */
+/** Returns the conditions with this condition. It replaces an existing condition of the same type at the same index. */
 export function withCondition<C extends Condition>(conditions: readonly C[] | undefined, next: C, now: string): C[] {
   const before = findCondition(conditions, next.type);
   const unchanged = before !== undefined && before.status === next.status;

@@ -1,29 +1,30 @@
 /**
- * The loop of every controller: changes become keys, one worker at a time reconciles a key, and failures are retried.
+ * The loop of every controller. It turns changes into keys, reconciles each key with one worker at a time, and retries
+ * failures.
  */
 import type { Clock } from "./clock.ts";
 import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
 import { isConflict, isNotFound } from "./status-error.ts";
 
-/** When to reconcile again, unless a change comes earlier. */
+/** When to reconcile again if the object does not change earlier. */
 export type Result = { readonly requeueAfterMs: number } | void;
 
 export interface ControllerOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly reconcile: (key: string) => Promise<Result>;
-  /** How many keys are reconciled at a time. A key is never reconciled twice at a time. */
+  /** How many keys are reconciled at a time. The same key is never reconciled by two workers. */
   readonly workers?: number;
-  /** The longest back-off. It starts with 5 ms, and doubles with each failure. */
+  /** The longest back-off. The first back-off is 5 ms, and doubles with each failure. */
   readonly lastRetryMs?: number;
-  /** Called with failures, except conflicts and missing objects, after which the key is only reconciled again. */
+  /** Called with each failure, except conflicts and missing objects. These only cause another reconcile. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
 export interface Controller {
   enqueue(key: string, afterMs?: number): void;
-  /** Reconciles the key of every change that `informer` sees, and of every object in its cache. */
+  /** Reconciles the key of every object in the informer's cache, and of every change. */
   watch<T extends KubeObject>(informer: Informer<T>, keysOf: (object: T) => readonly string[]): void;
   stop(): Promise<void>;
 }
@@ -46,7 +47,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** If several delays are requested for a key, the earliest counts. */
+  /** If a key is scheduled several times, it is reconciled at the earliest of these times. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);
@@ -69,7 +70,7 @@ export function startController(options: ControllerOptions): Controller {
   };
 
   const work = async (key: string) => {
-    // Changes that arrive together are handled together.
+    // Waits for changes that arrive at the same time, so that they cause one reconcile.
     await Promise.resolve();
     try {
       const result = await reconcile(key);

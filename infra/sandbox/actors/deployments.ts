@@ -1,6 +1,6 @@
 /**
- * The deployment controller: each Deployment has a ReplicaSet for its template, and keeps older ReplicaSets until the
- * new one is ready. Surge and history are left out.
+ * The deployment controller. It creates a ReplicaSet for each Deployment's template, and keeps older ReplicaSets until
+ * the new ReplicaSet is ready. Surge and history are left out.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -43,7 +43,7 @@ export function startDeployments(options: ActorOptions): Actor {
     const isSame = status?.replicas === replicas && status.readyReplicas === readyReplicas;
     if (isSame && failureIn(status) === failureIn(set.status)) return;
     const counts = { replicas, readyReplicas, availableReplicas: readyReplicas, updatedReplicas: replicas };
-    // Only the condition of the ReplicaSet is copied.
+    // The Deployment gets only the condition of its ReplicaSet.
     const body = { status: { ...counts, observedGeneration: metadata.generation, conditions: conditions ?? null } };
     await client.patch(deployments, metadata, { type: "merge", body }, { subresource: "status" });
   };

@@ -1,8 +1,8 @@
 /**
- * kube-controller-manager's device taint manager: it deletes a pod whose claim does not tolerate the NoExecute taint of
- * a device. The sandbox has no claims, so a test names the pods of a device. retry-after.ts repeats refused requests.
- * Upstream: kubernetes 1.36 `pkg/controller/devicetainteviction/device_taint_eviction.go` (`maybeDeletePod`,
- * `addConditionAndDeletePod`).
+ * kube-controller-manager's device taint manager, which deletes a pod whose resource claim does not tolerate the
+ * NoExecute taint of a device. The sandbox has no claims, so a test names the device's pods. Refused requests are
+ * repeated (retry-after.ts). Upstream: kubernetes 1.36 `pkg/controller/devicetainteviction/device_taint_eviction.go`
+ * (`maybeDeletePod`, `addConditionAndDeletePod`).
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";

@@ -5,7 +5,7 @@ import type { Pod, PodDisruptionBudget } from "./resources.ts";
 type Status = NonNullable<PodDisruptionBudget["status"]>;
 type Spec = NonNullable<PodDisruptionBudget["spec"]>;
 
-/** After a granted eviction, the pod is expected to be deleted within this time. */
+/** The time within which a pod should be deleted after a granted eviction. */
 const DELETION_TIMEOUT_MS = 120_000;
 
 export interface Expectation {
@@ -13,12 +13,18 @@ export interface Expectation {
   readonly desiredHealthy: number;
 }
 
-/** Returns whether the expected count depends on how many pods the controllers want, rather than on how many exist. */
+/**
+ * Returns whether the expected count depends on the replicas that controllers want, and not on the number of existing
+ * pods.
+ */
 export function needsScale({ minAvailable, maxUnavailable }: Spec): boolean {
   return maxUnavailable !== undefined || (minAvailable !== undefined && typeof minAvailable === "string");
 }
 
-/** Returns the expected counts. `scale` is the sum of the replicas that the pods' controllers want. */
+/**
+ * Returns the expected number of pods and of healthy pods. `scale` is the sum of the replicas that the pods'
+ * controllers want.
+ */
 export function expectationOf(spec: Spec, podCount: number, scale: number): Expectation {
   const { minAvailable, maxUnavailable } = spec;
   if (maxUnavailable !== undefined)
@@ -28,7 +34,10 @@ export function expectationOf(spec: Spec, podCount: number, scale: number): Expe
   return { expectedPods: scale, desiredHealthy: scaled(minAvailable, scale) };
 }
 
-/** Converts a number or a percentage. Percentages round up, for both fields. */
+/**
+ * Converts a number or a percentage to a number. A percentage is rounded up, for `minAvailable` and for
+ * `maxUnavailable`.
+ */
 function scaled(value: number | string, total: number): number {
   if (typeof value === "number") return value;
   const percent = /^(\d+)%$/.exec(value)?.[1];
@@ -37,11 +46,11 @@ function scaled(value: number | string, total: number): number {
 }
 
 export interface Disrupted {
-  /** Pods that still exist after a granted eviction, and whose deletion is still expected. */
+  /** Pods whose eviction was granted, whose deletion is expected, and which still exist. */
   readonly disruptedPods: Record<string, string>;
-  /** Pods that were expected to be deleted by now, and still exist. */
+  /** Pods whose eviction was granted, and which should be deleted by now but still exist. */
   readonly overdue: readonly Pod[];
-  /** When the first of `disruptedPods` becomes overdue. */
+  /** When the first pod of `disruptedPods` becomes overdue. */
   readonly recheckAt?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The DisruptionTarget condition, by which Kubernetes' components say that they are about to delete a pod. */
+/** The DisruptionTarget condition. A component of Kubernetes sets it on a pod that it is about to delete. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";
@@ -37,7 +37,7 @@ export async function markDisruptionTarget(
   await client.patch(pods, { namespace, name }, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Returns whether the pod has the identical condition, so that nothing has to be written. */
+/** Returns whether the pod already has the identical condition. */
 export function isMarked(pod: Pod, { reason, message }: Disruption): boolean {
   const there = findCondition(pod.status?.conditions, DISRUPTION_TARGET);
   return there?.status === "True" && there.reason === reason && there.message === message;

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's disruption controller: keeps the status of every budget current, and resets
- * DisruptionTarget conditions of pods that were not deleted.
+ * kube-controller-manager's disruption controller. It updates the status of every budget, and resets DisruptionTarget
+ * conditions of pods that were not deleted.
  */
 import { matchesSelector } from "../labels.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -16,11 +16,11 @@ import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget }
 import { scaleOf, UncountableError } from "./scale.ts";
 
 export interface DisruptionOptions extends ActorOptions {
-  /** A client with kube-controller-manager's own account, with which all its controllers read. */
+  /** A client with kube-controller-manager's account. All its controllers read with this account. */
   readonly reader: KubeClient;
 }
 
-/** A DisruptionTarget condition is stale if its pod still exists after this time. */
+/** A DisruptionTarget condition is stale if the pod still exists after this time. */
 const STALE_CONDITION_MS = 120_000;
 const UNCOUNTABLE_RETRY_MS = 10_000;
 

@@ -12,7 +12,7 @@ export interface Occurrence {
 }
 
 export interface EventRecorder {
-  /** Records an Event. Never fails: if the Event cannot be written, the component continues its work. */
+  /** Records an Event. If the Event cannot be written, no error is thrown. */
   record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
 }
 

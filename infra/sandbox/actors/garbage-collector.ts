@@ -22,7 +22,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     else if (finalizers.includes(FOREGROUND)) await deleteDependents(item);
   };
 
-  /** Deletes an object whose owners are all gone. If an owner remains, removes the references to missing owners. */
+  /** Deletes an object if all of its owners are gone. Otherwise removes the references to missing owners. */
   const release = async (item: Item, references: readonly V1OwnerReference[]) => {
     if (references.length === 0) return;
     const owners = await Promise.all(
@@ -38,10 +38,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     }
   };
 
-  /**
-   * Reads an owner that the graph does not contain from the API server, because a cache that lags must not delete live
-   * objects.
-   */
+  /** Reads from the API server an owner that the graph does not contain, because the graph may lag behind. */
   const stateOf = async (item: Item, reference: V1OwnerReference) => {
     const { apiVersion, kind, name, uid, blockOwnerDeletion } = reference;
     const resource = graph.resourceOf(apiVersion, kind);
@@ -92,7 +89,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   const controller = startController({ name: "garbage-collector", reconcile, ...options });
-  // A change affects the object, its dependents, and the owners that wait for it.
+  // Reconciles the changed object, its dependents, and the owners that wait for the object's deletion.
   graph.onChange(({ metadata }) => {
     controller.enqueue(metadata.uid);
     for (const { object } of graph.dependentsOf(metadata.uid)) controller.enqueue(object.metadata.uid);
@@ -105,7 +102,7 @@ function blocks(references: readonly V1OwnerReference[] | undefined, owner: stri
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
 }
 
-/** Returns whether the object waits for its dependents (foreground deletion): it is deleted after them. */
+/** Returns whether the object waits for its dependents: in foreground deletion, it is deleted after them. */
 function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

@@ -1,6 +1,6 @@
 /**
- * A cache of one kind: it lists once, then watches. It survives broken watches, restarts of the server and expired
- * versions.
+ * A cache of one kind. It lists once, then watches, and continues after broken watches, restarts of the server and
+ * expired resourceVersions.
  */
 import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";
@@ -18,16 +18,16 @@ export interface InformerOptions<T extends KubeObject> {
   readonly clock: Clock;
   readonly resource: Resource<T>;
   readonly selectors?: Selectors;
-  /** The indexes, by name. Each returns the values under which an object is found. */
+  /** The indexes, by name. Each function returns the values under which an object can be found. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-  /** Returns the part of an object that the cache keeps. */
+  /** Returns the part of an object that is cached. */
   readonly project?: (object: T) => T;
-  /** Called with each refusal of the server. The request is then repeated. */
+  /** Called with each error of the server. The informer then repeats the request. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
 export interface Informer<T extends KubeObject> extends Pick<Cache<T>, "get" | "list" | "byIndex" | "onChange"> {
-  /** Resolves once the first list has arrived. */
+  /** Resolves when the first list has arrived. */
   readonly synced: Promise<void>;
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     return version;
   };
 
-  /** The version from which the next watch starts. Undefined: the objects are listed first. */
+  /** The resourceVersion at which the next watch starts. If undefined, the informer lists the objects first. */
   let version: string | undefined;
 
   const follow = async (resourceVersion: string): Promise<void> => {
@@ -72,8 +72,8 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
   };
 
   /**
-   * Decides how to continue. After a refusal the objects are listed again, because a removed kind has no objects. After
-   * a broken connection the watch continues.
+   * Continues after an error. After a broken connection the informer continues its watch. After an error of the server
+   * it lists again, because the kind may have been removed.
    */
   const recover = (error: unknown) => {
     if (!(error instanceof StatusError)) return;

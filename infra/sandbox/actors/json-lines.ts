@@ -3,13 +3,13 @@ import { on } from "node:events";
 import type { Readable } from "node:stream";
 
 /**
- * Yields the documents, and reads as fast as the stream delivers. Iterating over the stream itself would drop what is
- * still buffered when the connection breaks. Then a watch whose connection always breaks early would make no progress.
+ * Yields the documents as fast as the stream delivers them. Iterating over the stream itself would drop buffered
+ * documents when the connection breaks, and a watch whose connection breaks early would never advance.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
   let rest = "";
   stream.setEncoding("utf8");
-  // A break after the reader has left is no error.
+  // Without a listener, an error after the last read would end this process.
   stream.on("error", () => undefined);
   try {
     const chunks = stream.closed ? [] : on(stream, "data", { close: ["close"] });

@@ -20,7 +20,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
     resource: endpointSlices,
     indexes: { service: (slice) => [serviceOf(slice)] },
   });
-  /** The servers that listen, by Service and then by port. */
+  /** The listening servers, by Service and then by port. */
   const listening = new Map<string, Map<string, Server>>();
   const open = new Set<Socket>();
   let turn = 0;
@@ -51,7 +51,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
     client.on("close", () => open.delete(client));
   };
 
-  /** Returns the ports of this machine behind the Service's port of this name. */
+  /** Returns the ports of this machine that serve the Service's port of this name. */
   const backendsOf = ({ endpoints, ports }: EndpointSlice, name: string): readonly number[] => {
     const target = (ports ?? []).find((one) => (one.name ?? "") === name)?.port;
     const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
@@ -73,7 +73,9 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
   return actorOf([controller], [listeners], [known, slices]);
 }
 
-/** Maps address and port to the port's name. Services without a selector are left out. */
+/**
+ * Maps each `address:port` of the Service to the port's name. Returns an empty map for a Service without a selector.
+ */
 function listenersOf(service: Service | undefined): ReadonlyMap<string, string> {
   const { clusterIP = "", selector, ports = [] } = service?.spec ?? {};
   if (!LOOPBACK.test(clusterIP) || selector === undefined) return new Map();

@@ -7,11 +7,12 @@ import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { pods, type Pod } from "./resources.ts";
 
-/** How many Events about an object pass at once. After them, one passes every five minutes. */
+/** How many Events about an object are written at once. After that, one Event is written every five minutes. */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
 /**
- * The most objects to remember. Like client-go, this forgets the objects that have had no Events for the longest time.
+ * The maximum number of objects to remember. As in client-go, the object that has been without Events for the longest
+ * time is forgotten first.
  */
 const MOST_OBJECTS = 4096;
 
@@ -21,8 +22,8 @@ interface Allowance {
 }
 
 /**
- * How many Events may still pass about each object. The kubelets of a sandbox share one clock, which is the key of this
- * map.
+ * How many more Events may be written about each object. All kubelets of a sandbox share this map, because they share
+ * one clock.
  */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 
@@ -57,12 +58,12 @@ export async function tellContainers(recorder: EventRecorder, pod: Pod): Promise
   for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, name);
 }
 
-/** Reports that the kubelet stops sidecars because the other containers have ended by themselves. */
+/** Records that the kubelet stops sidecars because the other containers have ended. */
 export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<void> {
   for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, name);
 }
 
-/** Reports the image of each volume and container, as a kubelet does several times while the pod starts. */
+/** Records the image of each volume and container, as a kubelet does several times while the pod starts. */
 export async function tellImages(recorder: EventRecorder, pod: Pod): Promise<void> {
   const [reference] = imagesOf(pod);
   if (reference === undefined) return;

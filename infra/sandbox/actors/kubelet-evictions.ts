@@ -1,4 +1,4 @@
-/** Pods that a kubelet ends by itself, without asking the API server: by eviction, or because its node shuts down. */
+/** Pods that a kubelet ends without a request to the API server: by an eviction, or in a shutdown of its node. */
 import { withCondition, type Condition } from "./conditions.ts";
 import { DISRUPTION_TARGET } from "./disruption-target.ts";
 import type { Pod } from "./resources.ts";
@@ -13,7 +13,7 @@ interface Why {
 export interface KubeletEvictions {
   begin(podUid: string, why: Why): void;
   has(podUid: string): boolean;
-  /** Returns the status of an ended pod. If the kubelet ended the pod, adds the condition and the reason. */
+  /** Returns the status of an ended pod. If the kubelet ended the pod, the status has a condition and a reason. */
   explain(podUid: string, ended: PodStatus | undefined, now: string): PodStatus | undefined;
 }
 
@@ -30,8 +30,8 @@ export function createKubeletEvictions(): KubeletEvictions {
       const conditions = withCondition<Condition>(ended.conditions, target, now) as NonNullable<
         PodStatus["conditions"]
       >;
-      // A real kubelet computes the phase anew from the containers. If each container ended with 0, only the
-      // condition remains.
+      // A real kubelet computes the phase from the containers. If each container exited with 0, the pod gets only the
+      // condition.
       return { ...ended, ...(ended.phase === "Failed" && why), conditions };
     },
   };

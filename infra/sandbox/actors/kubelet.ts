@@ -26,7 +26,6 @@ export function asNode(client: KubeClient, node: string): KubeClient {
 export function startKubelets(options: KubeletOptions): Actor {
   const { client, clock, runtime, evictions, outages } = options;
   const machines = startInformer({ ...options, resource: nodes });
-  // Kubelets ignore pods without a node.
   const bound = startInformer({
     ...options,
     resource: pods,
@@ -56,15 +55,15 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (isNew) await tellImages(recorderOf(kubelet, pod), pod);
   };
 
-  /** Reports that the containers have ended. They ended by themselves, unless the kubelet ended them. */
+  /** Reports that the containers have ended, either by themselves or because the kubelet ended them. */
   const finish = async (kubelet: KubeClient, pod: Pod, exitCode: number): Promise<void> => {
     if (!isFinished(pod) && !evictions.has(pod.metadata.uid)) await tellSidecars(recorderOf(kubelet, pod), pod);
     await report(kubelet, pod, endOf(pod, exitCode));
   };
 
   /**
-   * Reports only that the containers are stopped. A real kubelet would start a container again unless the pod's
-   * `restartPolicy` is Never.
+   * Reports that the containers have stopped. A real kubelet would restart them unless the pod's `restartPolicy` is
+   * Never.
    */
   const stopContainers = async (kubelet: KubeClient, pod: Pod): Promise<void> => {
     await tellContainers(recorderOf(kubelet, pod), pod);
@@ -76,8 +75,8 @@ export function startKubelets(options: KubeletOptions): Actor {
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
   /**
-   * Returns whether the pod's Ready condition is wrong: readiness has changed, or the node controller marked the pod as
-   * not ready while this kubelet was silent.
+   * Returns whether the pod's Ready condition is wrong: readiness has changed, or the node controller set the condition
+   * to False while this kubelet was silent.
    */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>
     runtime.isRunning(metadata.uid) && isTrue(status?.conditions, "Ready") !== runtime.isReady(metadata.uid);
@@ -87,9 +86,7 @@ export function startKubelets(options: KubeletOptions): Actor {
     return evictions.explain(pod.metadata.uid, ended(pod, exitCode, now), now);
   };
 
-  /**
-   * Ends a pod: the containers get their grace period, the kubelet reports the last state, and the object is deleted.
-   */
+  /** Ends a pod: stops the containers within the grace period, reports the final status, and deletes the pod. */
   const terminate = async (kubelet: KubeClient, pod: Pod): Promise<Result> => {
     const { uid, deletionGracePeriodSeconds = 30 } = pod.metadata;
     if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {

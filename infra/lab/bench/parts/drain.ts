@@ -1,6 +1,6 @@
 /**
- * Measures a drain from start to end: with kubectl and with a NodeEvacuation, with Lifeboat outside of the cluster and
- * in it, and with KubeVirt alone.
+ * Measures drains of a node, by kubectl and by a NodeEvacuation: with Lifeboat outside of the cluster, in the cluster,
+ * and not installed.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -26,10 +26,7 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/**
- * The duration of a migration. It is long, so that migrations decide how long a drain takes, and not the speed of the
- * sandbox.
- */
+/** The duration of a migration: so long that the speed of the sandbox hardly affects the duration of a drain. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;
@@ -42,11 +39,9 @@ type Way = "a Worker" | "in the cluster" | "a NodeEvacuation" | "KubeVirt alone"
 const OF_LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
 interface Drained {
-  /**
-   * The seconds until `kubectl drain` ends, which requests each eviction every 5 s, or until the NodeEvacuation ends.
-   */
+  /** The seconds until `kubectl drain` or the NodeEvacuation ends. */
   readonly seconds: number;
-  /** The seconds until the last migration ends, without fractions, as in Kubernetes' timestamps. */
+  /** The seconds until the last migration ends. Kubernetes' timestamps are whole seconds. */
   readonly movedSeconds: number;
   /** The CPU time of this process, in which the API server, KubeVirt and the drain run. */
   readonly cpuMs: number;
@@ -97,7 +92,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
-    // The last step of an installation: every VM gets its budget.
+    // A full scan gives every VM its PodDisruptionBudget, as at the end of an installation.
     await beside?.reconcile();
     if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
@@ -107,7 +102,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
   }
 }
 
-/** The full scan at the end of an installation. */
+/** Installs Lifeboat in the cluster, on a node of its own. */
 async function inTheCluster(client: KubeClient): Promise<void> {
   await createNodes(client, ["of-lifeboat"], CAPACITY);
   await applyInCluster(client);
@@ -115,15 +110,12 @@ async function inTheCluster(client: KubeClient): Promise<void> {
   await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
 }
 
-/** Waits until VMs have budgets. A replica learns of new VMs by its watches, and the drain starts only after that. */
+/** Waits until Lifeboat has created the PodDisruptionBudgets of all VMs. */
 async function budgeted(client: KubeClient, size: number): Promise<void> {
   while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(POLL_MS);
 }
 
-/**
- * Drains the node with kubectl. If KubeVirt's webhook does not answer in time, kubectl stops with an error and is
- * started again.
- */
+/** Drains the node with kubectl. Starts kubectl again if it fails because KubeVirt's webhook did not answer in time. */
 async function byKubectl(client: KubeClient, signal: AbortSignal): Promise<void> {
   for (let isDrained = false; !isDrained;) {
     signal.throwIfAborted();
@@ -147,7 +139,7 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // Counts each request, and changes no request.
+  // A delay of 0 ms changes no request, but `faults` then records each request of Lifeboat.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

@@ -1,6 +1,6 @@
 /**
- * Measures how long a client waits for an eviction that Lifeboat reviews, and in turns for one that KubeVirt's webhook
- * reviews.
+ * Measures how long a client waits for an eviction that Lifeboat's webhook reviews, and for an eviction that KubeVirt's
+ * webhook reviews.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
@@ -33,7 +33,7 @@ const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.i
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
-/** How long to wait until the API server has seen the changed webhook, and the work after the last answer has ended. */
+/** The wait until the API server uses the changed webhook, and until the work for the last request has ended. */
 const SETTLE_MS = 3000;
 /** The pause between two requests of a drain, in milliseconds, and the number of requests. */
 const [RETRY_MS, REPEATS] = [5000, 4];
@@ -62,7 +62,7 @@ interface Size {
   readonly size: number;
 }
 
-/** Runs the rounds. Each round starts with another variant, and the first round only warms up. */
+/** Measures all variants in each round, and starts each round with another variant. The first round is a warm-up. */
 async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const images = form === "in the cluster" ? serverImages() : new Map();
   const sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, images });
@@ -71,7 +71,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      // VMs get new names, because virt-controller may still know migrations of the VMs of the previous variant.
+      // VMs get new names, because virt-controller may still remember migrations of VMs with the earlier names.
       numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
@@ -92,7 +92,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // If Lifeboat does not mark the VMs, nobody does.
+      // Both webhooks review this eviction, because Lifeboat's webhook alone does not mark the VMs here.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];

@@ -12,7 +12,7 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** The time after which the requests of the start are done, in milliseconds. */
+/** The milliseconds until the server has finished the requests of its start. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {

@@ -1,7 +1,4 @@
-/**
- * Measures `lifeboat plan` of a large cluster: the command's CPU time after its reads, and its memory. The command runs
- * as people install it.
- */
+/** Measures `lifeboat plan` of a large cluster: its CPU time after it has read the cluster, and its memory. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -44,7 +41,6 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
           samples: [readSeconds],
         },
         { what: "after its reads", unit: "s", samples: [seconds], target: 5 },
-        // The rehearsal is repeated while the machine does nothing else.
         { what: "CPU time after its reads", unit: "s", samples: [cpuSeconds], target: 5 },
         { what: "its memory at most", unit: "MB", samples: [memory], target: 300 },
       );

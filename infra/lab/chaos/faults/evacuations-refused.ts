@@ -12,7 +12,7 @@ const RULE = {
 };
 const PLURALS = ["validatingadmissionpolicybindings", "validatingadmissionpolicies"];
 
-/** A policy refuses Evacuations, in a form that both control planes support. The guard marks VMs all the same. */
+/** An admission policy refuses Evacuations. Lifeboat's guard still marks VMs. */
 export const evacuationsRefused: Fault = {
   says: "a quota refuses Evacuations in the VMs' namespace for a while: 403",
   weight: 4,

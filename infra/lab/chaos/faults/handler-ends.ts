@@ -5,7 +5,10 @@ const PLACE = "handler-ends";
 /** A taint that virt-handler does not tolerate (see cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** virt-handler leaves the node, so that no VM can leave. The VM may stay, and its guest must not end. */
+/**
+ * A taint evicts virt-handler from the node. VMs cannot migrate without virt-handler and may stay, but their guests
+ * must not end.
+ */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
   simulated: true,

@@ -12,7 +12,7 @@ const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
 
-/** Controllers that stop a run's time, by the namespace of the run. */
+/** Controllers that end `letMinutesPass`, by the namespace of the run. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 
@@ -31,7 +31,7 @@ export const maintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** Makes sure that a last NodeEvacuation can succeed at the end of the run. */
+  /** Creates a NodeEvacuation, or changes the active one, so that it can succeed at the end of the run. */
   async remind(run) {
     await persist(() => createPinned(run, PINNED, PLACE));
     const [active] = await persist(() => activeOf(run));
@@ -137,7 +137,7 @@ const deleteByForce: Act = async (run, draw) => {
   await create(run, draw);
 };
 
-/** Deletes NodeEvacuations by force. The policy that refuses this is removed for a moment. */
+/** Deletes NodeEvacuations. First removes the policy that refuses such deletions, and then restores it. */
 async function byForce({ client }: Run, all: readonly NodeEvacuation[]): Promise<void> {
   const kind = "ValidatingAdmissionPolicyBinding";
   const spec = { policyName: GUARDED, validationActions: ["Deny"] };

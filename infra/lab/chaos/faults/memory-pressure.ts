@@ -4,7 +4,8 @@ import { movableVms } from "../vms.ts";
 const PLACE = "memory-pressure";
 
 /**
- * The node is under memory pressure. The kubelet reports that and never evicts, because an eviction would end guests.
+ * The kubelet reports that the node is under memory pressure. It never evicts a pod, because an eviction would end
+ * guests.
  */
 export const memoryPressure: Fault = {
   says: "another node runs out of memory",

@@ -21,9 +21,8 @@ export const noExecuteTaint: Fault = {
   },
   undo: (run) => setTaints(run, PLACE, []),
   /**
-   * Sets the taint again and again. The taint manager tries a deletion only five times: if the API server is
-   * unavailable then, Lifeboat gets no request. The taint manager also misses a taint that is set and removed while its
-   * watch is broken.
+   * Sets the taint again and again. The taint manager tries each deletion only five times, and misses a taint that is
+   * set and removed while its watch is broken.
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {

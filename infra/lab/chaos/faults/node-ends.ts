@@ -4,8 +4,8 @@ import { movableVms } from "../vms.ts";
 
 const PLACE = "node-ends";
 /**
- * The time until the node is terminated. It is longer than any run: if a deletion is allowed because the node ends, the
- * guest was not protected.
+ * The time until the node is terminated. It is longer than any run, so that Lifeboat must protect the guest for the
+ * whole run.
  */
 const NODE_ENDS_AFTER_MS = 3_600_000;
 const terminations = new WeakMap<Run, Actor>();

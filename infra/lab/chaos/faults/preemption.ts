@@ -6,13 +6,11 @@ import { persist, until } from "../wait.ts";
 const PLACE = "preemption";
 const OTHER = "of-a-busy-cluster";
 const MOST_REMINDERS = 10;
-/** The time in which the preemptor must run. It is longer than the scheduler waits between two requests. */
+/** The preempting pod must run within this time, which is longer than the scheduler's pause between two requests. */
 const RUNS_WITHIN_MS = 20_000;
 const POD = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
 
-/**
- * A pod preempts VMs. Its node has room for three small VMs and nothing else, and the pod needs only some of that room.
- */
+/** A pod preempts some of the VMs on a node. The node has room for three small VMs. */
 export const preemption: Fault = {
   says: "a pod of high priority takes the place of VMs on another node",
   weight: 4,
@@ -28,9 +26,9 @@ export const preemption: Fault = {
   },
   undo: async ({ client, namespace }) => void (await persist(() => client.delete(pods, { namespace, name: POD.name }))),
   /**
-   * Deletes a pod, if the scheduler waits for that. The scheduler deletes its last victim after the others. If that pod
-   * is gone by then, the scheduler continues only when any pod with a node is deleted (prepareCandidateAsync of its
-   * preemption's executor, 1.36).
+   * Deletes a bound pod if the scheduler hangs. The scheduler hangs if its last victim was gone before the scheduler
+   * deleted it, and continues after the deletion of any bound pod (prepareCandidateAsync of its preemption's executor,
+   * 1.36).
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS; times++) {

@@ -4,7 +4,7 @@ export const replicasDie: Fault = {
   says: "a Worker or a replica dies between two writes, another one comes in its place",
   weight: 6,
   inject({ replicas }, draw) {
-    // Some replicas die after the same small number of writes, so that in some run each write is the last one.
+    // In some runs each replica dies after its first write, in the others after a random number of writes.
     const isFirst = draw.chance(0.3);
     const times = draw.int(isFirst ? 5 : 1, isFirst ? 20 : 8);
     replicas.kill(Array.from({ length: times }, () => (isFirst ? 1 : draw.int(0, 12))));

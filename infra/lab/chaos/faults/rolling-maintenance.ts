@@ -65,7 +65,9 @@ export const rollingMaintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** Makes sure that a last RollingMaintenance can succeed at the end of the run. */
+  /**
+   * Creates a RollingMaintenance, or resumes the active ones, so that the last one can succeed at the end of the run.
+   */
   async remind(run) {
     const active = await persist(() => activeOf(run));
     if (active.length === 0) await persist(() => createOne(run, { nextNode: "WhenUncordoned" }));
@@ -80,7 +82,7 @@ export const rollingMaintenance: Fault = {
     await persist(() => run.client.delete(virtualMachines, pinned)).catch(() => undefined);
     const own = ownOf(run);
     const parts = own.flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
-    // The API server refuses to delete a RollingMaintenance that hangs: then the whole cluster is replaced.
+    // If a RollingMaintenance hangs, the API server refuses this deletion, and the whole cluster is replaced.
     for (const { metadata } of own) await run.client.delete(rollingMaintenances, metadata).catch(() => undefined);
     for (const { metadata } of parts) await run.client.delete(nodeEvacuations, metadata).catch(() => undefined);
   },
@@ -130,10 +132,7 @@ function judgeNodes(run: Run): void {
   }
 }
 
-/**
- * Checks that all created RollingMaintenances ended as expected, the last one with every node, and returns what was
- * observed.
- */
+/** Describes each RollingMaintenance and NodeEvacuation that did not end as expected. */
 function unmet(run: Run): readonly string[] {
   const own = ownOf(run).toSorted((a, b) => numberOf(a) - numberOf(b));
   const parts = partsIn(run);

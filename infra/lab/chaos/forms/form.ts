@@ -12,7 +12,9 @@ export interface Replica {
   /** The URL of the replica's endpoints for the cluster. */
   readonly url: string;
   readonly link: Link;
-  /** The connection to the API server, for a replica with watches. */
+  /**
+   * The connection to the API server. A Worker has no watches, so only a replica in the cluster has this connection.
+   */
   readonly watches?: Link;
   /** Asks for a full scan. Throws if there is no answer. */
   reconcile(): Promise<void>;
@@ -24,9 +26,9 @@ export interface Replica {
 
 /** The address at which the API server reaches Lifeboat. The replicas behind it change. */
 export interface Proxy {
-  /** Returns the replica for each connection or review. Undefined: nothing answers. */
+  /** Returns the replica for the next connection or review, or undefined if no replica should answer. */
   answering: () => Replica | undefined;
-  /** Breaks the requests that this replica has not answered yet. */
+  /** Breaks the connections of requests that this replica has not answered yet. */
   drop(name: string): void;
 }
 
@@ -35,10 +37,7 @@ export interface Form {
   start(onDeath: () => void): Promise<Replica>;
   /** Disconnects the replica at once, and removes it soon after. */
   end(replica: Replica): Promise<void>;
-  /**
-   * Starts the relay as deployed next to a Worker: it reports to Lifeboat's address. In the cluster the relay is part
-   * of the server.
-   */
+  /** Starts the relay, which reports to the Worker's address. In the cluster the relay is part of the server. */
   startRelay(): Pick<Relay, "stop">;
   /** Says why the API server cannot reach Lifeboat now. `names`: the names of the existing replicas. */
   problems(names: readonly string[]): Promise<readonly string[]>;
@@ -48,6 +47,6 @@ export interface Form {
 export interface FormOptions {
   readonly sandbox: Sandbox;
   readonly links: Links;
-  /** Further files of infra/kubernetes. */
+  /** More manifests to apply: paths in infra/kubernetes. */
   readonly optional: readonly string[];
 }

@@ -1,7 +1,7 @@
 /**
- * Runs Lifeboat in the cluster: replicas behind its Service. Each replica is the whole server, in this process, and one
- * pod on an extra node stands for all of them. A killed replica loses its connections, and starts again under the same
- * name, as a container does in its pod.
+ * Runs Lifeboat in the cluster: replicas behind its Service. Each replica is a complete server in this process, and one
+ * pod represents all of them. A killed replica loses its connections and restarts under the same name, as a container
+ * does.
  */
 import { Agent } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
@@ -26,7 +26,7 @@ const WEBHOOKS = [
   ["lifeboat", webhookConfigurations],
   ["lifeboat-guard", mutatingConfigurations],
 ] as const;
-/** The name of another holder that takes the replicas' Lease. */
+/** The identity of another holder that takes the replicas' Lease. */
 export const STRANGER = "stranger";
 const PATIENCE_MS = 60_000;
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
@@ -45,7 +45,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   // Connects as `kubectl port-forward` does.
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const servers = new Map<string, Server>();
-  /** Names of pods without a process. */
+  /** Names of replicas that have ended. A new replica gets one of these names. */
   const free: string[] = [];
   let count = 0;
 
@@ -86,7 +86,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     };
   };
 
-  /** Connects as the API server does, which trusts only the caBundle, and returns the problems. */
+  /** Connects as the API server does, trusting only the caBundle, and returns the problems. */
   const problemsOf = async ([name, resource]: (typeof WEBHOOKS)[number]): Promise<readonly string[]> => {
     const [webhook] = (await client.get(resource, { name }))?.webhooks ?? [];
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
@@ -101,7 +101,6 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     async end({ name, link }) {
       const server = servers.get(name);
       servers.delete(name);
-      // The replica may also die while it is being ended.
       const wasDead = link.isDead;
       if (wasDead) free.push(name);
       await server?.stop();
@@ -169,7 +168,7 @@ function shippedTolerations() {
   return z.parse(Shipped, found).spec.template.spec.tolerations;
 }
 
-/** Plays the replicas' pod. The pod is ready at once, because no process runs in it. */
+/** Simulates the replicas' pod, which is ready at once because no process runs in it. */
 function playingReplicas() {
   const labels = { "app.kubernetes.io/name": SERVER.name };
   const ports = [{ name: "https", containerPort: HTTPS_PORT }];
@@ -179,11 +178,11 @@ function playingReplicas() {
 
 /** The pause between two Lease renewals, and the pause at the end of a replica. */
 const SECONDS_5_MS = 5000;
-/** A pause that is longer than this waits for the next full minute. */
+/** A replica that pauses longer than this waits for the next full minute. */
 const LONG_MS = 30_000;
 const SPEED = 20;
 
-/** Shortens the longest pauses of a replica, so that they end many times in a run, as in a drain. */
+/** Shortens the long pauses of a replica, so that each of them ends many times in a run. */
 const FAST_CLOCK: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {

@@ -1,7 +1,7 @@
 /**
- * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd runs all Workers, each
- * as an entry of its registry. Lifeboat's memory in a Worker belongs to the name of a cluster, so that a new name acts
- * as a new Worker.
+ * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. All Workers are entries in the
+ * registry of one workerd process. A Worker's memory belongs to a cluster name, so an entry with a new name acts as a
+ * new Worker.
  */
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";
@@ -41,7 +41,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       const name = `worker-${++count}`;
       const link = links.open(name, onDeath);
       const entry = { server: link.url, token, webhookToken: WEBHOOK_TOKEN, relaySecret: RELAY_SECRET };
-      // The connection to Miniflare may break, which is no fault of the run.
+      // Repeats the change, because the connection to Miniflare may break.
       await persist(() => worker.registry.set(name, entry));
       const url = `${worker.url}/clusters/${name}`;
       return {
@@ -61,7 +61,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       await persist(() => worker.registry.remove(name));
     },
     startRelay: () => startRelayBeside(relayTo),
-    // There are no problems: the Worker's address and its certificate do not change.
+    // The Worker's address and certificate never change.
     problems: () => Promise.resolve([]),
     async stop() {
       await worker.stop();
@@ -77,7 +77,7 @@ interface RunningProxy extends Proxy {
 
 async function startProxy(authority: Authority): Promise<RunningProxy> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  // workerd closes idle connections after 5 s. Here only the run's faults should break connections.
+  // Closes idle connections before workerd does (after 5 s), so that only the faults of the run break connections.
   const secureContext = createSecureContext({ ca: authority.caPem });
   const agent = new Agent({ keepAlive: true, timeout: 4000, secureContext });
   const open = new Map<ServerResponse, string>();

@@ -34,16 +34,18 @@ const VMS: readonly Vm[] = [
 ];
 const PINNED = VMS.flatMap(([name, pinnedBecause]) => (pinnedBecause === undefined ? [] : [name]));
 const NAMESPACE = "shop";
-/** Ordinary pods. Their budget allows no disruption until the evicted pod's replacement runs on another node. */
+/**
+ * A ReplicaSet. Its budget allows no further disruption until the replacement of an evicted pod runs on another node.
+ */
 const REPLICAS = { namespace: NAMESPACE, name: "api", replicas: 3 };
 
 const NAME = "node-1-kernel";
 /** Seconds from the start of the scenario to the scheduled time. */
 const HOUR_SECONDS = 4;
 const POLL_MS = 200;
-/** The interval of ticks while a node is being evacuated. Otherwise a tick comes every minute. */
+/** The interval of ticks in the demo. In a real cluster it is a minute. */
 const TICK_MS = 5000;
-/** How often both VMs' evictions must be refused until the scenario concludes that kubectl hangs. */
+/** The scenario concludes that kubectl hangs when both VMs' evictions have been refused this many times. */
 const REFUSALS = 3;
 
 export const maintenance: Act = {
@@ -81,7 +83,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // The pods are created before the VMs, so that they are spread over all nodes.
+  // Pods that are created before the VMs are spread over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;
@@ -116,8 +118,8 @@ async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
 }
 
 /**
- * Drains the node as a cron job would. Resolves when only refused pods are left. The drain continues until the scenario
- * ends.
+ * Drains the node as a cron job would. Resolves when only pods with refused evictions are left, and continues to drain
+ * until the scenario ends.
  */
 async function drainAtTheHour({ client }: Cluster, signal: AbortSignal, say: (line: string) => void): Promise<void> {
   await delay(HOUR_SECONDS * 1000, undefined, { signal });
@@ -162,7 +164,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
   return false;
 }
 
-/** Waits until the tick is due, reconciles, and resolves to the time of the next tick. */
+/** Requests a full scan if a tick is due, and resolves to the time of the next tick. */
 async function tick(cluster: Cluster, due: number): Promise<number> {
   if (Date.now() < due) return due;
   await lifeboatOf(cluster).reconcile();

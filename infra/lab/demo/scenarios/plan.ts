@@ -27,15 +27,15 @@ const VMS = [
   { name: "mail", node: "node-4", memory: "1Gi" },
 ];
 /**
- * A VM that KubeVirt reports as migratable, but whose migrations all fail. It names its CPU model, so it is the only VM
- * of its class.
+ * A VM that KubeVirt reports as migratable, but whose migrations all fail. No other VM has its CPU model, so the plan
+ * blames only this VM for the failures.
  */
 const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
 
 /** The value of kubectl drain's option `--timeout`. */
 const TIMEOUT_SECONDS = 7;
 const POLL_MS = 200;
-/** The interval of ticks. A minute of Lifeboat's scans takes one second here. */
+/** The interval of ticks: one second, so that the demo runs faster than a real cluster with one minute. */
 const TICK_MS = 1000;
 
 const PRINTED = z.looseObject({
@@ -77,7 +77,7 @@ async function setScene(client: KubeClient): Promise<Scene> {
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate" };
   const vms = [...VMS, FAILING].map((one) => ({ ...vm, ...one }));
   await createVms(client, vms);
-  // The cluster already has a failed migration, as evidence for the plan.
+  // A failed migration, which `lifeboat plan` takes into account.
   const metadata = { namespace: NAMESPACE, name: `${FAILING.name}-attempt` };
   await client.create(kubevirt.migrations, { metadata, spec: { vmiName: FAILING.name } });
   await waitFor(client, {
@@ -90,8 +90,8 @@ async function setScene(client: KubeClient): Promise<Scene> {
 }
 
 /**
- * Returns the output of `lifeboat plan`: first for the given order, then for a planned order, without the nodes whose
- * drain it does not promise.
+ * Returns the output of `lifeboat plan`: first for the given order, then for a planned order, which leaves out nodes
+ * whose drain may not complete.
  */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);
@@ -100,7 +100,7 @@ async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   return [...given, ...planned, "", ...leftOut];
 }
 
-/** Returns the nodes whose drain the planned order promises, and in words why the others are left out. */
+/** Returns the nodes that `lifeboat plan` expects to drain completely, and why it leaves out the others. */
 async function promised(cluster: Cluster) {
   const said = await lifeboat(cluster, ["plan", "--order", "planned", "-o", "json"]);
   const found = FOUND.parse(JSON.parse(outputOf(said)));
@@ -124,7 +124,7 @@ function outputOf(said: readonly string[]): string {
   return said.slice(3).join("\n");
 }
 
-/** Drains each node as a script does: after the timeout it continues with the next node. */
+/** Drains one node after another as a script does, and continues with the next node after the timeout. */
 async function drainEach({ client }: Cluster, over: AbortSignal, say: (line: string) => void): Promise<void> {
   for (const node of NODES) {
     say(`$ kubectl drain ${node} --timeout=${TIMEOUT_SECONDS}s`);

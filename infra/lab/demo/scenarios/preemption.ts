@@ -10,7 +10,6 @@ const NODE = "node-1";
 const NAMESPACE = "shop";
 const VMS = ["db", "web"];
 const PREEMPTOR = "analytics";
-/** Small jobs without priority, for which there is room. */
 const JOBS = ["job-1", "job-2", "job-3"];
 
 export const preemption: Act = {
@@ -24,7 +23,7 @@ export const preemption: Act = {
       client,
       VMS.map((name) => ({ ...vm, name })),
     );
-    // Each node has room for one of the VMs, and no room for a preemptor.
+    // Each node has room for one of the VMs, but not for a preempting pod as well.
     await createNodes(client, ["node-2", "node-3"], { memory: "8Gi" });
     await createPriorityClass(client, "high", 1_000_000);
     return { vms: VMS.length, nodes: 3, pods: 0 };

@@ -7,16 +7,16 @@ import type { Act, Scene } from "../scenario.ts";
 
 const NODE = "node-1";
 const NODES = [NODE, "node-2", "node-3"];
-/** Priorities: the batch VMs may be evicted first, the shop's VMs last. */
+/** Priorities. The kubelet evicts the batch VMs first and the shop's VMs last. */
 const PRIORITY = { batch: 100, shop: 1000 };
 const VMS = { batch: ["encode", "index", "render", "train"], shop: ["db", "web"] } as const;
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
-/** The VMs' grace period, which is long enough for the shield. */
+/** The VMs' grace period: long enough for the shield to move them. */
 const GRACE_SECONDS = 300;
 
 /**
- * Returns the common parts of both acts. `patience`: the kubelet's grace period in seconds, where a real kubelet has
- * minutes (REFERENCE.md, "Node pressure").
+ * Returns the common parts of both acts. `patience`: the kubelet's soft grace period in seconds, which is minutes on a
+ * real node (REFERENCE.md, "Node pressure").
  */
 function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "lifeboat" | "optional"> {
   return {
@@ -50,7 +50,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
 
 const GUARD = [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"];
 
-/** Without the shield: two guests have to leave. */
+/** Without the shield, the kubelet evicts two guests. */
 export const pressure: Act = {
   ...actWith("15s", "4Gi"),
   about: "Lifeboat",
@@ -64,7 +64,10 @@ const configuration = (maxPodGracePeriodSeconds: number) => ({
 });
 const shielded = actWith("4s", "8Gi");
 
-/** With the shield: VMs move one after another, so that for most of them the kubelet's soft eviction comes first. */
+/**
+ * With the shield, VMs move one after another, so the kubelet's soft eviction reaches most of them before they have
+ * moved.
+ */
 export const shield: Act = {
   ...shielded,
   about: "the shield",

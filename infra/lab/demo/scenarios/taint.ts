@@ -11,7 +11,7 @@ const NAMESPACE = "shop";
 const VMS = ["cache", "db", "web"];
 const TAINT = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
 const COMMAND = `kubectl taint node ${NODE} ${TAINT.key}=${TAINT.value}:${TAINT.effect}`;
-/** A pod that tolerates the taint, as pods of a DaemonSet for every node do. */
+/** A pod that tolerates the taint, as pods of most DaemonSets do. */
 const DAEMON = { namespace: "kube-system", name: "log-agent" };
 /** An ordinary pod that does not tolerate the taint. */
 const ORDINARY = { namespace: NAMESPACE, name: "report" };
