@@ -1,7 +1,7 @@
 /**
- * kube-controller-manager's leader election: the only candidate renews its Lease every two seconds, so that the Lease
- * can serve as a clock. Upstream: client-go `tools/leaderelection` with the defaults of `--leader-elect-lease-duration`
- * and `--leader-elect-retry-period`.
+ * kube-controller-manager's leader election. The only candidate renews its Lease every two seconds, so that clients can
+ * read the current time from the Lease. Upstream: client-go `tools/leaderelection` with the defaults of
+ * `--leader-elect-lease-duration` and `--leader-elect-retry-period`.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { microTimestamp } from "./clock.ts";

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's namespace controller: deletes the objects of a namespace that is being deleted, then
- * removes its finalizer.
+ * kube-controller-manager's namespace controller. It deletes the objects in a namespace that is being deleted, and then
+ * removes the namespace's finalizer.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import type { KubeClient } from "./client.ts";
@@ -11,11 +11,11 @@ import { namespaces, type Namespace } from "./resources.ts";
 import { unlessNotFound } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
-/** The pause before the next check of content that takes time to terminate, such as pods with a grace period. */
+/** The pause before the next check whether a namespace is empty. Pods with a grace period take time to terminate. */
 const RETRY_MS = 1_000;
 
 export interface NamespaceControllerOptions extends ActorOptions {
-  /** A client with kube-controller-manager's own account, with which all its controllers read. */
+  /** A client with kube-controller-manager's account. All its controllers read with this account. */
   readonly reader: KubeClient;
 }
 

@@ -1,6 +1,4 @@
-/**
- * The caches of the node controllers. All controllers share them, and read with kube-controller-manager's own account.
- */
+/** The caches that all node controllers share. They read with kube-controller-manager's account. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startInformer, type Informer } from "./informer.ts";
 import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resources.ts";
@@ -8,7 +6,7 @@ import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resource
 export interface NodeCaches extends Actor {
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
-  /** The Leases that are the heartbeats of the nodes. */
+  /** The Leases that kubelets renew as heartbeats of their nodes. */
   readonly leases: Informer<Lease>;
   readonly synced: Promise<unknown>;
   podsOn(node: string): readonly Pod[];

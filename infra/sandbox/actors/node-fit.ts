@@ -1,4 +1,4 @@
-/** Whether a pod fits a node: one row for each obstacle, in kube-scheduler's order and words. */
+/** Whether a pod fits a node. Each row is a possible obstacle, in kube-scheduler's order and words. */
 import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
 import { whatIsNear } from "./pod-affinity.ts";
@@ -32,11 +32,11 @@ const FILTERS: readonly Filter[] = [
   whatIsShort,
 ];
 
-/** The rest of the cluster, as far as it decides whether a pod fits. */
+/** The rest of the cluster, which affects whether a pod fits a node. */
 export interface Around {
-  /** Every node. Absent: topology spread is not checked. */
+  /** Every node. If absent, topology spread is not checked. */
   readonly nodes?: readonly Node[];
-  /** The pods of other nodes, for affinity, anti-affinity and spread over larger domains than a node. */
+  /** The pods of other nodes. Affinity, anti-affinity and topology spread may concern a zone with several nodes. */
   readonly elsewhere?: readonly Placed[];
   readonly storage?: Storage;
 }
@@ -64,7 +64,9 @@ export function whyNot(
   return whatIsUneven(pod, node, { nodes, placed }, admits);
 }
 
-/** Renders `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`: a reason for each node. */
+/**
+ * Renders a message with a reason for each node: `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`.
+ */
 export function noneAvailable(reasons: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -81,8 +83,8 @@ function bars(taint: Taint, pod: Pod): boolean {
 }
 
 /**
- * Returns whether a taint is tolerated. A toleration without an effect matches every effect. A toleration without a
- * key, and with Exists, matches every taint.
+ * Returns whether the toleration tolerates the taint. A toleration without an effect matches every effect. A toleration
+ * with the operator Exists and without a key matches every taint.
  */
 export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   const { value: taintValue = "" } = taint;

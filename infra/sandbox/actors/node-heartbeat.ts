@@ -1,4 +1,4 @@
-/** Reports the nodes of the cluster repeatedly, as their kubelets do. */
+/** Repeatedly updates the status of the nodes and renews their Leases, as their kubelets do. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { microTimestamp, timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -53,7 +53,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
   const register = async (kubelet: KubeClient, node: Node) => {
     const now = timestamp(clock);
     let conditions = node.status?.conditions ?? [];
-    // A restarted kubelet does not remember earlier pressure. Its eviction manager reports the present state.
+    // A kubelet that restarts does not remember pressure. Its eviction manager then measures and reports it again.
     for (const condition of [...pressureConditions(() => false), READY])
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };
@@ -78,7 +78,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
 }
 
 function describe(node: Node): Node["status"] & object {
-  // A node may be registered with its capacity.
+  // A node may be created with its own capacity, which overrides the defaults.
   const capacity = { ...CAPACITY, ...node.status?.capacity };
   return {
     ...node.status,

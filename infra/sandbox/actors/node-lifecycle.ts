@@ -1,4 +1,7 @@
-/** kube-controller-manager's node controller: detects silent nodes, and taints every node according to its state. */
+/**
+ * kube-controller-manager's node controller. It detects nodes without heartbeats, and sets each node's taints according
+ * to the node's state.
+ */
 import type { Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";
@@ -10,8 +13,8 @@ import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const POLL_MS = 5_000;
 /**
- * A node is silent after this many checks without a heartbeat, which take 50 s. Checks are counted, so that a jump of
- * the clock (after a laptop's sleep, or in a test) makes no node silent.
+ * A node is silent after ten checks without a heartbeat, which take 50 s. The controller counts checks, so that a jump
+ * of the clock (after a laptop's sleep, or in a test) makes no node silent.
  */
 const SILENT_CHECKS = 10;
 const LEASES = "kube-node-lease";
@@ -42,8 +45,8 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   };
 
   /**
-   * Counts the checks without a heartbeat. A change of the node also causes a reconcile, which does not count as a
-   * check.
+   * Checks for a heartbeat, and counts the checks without one. A reconcile that a change of the node causes is not
+   * counted.
    */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();
@@ -78,7 +81,8 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   const taint = async (node: Node): Promise<void> => {
     const taints = taintsFor(node, timestamp(clock));
     if (taints === undefined) return;
-    // The patch replaces all taints. It tests the resourceVersion, so that another writer's taints are not lost.
+    // The patch replaces the list of taints. It tests the resourceVersion, because otherwise it could remove the taints
+    // of another writer.
     const { resourceVersion } = node.metadata;
     await client.patch(nodes, node.metadata, {
       type: "merge",

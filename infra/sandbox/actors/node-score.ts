@@ -1,6 +1,6 @@
 /**
- * Scores the nodes that a pod fits: the plugins of kube-scheduler's default profile with their weights, one row each.
- * ImageLocality is left out, because the nodes here have no images.
+ * Scores the nodes that a pod fits. Each row is a plugin of kube-scheduler's default profile, with its weight.
+ * ImageLocality is left out, because the sandbox's nodes have no images.
  */
 import { matchesTerm, tolerates, type Taint } from "./node-fit.ts";
 import { attractionOf } from "./pod-affinity.ts";
@@ -23,15 +23,18 @@ interface Scored {
   readonly placed: readonly Placed[];
   readonly scoring: Scoring;
   /**
-   * Draws between candidates of the same score: returns a number between 0 and 1. Absent: the candidate with the fewest
-   * pods is taken, then the first by name.
+   * Returns a random number between 0 and 1, which chooses between candidates of the same score. If absent, the
+   * candidate with the fewest pods is chosen, then the first by name.
    */
   readonly lots?: Lots | undefined;
 }
 
 export type Lots = () => number;
 
-/** Returns lots that are the same for the same seed. Upstream: the constants of Numerical Recipes. */
+/**
+ * Returns a random number generator that repeats its numbers for the same seed. Upstream: the constants of Numerical
+ * Recipes.
+ */
 export function seededLots(seed: number): Lots {
   let state = seed >>> 0;
   return () => {
@@ -66,7 +69,10 @@ const PLUGINS: Readonly<Record<string, Plugin>> = {
   },
 };
 
-/** Returns the candidate with the best score. kube-scheduler draws lots between candidates with the same score. */
+/**
+ * Returns the candidate with the best score. Chooses at random between candidates of the same score, as kube-scheduler
+ * does.
+ */
 export function bestOf(scored: Scored): Candidate | undefined {
   const totals = scored.candidates.map(() => 0);
   for (const { weight, score } of Object.values(PLUGINS)) {
@@ -92,7 +98,7 @@ function fewestSoftTaints({ pod, candidates }: Scored): readonly number[] {
 }
 
 function softTaintsOf({ spec }: Pod, node: Node): number {
-  // A toleration counts only if it is for PreferNoSchedule or for every effect.
+  // PreferNoSchedule taints are matched only by tolerations with this effect or without an effect.
   const tolerations = (spec?.tolerations ?? []).filter(({ effect }) => !effect || effect === "PreferNoSchedule");
   const isSoft = (taint: Taint) =>
     taint.effect === "PreferNoSchedule" && !tolerations.some((one) => tolerates(one, taint));
@@ -131,10 +137,10 @@ function mostAttractive({ pod, candidates, placed }: Scored): readonly number[] 
 
 const RESOURCES: readonly Measured[] = ["cpu", "memory"];
 
-/** The assumed request of a container without one: 100m of CPU, 200 MiB of memory. */
+/** The requests that are assumed for a container without requests: 100m of CPU and 200 MiB of memory. */
 const UNREQUESTED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-/** Returns the amount in whole units, as kube-scheduler counts: millicores and bytes. */
+/** Returns the amount in kube-scheduler's units: millicores of CPU, and bytes. */
 function inUnits(resource: Measured, amount: number): number {
   return Math.round(resource === "cpu" ? amount * 1000 : amount);
 }
@@ -150,12 +156,12 @@ function countedUnitsOf(pod: Pod, resource: Measured): number {
 
 interface Share {
   readonly taken: number;
-  /** The pod's own share of the resource. */
+  /** The share of the resource that the pod itself requests. */
   readonly own: number;
   readonly all: number;
 }
 
-/** Returns the shares of CPU and memory, including those of the pod. */
+/** Returns the shares of the node's CPU and memory that are requested, including the requests of the pod. */
 function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
   return RESOURCES.flatMap((resource) => {
     const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));
@@ -174,9 +180,9 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 }
 
 /**
- * Scores how even the shares of CPU and memory are with the pod. A pod without requests gets the same score on every
- * node: otherwise the nodes would fill up one after another. Upstream: `balancedResourceScorer`; before 1.36 it scored
- * the result.
+ * Scores how much the pod makes the use of CPU and memory more even. A pod without requests gets the same score on
+ * every node: otherwise the nodes would fill up one after another. Upstream: `balancedResourceScorer`. Before 1.36 it
+ * scored the evenness with the pod.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;

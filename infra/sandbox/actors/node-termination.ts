@@ -1,8 +1,8 @@
 /**
- * Karpenter's node termination: it drains a node that is terminated at a given time. retry-after.ts repeats refused
- * requests. Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
- * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1 the deletions go through
- * the eviction queue, too, each pod on its own.
+ * Karpenter's node termination, which drains a node that is terminated at a given time. Refused requests are repeated
+ * (retry-after.ts). Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`,
+ * `Register`) and `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1,
+ * Karpenter's eviction queue also deletes pods, independently of each other.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -10,7 +10,7 @@ import { nodes, pods, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 
 export interface NodeTermination extends ActorOptions {
-  /** A client with Karpenter's own identity: `client.as(USERS.karpenter.user, …)`. */
+  /** A client with Karpenter's identity: `client.as(USERS.karpenter.user, …)`. */
   readonly client: ActorOptions["client"];
   readonly node: string;
   readonly endsAt: Date;
@@ -20,10 +20,10 @@ const TAINT = { key: "karpenter.sh/disrupted", effect: "NoSchedule" };
 const POLL_MS = 1_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 10_000;
-/** The shortest grace period. A shorter one would remove the pod from the API server while it still runs. */
+/** The minimum grace period. With a grace period of 0, the API server would remove the pod while it still runs. */
 const LEAST_GRACE_SECONDS = 1;
 
-/** Terminates a node's pods, until the returned actor is stopped. */
+/** Drains a node until the returned actor is stopped. */
 export function terminateNode({ clock, onError, node, endsAt, ...options }: NodeTermination): Actor {
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -38,12 +38,15 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const isForced = ({ spec, metadata }: Pod): boolean => {
-    // For a pod that is already terminating, a deletion only makes the grace period shorter.
+    // A deletion of a pod that already terminates can only shorten its grace period.
     if (metadata.deletionTimestamp !== undefined) return Date.parse(metadata.deletionTimestamp) > endsAt.getTime();
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };
 
-  /** Deletes a pod with the remaining time as its grace period. A repeated request does not shorten that period. */
+  /**
+   * Deletes a pod. Its grace period is the time until the node is terminated. A repeated request does not shorten the
+   * grace period further.
+   */
   const remove = async ({ metadata }: Pod): Promise<void> => {
     const gracePeriodSeconds = Math.max(Math.floor(leftMs() / 1000), LEAST_GRACE_SECONDS);
     await client.delete(pods, metadata, { gracePeriodSeconds });
@@ -60,7 +63,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const report = (error: unknown): void => {
-    // A refusal is an expected answer. Any other error is a fault.
+    // A refusal with 429 is expected. Any other error is reported.
     if (!(error instanceof StatusError && error.code === 429) && !signal.aborted) onError?.(error, node);
   };
 
@@ -76,10 +79,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
     }
   };
 
-  /**
-   * Deletes and evicts the pods that are due. Stops at the first deletion that fails: later pods are neither deleted
-   * nor evicted in this round.
-   */
+  /** Deletes and evicts the pods that are due. After a failed deletion, the remaining pods wait for the next round. */
   const drain = async (): Promise<void> => {
     await taint();
     const { items } = await client.list(pods, undefined, { fieldSelector: `spec.nodeName=${node}` });

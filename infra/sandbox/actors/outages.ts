@@ -1,17 +1,14 @@
-/**
- * Simulates faults of kubelets: the machine is off, the machine shuts down gracefully, or a liveness probe of a pod
- * fails.
- */
+/** Simulates faults of kubelets: a machine is off, a machine shuts down gracefully, or a pod's liveness probe fails. */
 export interface Outages {
   isDown(node: string): boolean;
   stop(node: string): void;
   start(node: string): void;
   onStart(listener: (node: string) => void): void;
-  /** Shuts the machine down gracefully, until it starts again. */
+  /** Shuts the machine down gracefully. The machine is off until `start`. */
   shutDown(node: string): void;
   isShuttingDown(node: string): boolean;
   onShutDown(listener: (node: string) => void): void;
-  /** Makes the pod's liveness probe fail (`namespace/name`): its kubelet stops the containers. */
+  /** Makes the liveness probe of a pod fail (`namespace/name`), so that its kubelet stops the containers. */
   failLivenessProbe(podKey: string): void;
   onProbeFailure(listener: (podKey: string) => void): void;
 }

@@ -1,4 +1,4 @@
-/** Records which object owns which, over every kind. */
+/** Records the owners and the dependents of the objects of all kinds. */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
 import { startInformer, type Informer } from "./informer.ts";
@@ -18,9 +18,11 @@ export interface OwnerGraph extends Actor {
   readonly synced: Promise<void>;
 }
 
-/** The pause between two searches for new kinds, such as those of an installed CRD. */
+/** The pause between two searches for new kinds, for example from a new CRD. */
 const REDISCOVER_MS = 30_000;
-/** Kinds that own nothing, have no owner and are too many to watch. kube-controller-manager ignores them, too. */
+/**
+ * Kinds that own nothing, have no owner and have too many objects to watch. kube-controller-manager ignores them, too.
+ */
 const IGNORED = ["events"];
 
 export function startOwnerGraph(options: ActorOptions): OwnerGraph {
@@ -78,7 +80,7 @@ export function startOwnerGraph(options: ActorOptions): OwnerGraph {
   };
 }
 
-/** Returns whether a change does not affect ownership, as most changes. Such changes are ignored. */
+/** Returns whether ownership is unchanged. */
 function sameBonds(object: KubeObject | undefined, previous: KubeObject | undefined): boolean {
   if (object === undefined || previous === undefined) return false;
   const [now, before] = [object, previous].map(({ metadata }) => JSON.stringify({ ...metadata, resourceVersion: "" }));
@@ -89,7 +91,7 @@ function isCollectable({ verbs, plural }: DiscoveredResource): boolean {
   return ["list", "watch", "delete"].every((verb) => verbs.includes(verb)) && !IGNORED.includes(plural);
 }
 
-/** Returns whether a reference names this resource. The reference may name another version of the same group. */
+/** Returns whether a reference names this kind, in any version of the same group. */
 function matches(resource: DiscoveredResource, apiVersion: string, kind: string): boolean {
   return resource.kind === kind && groupOf(resource.apiVersion) === groupOf(apiVersion);
 }

@@ -1,11 +1,13 @@
 /**
- * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes neighbouring items one after another.
- * Up to 15 items all run at once. With 39 items, 13 run at first, and each of them has two more behind it. Upstream:
- * kubernetes 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
+ * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes a chunk of neighbouring items. All of
+ * 15 items run at once. Of 39 items, 13 run at first, because each chunk has three items. Upstream: kubernetes 1.36
+ * `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;
 
-/** Runs the work. After the signal aborts, no more work starts. Resolves when the work that has started is done. */
+/**
+ * Runs the work for each item. After the signal aborts, starts no more work. Resolves when all started work is done.
+ */
 export async function inChunks<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

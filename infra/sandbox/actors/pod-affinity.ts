@@ -1,6 +1,6 @@
 /**
- * Affinity and anti-affinity between pods, over topology domains: required, which forbids nodes, and preferred, which
- * scores them.
+ * Affinity and anti-affinity between pods, in a node or a larger topology domain. Required terms forbid nodes,
+ * preferred terms score nodes.
  */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
@@ -16,8 +16,8 @@ interface Resident {
 }
 
 /**
- * Returns whether the term is about the other pod. A namespaceSelector for some namespaces counts as one for all,
- * because the labels of namespaces are not known here.
+ * Returns whether the owner's term selects the other pod. The namespaces' labels are not known here, so every
+ * namespaceSelector selects all namespaces.
  */
 function concerns(term: Term, owner: Pod, other: Pod): boolean {
   const { namespace = "" } = other.metadata;
@@ -37,7 +37,10 @@ function inSameDomain({ topologyKey }: Term, a: Labels, b: Labels): boolean {
 const repelledBy = ({ spec }: Pod): readonly Term[] =>
   spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 
-/** Returns the obstacle in kube-scheduler's words, or undefined. */
+/**
+ * Returns why the pod's or another pod's affinity forbids the node, in kube-scheduler's words. Returns undefined if
+ * nothing forbids the node.
+ */
 export function whatIsNear(pod: Pod, { metadata }: Node, placed: readonly Placed[]): string | undefined {
   const labels = metadata.labels ?? {};
   const residents = placed.map((one) => ({ pod: one.pod, labels: one.node.metadata.labels ?? {} }));
@@ -60,7 +63,8 @@ interface Place {
 }
 
 /**
- * Returns whether the node meets the required affinity. The first pod of a group that selects itself may be anywhere.
+ * Returns whether the node meets the required affinity. The first pod of a group with affinity to itself may run on any
+ * node.
  */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
@@ -73,8 +77,8 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns how much a node attracts a pod: by the pod's own preferences, and by those of the pods on the node. A term
- * that such a pod requires for itself has weight 1, as with kube-scheduler's default `hardPodAffinityWeight`.
+ * Returns the affinity score of a node: from the pod's preferences, and from those of the pods on the node. A required
+ * term of a pod on the node has weight 1, which is kube-scheduler's default `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's pod garbage collector: deletes terminating pods of nodes that are out of service, where no
- * kubelet can end them.
+ * kube-controller-manager's pod garbage collector. It deletes terminating pods of nodes that are out of service,
+ * because no kubelet can end these pods.
  */
 import type { Actor } from "./actor.ts";
 import { isTrue } from "./conditions.ts";
@@ -23,7 +23,7 @@ export function startPodGarbageCollector(options: NodeControllerOptions): Actor 
     return { requeueAfterMs: EVERY_MS };
   };
 
-  /** Ends a pod as its kubelet would: on this node no kubelet reports the end of the pod. */
+  /** Sets the final status of a pod whose kubelet cannot report the status. */
   const end = async (pod: Pod): Promise<void> => {
     const { uid } = pod.metadata;
     if (!isFinished(pod)) {

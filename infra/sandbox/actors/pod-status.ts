@@ -79,7 +79,7 @@ function conditionsOf(pod: Pod, wanted: Record<string, boolean>, now: string, re
   );
 }
 
-/** Returns another address for each seed, without an allocator. */
+/** Returns an address that depends only on the seed. */
 export function podAddress(identity: string): string {
   const [a = 0, b = 0, c = 0] = createHash("sha256").update(identity).digest();
   return `10.${a}.${b}.${(c % 254) + 1}`;

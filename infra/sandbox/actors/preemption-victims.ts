@@ -1,4 +1,4 @@
-/** Chooses the victims of a preemption, and the node where they cost least. */
+/** Chooses the victims of a preemption, and the node whose victims matter least. */
 import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";
@@ -6,15 +6,15 @@ import type { Storage } from "./volume-fit.ts";
 
 export interface Candidate {
   readonly node: string;
-  /** The victims, sorted by importance, the highest first. */
+  /** The victims, in descending order of importance. */
   readonly victims: readonly Pod[];
-  /** How many of the victims are protected by a budget. */
+  /** The number of victims whose preemption violates a budget. */
   readonly violations: number;
 }
 
 export interface Situation {
   readonly node: Node;
-  /** Pods that are on the node, or nominated to the node with the same or a higher priority. */
+  /** Pods that run on the node, or that are nominated to the node with the same or a higher priority. */
   readonly neighbours: readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
@@ -23,7 +23,7 @@ export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
 
-/** Returns whether preemption may help: only against the use of other pods, not against properties of the node. */
+/** Returns whether preemption may help: the pod must lack room and not another property of the node. */
 export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
   return whyNot(pod, node, [], { storage }) === undefined;
 }
@@ -35,7 +35,8 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // As many of these pods as possible stay. Pods that budgets protect come first, then those of higher priority.
+  // Keeps as many of these pods as possible. It tries first the pods whose preemption violates a budget, and then pods
+  // of higher priority.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -47,20 +48,23 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
 
 export interface Group {
   readonly pods: readonly Pod[];
-  /** Returns the nodes for a pod of the group, as far as preemption can help. */
+  /** Returns the nodes on which preemption can make room for a pod of the group. */
   readonly nodesFor: (pod: Pod) => readonly Node[];
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
 export interface GroupCandidate {
-  /** The victims, sorted by importance over all nodes, the highest first. */
+  /** The victims on all nodes, in descending order of importance. */
   readonly victims: readonly Pod[];
   /** The node of each pod of the group, by the pod's UID. */
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/** Finds victims for a group. Returns undefined if not every pod finds a place, so that none of them preempts. */
+/**
+ * Finds victims for a group. Returns undefined if a pod of the group would still not fit: then no pod of the group
+ * preempts.
+ */
 export function findGroupVictims({ pods, nodesFor, neighboursOn, budgets }: Group): GroupCandidate | undefined {
   const victims = new Set<Pod>();
   const nodes = new Map<string, string>();
@@ -89,8 +93,8 @@ function startOf({ status, metadata }: Pod): number {
 }
 
 /**
- * Returns the pods whose preemption violates a budget. Each pod uses one disruption of every budget that selects it. If
- * a budget has no disruption left, further pods violate it.
+ * Returns the pods whose preemption violates a budget. Each pod uses one allowed disruption of every budget that
+ * selects the pod. After these are used, each further pod violates the budget.
  */
 function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = new Map(budgets.map((budget) => [budget, budget.status?.disruptionsAllowed ?? 0]));
@@ -109,20 +113,20 @@ function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudg
 function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   const { labels = {}, namespace } = pod.metadata;
   const { selector } = spec ?? {};
-  // Unlike an eviction, preemption takes it that no budget selects a pod without labels.
+  // For preemption, a pod without labels has no budgets, in contrast to evictions.
   if (metadata.namespace !== namespace || selector === undefined || Object.keys(labels).length === 0) return false;
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return !isEmpty && matchesSelector(selector, labels);
 }
 
 /**
- * The criteria for the cheapest node, in order. Each decides only between nodes that are equal by the earlier criteria.
- * A smaller value is cheaper.
+ * The criteria for the cheapest node, in order. If several nodes have the same smallest value, the next criterion is
+ * used.
  */
 const COSTS: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => Math.max(...victims.map(priorityOf)),
-  // The priority is shifted, so that even a victim of negative priority costs more than no victim.
+  // The sum adds 2^31 for each victim, so that a victim of negative priority still costs more than no victim.
   ({ victims }) => victims.reduce((sum, victim) => sum + priorityOf(victim) + 2 ** 31, 0),
   ({ victims }) => victims.length,
   ({ victims }) => -earliestStart(victims),
@@ -135,7 +139,7 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
   })[0];
 }
 
-/** Returns the earliest start of the victims of highest priority, because pods that have run for long should stay. */
+/** Returns the earliest start of the victims of highest priority. A node whose victims started later is cheaper. */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
   return Math.min(...victims.filter((victim) => priorityOf(victim) === highest).map(startOf));

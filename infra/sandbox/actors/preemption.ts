@@ -1,8 +1,8 @@
 /**
- * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the
+ * kube-scheduler's preemption. It deletes pods of lower priority in the background, to make room for a pod, while the
  * scheduler continues with other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go`
- * (`prepareCandidateAsync`). For a group of pods: `actuatePodGroupPreemption` of 1.37, which does the same with victims
- * on many nodes, and `podgrouppreemption.go`.
+ * (`prepareCandidateAsync`). For a group of pods: `podgrouppreemption.go`, and `actuatePodGroupPreemption` of 1.37,
+ * which does the same for victims on many nodes.
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";
@@ -22,10 +22,10 @@ export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
   readonly storage: () => Storage;
-  /** Returns the pods on a node that count when a node is chosen for `pod`. */
+  /** Returns the pods on a node whose requests are counted when `pod` looks for a node. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
-  /** Returns the waiting pods of the pod's group, including the pod. Undefined: the pod has no group. */
+  /** Returns all waiting pods of the pod's group. Returns undefined if the pod has no group. */
   readonly groupOf: (pod: Pod) => readonly Pod[] | undefined;
   /** Schedules the pod again, at once. */
   readonly activate: (pod: Pod) => void;
@@ -33,12 +33,12 @@ export interface PreemptionOptions extends ActorOptions {
 
 export type Attempt =
   | { readonly outcome: "Nominated"; readonly node: string }
-  /** The pod may not preempt, or its earlier victims are still terminating. Nothing changes. */
+  /** The pod may not preempt, or its earlier victims are still terminating. No pod is deleted. */
   | { readonly outcome: "NotEligible"; readonly message: string }
   | { readonly outcome: "Futile"; readonly message: string };
 
 export interface Preemption {
-  /** Returns whether victims of the pod are being deleted. The pod is scheduled again afterwards. */
+  /** Returns whether victims of the pod are being deleted. Afterwards the scheduler tries the pod again. */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
   /** Forgets a pod that no longer exists. */
@@ -48,12 +48,12 @@ export interface Preemption {
 }
 
 /**
- * The client's default limit of requests. Nothing else slows down a refused preemption, which is retried at once. A
- * real scheduler counts bindings, too. Here they do not count, so that a sandbox with thousands of pods starts quickly.
+ * The rate limit of kube-scheduler's client. It is the only delay between retries of a refused preemption. In a real
+ * cluster bindings are limited, too, but here they are not, so that a sandbox with thousands of pods starts quickly.
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
-/** Upstream's name for the candidate of a group. */
+/** Upstream's node name for the preemption of a group. */
 const WHOLE_CLUSTER = "cluster";
 
 export function createPreemption(options: PreemptionOptions): Preemption {
@@ -61,7 +61,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const running = new Set<string>();
-  /** UIDs of pods that preemption has deleted. The watch may not show the deletions yet. */
+  /** UIDs of pods that preemption has deleted. The watch may still show them as not deleted. */
   const deleted = new Set<string>();
   const stopped = new AbortController();
 
@@ -89,10 +89,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node: best.node };
   };
 
-  /**
-   * Preempts for all pods of the group at once, if there are at least two. Unlike a gang, the pods are then bound one
-   * by one.
-   */
+  /** Preempts for all pods of the group at once, if there are at least two. The pods are then bound one by one. */
   const attemptOf = (group: readonly Pod[], { metadata }: Pod): Attempt => {
     if (group.length < 2) return notEligible("as a group of one pod");
     const storage = options.storage();
@@ -107,7 +104,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node };
   };
 
-  /** Returns whether the pod's victims on its nominated node are still terminating. */
+  /** Returns whether victims of the pod on its nominated node are still terminating. */
   const isWaitedFor = (pod: Pod): boolean => {
     const { nominatedNodeName } = pod.status ?? {};
     if (nominatedNodeName === undefined) return false;
@@ -124,8 +121,8 @@ export function createPreemption(options: PreemptionOptions): Preemption {
       findCondition(status?.conditions, DISRUPTION_TARGET)?.reason === "PreemptionByScheduler");
 
   /**
-   * Deletes all victims but the last in parallel, and then the last one. The first error cancels the other requests and
-   * ends the round. The pod is then scheduled again at once, with new victims.
+   * Deletes all victims except the last in parallel, and then the last. The first error cancels the other requests, and
+   * the scheduler at once tries the pod again with new victims.
    */
   const preempt = async (
     preemptors: readonly Pod[],
@@ -152,7 +149,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     if (!stopped.signal.aborted) preemptors.forEach(options.activate);
   };
 
-  /** Removes the nomination from pods of lower priority that were nominated to this node. */
+  /** Removes the nomination of lower-priority pods to this node. */
   const releaseOthers = async (pod: Pod, node: string): Promise<void> => {
     const others = options.nominatedTo(node).filter((other) => priorityOf(other) < priorityOf(pod));
     const body = { status: { nominatedNodeName: null } };

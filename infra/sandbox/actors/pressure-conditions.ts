@@ -1,4 +1,4 @@
-/** A node's pressure conditions, in the kubelet's words. */
+/** A node's pressure conditions, with the kubelet's reasons and messages. */
 import type { Condition } from "./conditions.ts";
 
 // prettier-ignore

@@ -1,4 +1,4 @@
-/** Chooses the pod that a kubelet evicts first when its node runs short, and its message. */
+/** Chooses the pod that a kubelet evicts first under pressure, and the message of the eviction. */
 import type { Observation, Signal } from "./node-stats.ts";
 import { priorityOf } from "./preemption-victims.ts";
 import { limitOf, type Threshold } from "./pressure-thresholds.ts";
@@ -6,7 +6,7 @@ import { inKi } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
 import type { Pod } from "./resources.ts";
 
-/** A pod of at least this priority is critical, and is never evicted. */
+/** A pod of this or a higher priority is critical, and is never evicted. */
 const SYSTEM_CRITICAL = 2_000_000_000;
 
 export const RESOURCE = {
@@ -18,9 +18,8 @@ export const RESOURCE = {
 type Usage = (pod: Pod) => number;
 
 /**
- * Ranks pods, the first to evict first. For memory: pods above their request, then lower priority, then the largest
- * excess. For disk: pods without a disk request, because each pod writes something; then lower priority. For processes:
- * lower priority.
+ * Ranks pods in the order of their eviction. For memory: pods above their request, then lower priority, then the
+ * largest excess. For disk: pods without a disk request, then lower priority. For process IDs: lower priority.
  */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
   const excess = (pod: Pod) => {
@@ -42,7 +41,7 @@ function isCritical(pod: Pod): boolean {
   return priorityOf(pod) >= SYSTEM_CRITICAL || pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 }
 
-/** Renders `The node was low on resource: memory. Threshold quantity: …`. */
+/** Renders the message of an eviction: `The node was low on resource: memory. Threshold quantity: …`. */
 export function messageFor(pod: Pod, threshold: Threshold, observation: Observation, memoryOf: Usage): string {
   const { signal } = threshold;
   const resource = RESOURCE[signal];

@@ -1,24 +1,25 @@
-/** The kubelet's eviction thresholds: when a node is under pressure, and when the kubelet evicts a pod for it. */
+/**
+ * The kubelet's eviction thresholds. They determine when a node is under pressure, and when the kubelet evicts a pod.
+ */
 import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";
 
 /**
- * The fields of a KubeletConfiguration that decide about evictions: quantities, percentages of the capacity, and Go
+ * The fields of a KubeletConfiguration that configure evictions: quantities, percentages of the capacity, and Go
  * durations.
  */
 export interface EvictionConfiguration {
   readonly evictionHard?: Partial<Record<Signal, string>>;
   readonly evictionSoft?: Partial<Record<Signal, string>>;
   readonly evictionSoftGracePeriod?: Partial<Record<Signal, string>>;
-  /** The longest grace period of a soft eviction, in seconds. 0: the pod is killed at once. */
+  /** The maximum grace period of a soft eviction, in seconds. With 0, the kubelet kills the pod at once. */
   readonly evictionMaxPodGracePeriod?: number;
-  /** How long a condition stays after the pressure has ended. */
+  /** How long the node keeps a pressure condition after the pressure has ended. */
   readonly evictionPressureTransitionPeriod?: string;
-  /** The most time until the node shows a condition. A hard eviction does not wait for the condition. */
+  /** The maximum time until the node shows a pressure condition. A hard eviction may come before the condition. */
   readonly nodeStatusUpdateFrequency?: string;
 }
 
-/** The kubelet's defaults. */
 export const DEFAULT_EVICTION: Required<EvictionConfiguration> = {
   evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" },
   evictionSoft: {},
@@ -41,7 +42,7 @@ export interface Threshold {
   readonly isHard: boolean;
 }
 
-/** Lists thresholds, hard ones first. */
+/** Lists the thresholds. Hard thresholds come first. */
 export function thresholdsOf(configuration: Required<EvictionConfiguration>): readonly Threshold[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod } = configuration;
   const of = (quantities: Partial<Record<Signal, string>>, isHard: boolean) =>

@@ -1,4 +1,4 @@
-/** The kubelets' eviction managers: they monitor the resources of their nodes, report pressure, and evict pods. */
+/** The kubelets' eviction managers. They measure the resources of their nodes, report pressure, and evict pods. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";
@@ -24,16 +24,16 @@ export interface EvictionManagerOptions extends ActorOptions {
 }
 
 const MONITOR_MS = 10_000;
-/** The grace period of a hard eviction. The pod's own grace period does not count. */
+/** The grace period of a hard eviction, in seconds. The kubelet ignores the pod's own grace period. */
 const HARD_GRACE_SECONDS = 1;
 
 interface NodeState {
   readonly firstMet: Map<limits.Threshold, number>;
-  /** When a threshold was last met, by condition. */
+  /** When each condition's threshold was last met. */
   readonly lastMet: Map<string, number>;
-  /** When the kubelet next reports its node's status, if that has changed. */
+  /** When the kubelet next reports its node's status. Undefined if the status has not changed. */
   reportsAt?: number | undefined;
-  /** UID of the pod that is being evicted. The kubelet evicts one pod at a time. */
+  /** The UID of the pod that is being evicted. A kubelet evicts one pod at a time. */
   evicting?: string;
   evictedAt?: number;
 }
@@ -90,8 +90,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   };
 
   /**
-   * Returns the time until the kubelet may evict. After an eviction the disk is first measured again, because only a
-   * measurement shows whether one eviction was enough.
+   * Returns the time until the kubelet may evict a pod. After an eviction, the kubelet first measures the disk again.
    */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;
@@ -101,8 +100,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
   /**
-   * Sets the condition when the first threshold is met, long before a soft threshold evicts a pod. The node shows the
-   * condition with its next status report. Returns the time until then.
+   * Sets a condition when its first threshold is met, long before a soft threshold evicts a pod. Returns the time until
+   * the next status report, which shows the condition.
    */
   const report = async (node: Node, state: NodeState): Promise<number> => {
     const now = clock.now().getTime();
@@ -128,7 +127,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     return 0;
   };
 
-  /** Ends the containers without an eviction request, and reports that to the API server only afterwards. */
+  /** Ends the pod's containers without an eviction request, and then reports the pod's status to the API server. */
   const evict = async (node: Node, { due, running, of }: Shortage): Promise<void> => {
     const { name } = node.metadata;
     const recorder = createKubeletRecorder(asNode(client, name), clock, name);

@@ -1,5 +1,5 @@
 /** Kubernetes' quantities (`100m`, `1.5Gi`, `1e3`) as numbers. */
-/** The suffixes of quantities. Each is 1000 (or 1024) times the one before it. */
+/** The suffixes of quantities. Each suffix is 1000 (or 1024) times the suffix before it. */
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 

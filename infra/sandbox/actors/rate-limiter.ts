@@ -1,4 +1,4 @@
-/** A client's rate limit, as in client-go: a number of requests per second, and a burst. */
+/** A client's rate limit, as in client-go: requests per second, and a burst. */
 import type { Clock } from "./clock.ts";
 
 export interface RateLimiter {
@@ -13,7 +13,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** The time at which all earlier requests would have been sent at an even rate. */
+  /** The time at which all earlier requests would have been sent if they had been sent at the average rate. */
   let evenly = 0;
   return {
     async take() {

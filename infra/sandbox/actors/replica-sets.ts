@@ -1,4 +1,4 @@
-/** The replicaset controller: creates and deletes pods until each ReplicaSet has its number of replicas. */
+/** The ReplicaSet controller. It creates or deletes pods until each ReplicaSet has its number of replicas. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { findCondition, isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
@@ -24,7 +24,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   const reconcile = async (key: string): Promise<Result> => {
     const set = await client.get(replicaSets, parseKey(key));
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
-    // Reads the API server and not the cache, because the newest pods count.
+    // Reads from the API server, because the cache may lack the newest pods.
     const { items } = await client.list(pods, set.metadata.namespace);
     const alive = items.filter((pod) => ownerOf(pod) === key && isAlive(pod));
     const { replicas: wanted = 1 } = set.spec ?? {};
@@ -40,8 +40,8 @@ export function startReplicaSets(options: ActorOptions): Actor {
   };
 
   /**
-   * Creates missing pods. If a quota or another admission plugin refuses a pod, the controller sets a condition and
-   * tries again.
+   * Creates missing pods. If an admission plugin refuses a pod, for example for a quota, sets a condition and tries
+   * again later.
    */
   const createMissing = async (set: ReplicaSet, count: number) => {
     try {

@@ -7,10 +7,10 @@ export type Measured = (typeof MEASURED)[number];
 
 const DEFAULT_POD_LIMIT = 110;
 
-/** Cached sums of requests. They stay valid, because a watched object is never changed in place. */
+/** Caches the sum of each pod's requests. The cache is never stale, because a changed pod is a new object. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
-/** Returns a pod's requests. Init containers run one after another, before the others; sidecars run from then on. */
+/** Returns a pod's requests. Init containers run one after another before the containers. Sidecars continue to run. */
 export function requestOf(pod: Pod, resource: Measured): number {
   let known = sums.get(pod);
   if (known === undefined) {
@@ -23,7 +23,7 @@ export function requestOf(pod: Pod, resource: Measured): number {
 function sumOf({ spec }: Pod, resource: string): number {
   const of = ({ resources }: { resources?: { requests?: Record<string, string> } }) =>
     parseQuantity(resources?.requests?.[resource] ?? 0);
-  // Sidecars run beside every init container after them, and beside the containers.
+  // A sidecar runs at the same time as all later init containers, and as the containers.
   let [sidecars, most] = [0, 0];
   for (const container of spec?.initContainers ?? []) {
     if (container.restartPolicy === "Always") sidecars += of(container);
@@ -33,7 +33,7 @@ function sumOf({ spec }: Pod, resource: string): number {
   return Math.max(together, most) + parseQuantity(spec?.overhead?.[resource] ?? 0);
 }
 
-/** Returns the shortage in kube-scheduler's words, or undefined if the pod fits. */
+/** Returns which resources are too scarce, in kube-scheduler's words. Returns undefined if the pod fits. */
 export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod[]): string | undefined {
   const { allocatable = {} } = status ?? {};
   if (neighbours.length >= Number(allocatable["pods"] ?? DEFAULT_POD_LIMIT)) return "Too many pods";
@@ -48,12 +48,12 @@ export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod
   return short && `Insufficient ${short}`;
 }
 
-/** Rounds to thousandths, because sums of binary fractions are inexact: 9m and 1m of CPU are 10m. */
+/** Rounds to thousandths, because sums of binary fractions are inexact. For example, 9m and 1m of CPU must be 10m. */
 function inThousandths(amount: number): number {
   return Math.round(amount * 1000);
 }
 
-/** Returns the other resources that the pod requests: hugepages, devices and the like. */
+/** Returns the names of other requested resources, such as hugepages and devices. */
 function othersOf({ spec }: Pod): readonly string[] {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
   const names = containers.flatMap(({ resources }) => Object.keys(resources?.requests ?? {}));

@@ -1,6 +1,4 @@
-/**
- * The kinds that actors use, with the types that they have in JSON: client-node's models, with timestamps as strings.
- */
+/** The kinds that actors use. Their types are client-node's models, but with timestamps as strings, as in JSON. */
 import type {
   V1ClusterRole,
   V1ConfigMap,
@@ -25,7 +23,7 @@ import type {
   CoreV1Event,
 } from "@kubernetes/client-node";
 
-/** The type of a model in JSON: dates become strings. */
+/** The type of a model in JSON, where a date is a string. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -57,7 +55,7 @@ export interface KubeObject {
   metadata: Metadata;
 }
 
-/** An object as a client sends it in a create request. */
+/** An object in a create request. */
 export type Draft<T extends KubeObject> = Omit<T, "metadata"> & {
   metadata: Partial<Metadata> & { generateName?: string };
 };
@@ -67,7 +65,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** The type of the resource's objects. Only the type checker uses this field. */
+  /** The type of the resource's objects. This field exists only for the type checker. */
   readonly holds?: T;
 }
 
@@ -119,7 +117,7 @@ export const services = resource<Service>("v1", "Service");
 export const endpointSlices = resource<EndpointSlice>("discovery.k8s.io/v1", "EndpointSlice");
 export const clusterRoles = resource<ClusterRole>("rbac.authorization.k8s.io/v1", "ClusterRole", false);
 
-/** Name and namespace of one object; cluster-scoped ones have no namespace. */
+/** The name and namespace of an object. Cluster-scoped objects have no namespace. */
 export interface Key {
   readonly namespace?: string | undefined;
   readonly name: string;

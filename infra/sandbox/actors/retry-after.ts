@@ -1,6 +1,6 @@
 /**
- * Repeats a refused request after the time that the answer names, as all clients of client-go do: components of
- * Kubernetes, and Karpenter. Upstream: client-go `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go`
+ * Repeats a refused request after the time in the answer's Retry-After header, as client-go does in Kubernetes'
+ * components and Karpenter. Upstream: client-go `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go`
  * (`maxRetries`).
  */
 import type { IncomingMessage } from "node:http";
@@ -11,13 +11,16 @@ export interface RetryOptions {
   readonly clock: Clock;
   /** Aborts requests and pauses, which then throw an error. */
   readonly signal: AbortSignal;
-  /** Waits for the client's rate limit before each request, including repeated ones. */
+  /** Waits for the client's rate limit before each request and each retry. */
   readonly before?: () => Promise<void>;
 }
 
 export const RETRIES = 10;
 
-/** Repeats requests after `Retry-After`, except watches, whose informer lists again. */
+/**
+ * Repeats refused requests after the time in `Retry-After`. Does not repeat watches, because their informer lists
+ * again.
+ */
 export function withRetryAfter(transport: Transport, { clock, signal, before }: RetryOptions): Transport {
   const attempt = async (request: RawRequest): Promise<IncomingMessage> => {
     await before?.();

@@ -1,40 +1,43 @@
-/** The container runtime of the nodes. The kubelets and the actors that simulate processes in containers use it. */
+/** The container runtime of the nodes. The kubelets use it, and the actors that simulate processes in containers. */
 import type { Clock } from "./clock.ts";
 import { keyOf, type Pod } from "./resources.ts";
 
 export interface ContainerRuntime {
-  /** Starts a pod's processes, once. */
+  /** Starts a pod's processes. A second call for the same pod does nothing. */
   start(pod: Pod): void;
   /**
    * Returns whether the pod's containers pass their readiness probes. A pod without processes is ready from the start.
    */
   isReady(podUid: string): boolean;
   setReady(podUid: string, isReady: boolean): void;
-  /** Returns the UID of the pod with this key (`namespace/name`) that was started last. */
+  /** Returns the UID of the pod with this key (`namespace/name`) that started last. */
   uidOf(podKey: string): string | undefined;
-  /** Returns the pod whose processes were started last. */
+  /** Returns the pod that started last. */
   startedLast(podUids: readonly string[]): string | undefined;
-  /** Sends SIGTERM. The processes end after `terminationMs` by default, and at the latest after the grace period. */
+  /** Sends SIGTERM. The processes end after `terminationMs`, and at the latest after the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /**
-   * Supervises the pod's process, which then gets SIGTERM only once. The process ends by `shutDown`, or is destroyed
-   * after this time from the signal on.
+   * Makes `shutDown` end the pod's process. SIGTERM then no longer ends the process, but starts the time after which
+   * the process is destroyed.
    */
   supervise(podUid: string, destroyAfterMs: number): void;
-  /** Ends a supervised process in order, after `terminationMs` unless it is killed earlier. */
+  /** Ends a supervised process gracefully: after `terminationMs`, unless it is killed earlier. */
   shutDown(podUid: string): void;
-  /** Returns whether a supervised process has ever got SIGTERM. */
+  /** Returns whether a supervised process has received SIGTERM. */
   wasSignalled(podUid: string): boolean;
-  /** Returns whether the process is shutting down in order, or has ended. */
+  /** Returns whether the process is shutting down gracefully, or has ended. */
   isShuttingDown(podUid: string): boolean;
-  /** Ends a process as if it ended by itself. */
+  /** Ends a process with this exit code. */
   exit(podUid: string, exitCode: number): void;
-  /** Returns the exit code. Undefined: the process still runs. */
+  /** Returns the exit code. Returns undefined while the process runs. */
   exitCodeOf(podUid: string): number | undefined;
   isRunning(podUid: string): boolean;
-  /** Returns whether the pod has got SIGTERM, or has ended. */
+  /** Returns whether the pod has received SIGTERM, or has ended. */
   isEnding(podUid: string): boolean;
-  /** Kills the remaining processes of a pod that was removed from the API server. Their exit codes stay known. */
+  /**
+   * Kills the remaining processes of a pod that was removed from the API server. `exitCodeOf` still returns their exit
+   * codes.
+   */
   remove(podUid: string): void;
   onStart(listener: (pod: Pod) => void): void;
   onReadiness(listener: (podUid: string) => void): void;
@@ -57,8 +60,8 @@ interface Process {
 }
 
 /**
- * Creates a runtime. `isReal`: returns whether the pod has processes of this machine (processes/), which report when
- * they are ready.
+ * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/). The process then
+ * reports when it is ready.
  */
 export function createContainerRuntime(
   clock: Clock,

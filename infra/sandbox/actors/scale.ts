@@ -6,12 +6,13 @@ import { controllerOf, pathOf, type KubeObject, type Pod, type Resource } from "
 
 export interface Scale {
   readonly expected: number;
-  /** Pods without a controller. */
+  /** Pods that have no controller. */
   readonly unmanaged: readonly Pod[];
 }
 
 /**
- * The error if the numbers cannot be computed from the cluster's state. A retry helps only after the state has changed.
+ * The error if the expected number of pods cannot be computed from the cluster's state. A retry helps only after the
+ * state has changed.
  */
 export class UncountableError extends Error {
   override readonly name = "UncountableError";
@@ -56,7 +57,7 @@ async function controllerFor(
   if (builtIn === undefined) return scaled(client, reference, namespace);
   const found = await client.get(builtIn, { namespace, name });
   if (found?.metadata.uid !== uid) return undefined;
-  // For a ReplicaSet of a Deployment, the Deployment's replicas count, also during a rollout.
+  // For a ReplicaSet of a Deployment, uses the Deployment's replicas, also during a rollout.
   const above = controllerOf(found);
   if (above?.kind === "Deployment") return controllerFor(client, above, namespace);
   return { uid, replicas: found.spec?.replicas ?? 1 };

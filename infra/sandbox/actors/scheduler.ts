@@ -1,6 +1,6 @@
 /**
- * The scheduler: binds a pending pod to the best node that it fits. If no node fits, the pod waits with a condition
- * that says why, and may be nominated to a node where it preempts others.
+ * The scheduler. It binds a pending pod to the best node that the pod fits. If the pod fits no node, the scheduler sets
+ * a condition that says why, and may preempt other pods.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
@@ -38,7 +38,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
       nominated: (pod: Pod) => (isOurs(pod) ? [pod.status?.nominatedNodeName ?? ""] : []),
     },
   });
-  /** Pods that this scheduler has bound and that the watch does not show yet. */
+  /** Pods that this scheduler has bound, but that the watch still shows without a node. */
   const assumed = new Map<string, Pod>();
 
   const podsOn = (node: string): Pod[] => {
@@ -50,8 +50,8 @@ export function startScheduler(options: SchedulerOptions): Actor {
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
   /**
-   * Returns the pods that count on a node. They include nominated pods, so that a pod of lower priority does not get
-   * the room that was made for another pod.
+   * Returns the pods whose requests are counted on a node. Pods that are nominated to the node are included, so that no
+   * pod of lower priority takes their room.
    */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);
@@ -113,7 +113,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
     await recorder.record(pod, pods, { type: "Normal", reason: "Scheduled", message });
   };
 
-  // Pods are placed one at a time, because each placement depends on the one before it.
+  // One worker, because each placement depends on the placements before it.
   const controller = startController({ name: NAME, reconcile, ...options, workers: 1 });
   const retryPending = () =>
     all
@@ -135,7 +135,10 @@ function byName(a: Pod, b: Pod): number {
   return keyOf(a).localeCompare(keyOf(b));
 }
 
-/** Upstream: `spec.schedulingGroup.podGroupName`, of a PodGroup in the pod's namespace (1.36 and later). */
+/**
+ * Returns the pod's group. Upstream: `spec.schedulingGroup.podGroupName`, the name of a PodGroup in the pod's namespace
+ * (1.36 and later).
+ */
 function groupOf({ metadata, spec }: Pod): string | undefined {
   const name = spec?.schedulingGroup?.podGroupName;
   return name === undefined ? undefined : `${metadata.namespace}/${name}`;
@@ -145,7 +148,9 @@ function nodeOf(pod: Pod): string | undefined {
   return pod.spec?.nodeName;
 }
 
-/** Returns whether this scheduler places the pod. A pod with scheduling gates waits until the last gate is removed. */
+/**
+ * Returns whether this scheduler places the pod now. A pod with scheduling gates waits until its last gate is removed.
+ */
 function isOurs(pod: Pod): boolean {
   const { nodeName, schedulerName = NAME, schedulingGates = [] } = pod.spec ?? {};
   const isOpen = nodeName === undefined && schedulingGates.length === 0;

@@ -1,4 +1,7 @@
-/** kube-controller-manager's token controller: fills Secrets of type kubernetes.io/service-account-token. */
+/**
+ * kube-controller-manager's token controller. It writes tokens into Secrets of type
+ * kubernetes.io/service-account-token.
+ */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
@@ -35,8 +38,7 @@ export function startServiceAccountTokenController(options: ActorOptions & Token
   };
 
   /**
-   * Reads the account from the API server: a cache that lags would make the controller delete the Secret of a new
-   * account.
+   * Reads the account from the API server. With an old cache, the controller would delete the Secret of a new account.
    */
   const accountOf = async ({ metadata }: Secret, name: string): Promise<ServiceAccount | undefined> => {
     const account = await client.get(serviceAccounts, { namespace: metadata.namespace, name });

@@ -1,4 +1,4 @@
-/** An API server's refusal as an error. */
+/** An error for an API server's refusal. */
 export interface Status {
   readonly reason: string;
   readonly message: string;
@@ -30,7 +30,10 @@ export function isForbidden(error: unknown): error is StatusError {
   return hasCode(error, 403);
 }
 
-/** Returns undefined if the error says that an object is missing, and throws any other error. For use in a `catch`. */
+/**
+ * Returns undefined if the error says that an object does not exist. Otherwise throws the error again. For use in a
+ * `catch`.
+ */
 export function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -39,7 +42,8 @@ export const isAlreadyExists = (error: unknown): boolean =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 
 /**
- * Returns whether another writer was faster: the version is old, or a JSON patch's test fails. The caller reads again.
+ * Returns whether another writer has changed the object first: the resourceVersion is old, or the test of a JSON patch
+ * fails. The caller reads the object again.
  */
 export const isConflict = (error: unknown): boolean =>
   (hasCode(error, 409) && (error as StatusError).reason !== "AlreadyExists") ||
@@ -48,7 +52,7 @@ export const isConflict = (error: unknown): boolean =>
 export const isOverQuota = (error: unknown): boolean =>
   hasCode(error, 403) && messageOf(error).includes("exceeded quota");
 
-/** Returns the server's own message, if the error comes from the server. */
+/** Returns the message in the server's answer, or the text of any other error. */
 export function messageOf(error: unknown): string {
   if (error instanceof StatusError) return error.status.message ?? error.message;
   return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's taint manager: deletes pods that do not, or no longer, tolerate a NoExecute taint of their
- * node. Upstream: kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`,
+ * kube-controller-manager's taint manager. It deletes a pod that does not, or no longer, tolerate a NoExecute taint of
+ * its node. Upstream: kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`,
  * `addConditionAndDeletePod`), `timed_workers.go`.
  */
 import type { Actor } from "./actor.ts";
@@ -12,7 +12,10 @@ import { keyOf, pods, type Node, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
 
-/** After this many attempts the taint manager gives up, until the pod's tolerations or the node's taints change. */
+/**
+ * The number of attempts after which the taint manager gives up, until the pod's tolerations or the node's taints
+ * change.
+ */
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 10;
 const DISRUPTION: Disruption = {
@@ -23,7 +26,10 @@ const DISRUPTION: Disruption = {
 export function startTaintManager(options: NodeControllerOptions): Actor {
   const { clock, caches } = options;
   const recorder = createEventRecorder(options.client, clock, "taint-eviction-controller");
-  /** Deletions that are planned or running. The value stops the timer. Undefined: the deletion started at once. */
+  /**
+   * Planned and running deletions. The value stops the timer of a planned deletion. It is undefined for a deletion that
+   * started without a timer.
+   */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
   const client = options.client.withRetryAfter({ clock, signal: stopped.signal });
@@ -31,7 +37,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
     const isLater = ms > 0 && ms < Infinity;
-    // A changed tolerationSeconds does not change an existing plan. No plan is made during a deletion.
+    // A planned deletion keeps its time even if tolerationSeconds changes. During a deletion, no other deletion is
+    // planned.
     if (isLater && work.has(keyOf(pod))) return;
     forget(pod);
     if (isLater) work.set(keyOf(pod), plan(pod, ms));
@@ -59,8 +66,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 
   /**
-   * Deletes the pod. Returns true if the pod was deleted or needs no other attempt. An attempt reads neither the node
-   * nor the tolerations again.
+   * Deletes the pod. Returns true if the pod was deleted or needs no other attempt. Does not read the taints or
+   * tolerations again.
    */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
@@ -70,7 +77,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
       await client.delete(pods, pod.metadata);
       return true;
     } catch (error) {
-      // A refusal is an expected answer. Any other error is a fault.
+      // A refusal is expected. Any other error is reported.
       if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
       return false;
     }
@@ -85,7 +92,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     if (node !== undefined && (previous === undefined || placeOf(previous) !== placeOf(pod))) consider(pod, node);
   });
   caches.nodes.onChange((node, previous) => {
-    // A deleted node changes nothing: the deletions of its pods stay planned.
+    // The deletion of a node does not cancel the planned deletions of its pods.
     if (node === undefined) return;
     if (JSON.stringify(noExecuteTaints(node)) === JSON.stringify(noExecuteTaints(previous))) return;
     for (const pod of caches.podsOn(node.metadata.name)) consider(pod, node);
@@ -97,7 +104,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 }
 
-/** Returns the fields of a pod that the taint manager uses. */
+/** Returns the fields of a pod that affect the taint manager. */
 function placeOf({ spec }: Pod): string {
   return JSON.stringify([spec?.nodeName, spec?.tolerations]);
 }

@@ -1,4 +1,4 @@
-/** Returns how long a pod tolerates the NoExecute taints of its node. */
+/** Determines how long a pod tolerates the NoExecute taints of its node. */
 import { tolerates, type Taint } from "./node-fit.ts";
 import type { Node, Pod } from "./resources.ts";
 
@@ -6,10 +6,12 @@ export function noExecuteTaints(node: Node | undefined): readonly Taint[] {
   return (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
 }
 
-/** Returns the tolerated seconds. 0: the pod must leave now. Infinity: it may stay. */
+/**
+ * Returns the seconds until the pod must leave the node. Returns 0 if it must leave now, and Infinity if it may stay.
+ */
 export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
   const { tolerations = [] } = pod.spec ?? {};
-  // The first matching toleration counts for a taint.
+  // If several tolerations match a taint, the first is used.
   const used = taints.map((taint) => tolerations.find((toleration) => tolerates(toleration, taint)));
   return Math.min(
     Infinity,

@@ -1,4 +1,4 @@
-/** Topology spread constraints: DoNotSchedule forbids nodes, ScheduleAnyway scores them. */
+/** Topology spread constraints. With DoNotSchedule they forbid nodes, with ScheduleAnyway they score nodes. */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 
@@ -10,7 +10,7 @@ export interface Placed {
   readonly node: Node;
 }
 
-/** Returns whether the pod's node affinity and tolerations allow a node. */
+/** Returns whether the node is allowed by the pod's node affinity and tolerations. */
 export interface Admits {
   readonly byAffinity: (node: Node) => boolean;
   readonly byTaints: (node: Node) => boolean;
@@ -18,7 +18,7 @@ export interface Admits {
 
 const labelsOf = ({ metadata }: Node): Labels => metadata.labels ?? {};
 
-/** Returns the obstacle in kube-scheduler's words, or undefined. */
+/** Returns why a constraint forbids the node, in kube-scheduler's words. Returns undefined if none forbids the node. */
 export function whatIsUneven(
   pod: Pod,
   node: Node,
@@ -48,7 +48,7 @@ function isCounted({ nodeAffinityPolicy, nodeTaintsPolicy }: Constraint, node: N
   return nodeTaintsPolicy !== "Honor" || admits.byTaints(node);
 }
 
-/** Returns whether the constraint counts the other pod. A terminating pod does not count any more. */
+/** Returns whether the constraint counts the other pod. Terminating pods are not counted. */
 function isOne(constraint: Constraint, pod: Pod, other: Pod): boolean {
   const { namespace, deletionTimestamp } = other.metadata;
   return namespace === pod.metadata.namespace && deletionTimestamp === undefined && isSelected(constraint, pod, other);
@@ -63,16 +63,15 @@ function isSelected({ labelSelector, matchLabelKeys = [] }: Constraint, pod: Pod
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** A pod of a controller without own constraints is spread by these defaults of kube-scheduler. */
+/** kube-scheduler's default constraints, for a pod of a controller that has no constraints. */
 const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
   { topologyKey: HOSTNAME, maxSkew: 3 },
   { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },
 ];
 
 /**
- * Returns how crowded each node is with pods like this one. The value is undefined for a node without the labels.
- * Returns undefined if the pod is not to be spread. Without constraints, only pods of a ReplicaSet are spread, because
- * Services are not known here.
+ * Returns how many similar pods are near each node. The number is undefined for a node without the topology labels.
+ * Returns undefined if the pod has neither constraints nor a ReplicaSet.
  */
 export function crowdingOf(
   pod: Pod,

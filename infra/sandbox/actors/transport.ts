@@ -1,6 +1,6 @@
 /**
  * Sends requests to one API server over one pool of connections. client-node reads the kubeconfig and supplies
- * credentials; its own transport opens a new pool for every request.
+ * credentials, but its own transport opens a new pool for every request.
  */
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
@@ -16,14 +16,14 @@ export interface RawRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** Aborts the request, as a client does that disconnects. */
+  /** Aborts the request, as if the client disconnects. */
   readonly signal?: AbortSignal;
 }
 
-/** The most connections of a client. Further requests wait. */
+/** The maximum number of connections of a client. Further requests wait. */
 const MAX_CONNECTIONS = 32;
 
-/** How long an answer may take. Admission webhooks may delay a request by half a minute. */
+/** The timeout of an answer. Admission webhooks may delay an answer by half a minute. */
 const TIMEOUT_MS = 65_000;
 
 class StaleConnectionError extends Error {
@@ -33,7 +33,7 @@ class StaleConnectionError extends Error {
 }
 
 export interface Transport {
-  /** Sends a request. With a signal, the answer is a stream that ends when the signal aborts. */
+  /** Sends a request. If there is a signal, the answer is a stream that ends when the signal aborts. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }
@@ -42,7 +42,7 @@ export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
-  // A watch keeps its connection, so it does not take one from the pool.
+  // Watches use their own connections, because they would occupy the pool.
   const watches = new Agent();
   const credentials = readCredentials(config);
 
@@ -73,9 +73,10 @@ export function createTransport(config: KubeConfig): Transport {
         return await attempt(request, signal);
       } catch (error) {
         if (!(error instanceof StaleConnectionError)) throw error;
-        // The server may have closed an idle connection. A write is not repeated, because it may have been done.
+        // The server may have closed an idle connection. A write is not repeated, because the server may have performed
+        // it.
         if (request.method !== "GET") throw error.cause;
-        // Uses a new connection, because others of the pool may be closed as well.
+        // Uses a new connection, because other idle connections may be closed, too.
         return attempt(request, signal, true);
       }
     },
@@ -95,7 +96,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const { headers, ...tls } = options;
-  // Created once, because reading the CA certificate for every connection costs more than the handshake.
+  // Created once, because reading the CA certificate takes longer than the handshake of a connection.
   const secureContext = createSecureContext(tls);
   return { tls: { ...tls, secureContext }, identity: (headers ?? {}) as OutgoingHttpHeaders };
 }
@@ -109,11 +110,11 @@ function urlOf(server: string, { path, query = {} }: RawRequest): URL {
 export interface Impersonated {
   readonly user: string;
   readonly groups?: readonly string[];
-  /** Further attributes of the user (`Impersonate-Extra-…`). */
+  /** More attributes of the user, sent as `Impersonate-Extra-…` headers. */
   readonly extra?: Readonly<Record<string, string>>;
 }
 
-/** Returns a transport with the same connections for another user. */
+/** Returns a transport that impersonates another user over the same connections. */
 export function impersonate(transport: Transport, { user, groups = [], extra = {} }: Impersonated): Transport {
   const identity = {
     "impersonate-user": user,

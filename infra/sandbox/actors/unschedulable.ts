@@ -1,4 +1,4 @@
-/** Writes into a pod's status why the pod is unschedulable, and on which node room is being made for the pod. */
+/** Writes into a pod's status why the pod is unschedulable, and the node to which the pod is nominated. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";
@@ -14,7 +14,7 @@ export interface Teller {
 }
 
 export interface Refusal {
-  /** The reason why each node does not fit. */
+  /** The reasons why the pod does not fit, with a reason for each node. */
   readonly reasons: readonly string[];
   readonly attempt: Attempt;
 }
@@ -37,7 +37,7 @@ export async function tellUnschedulable(teller: Teller, pod: Pod, refusal: Refus
   await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Returns the nomination after a preemption attempt. A pod that may not preempt now keeps its nomination. */
+/** Returns the nominated node after a preemption attempt. A pod that may not preempt now keeps its nomination. */
 function nominationAfter(attempt: Attempt, { status }: Pod): string | undefined {
   switch (attempt.outcome) {
     case "Nominated":

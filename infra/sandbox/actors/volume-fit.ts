@@ -1,4 +1,4 @@
-/** Returns whether a node reaches the volumes of a pod, by the node affinity of the bound PersistentVolumes. */
+/** Determines whether a pod's volumes can be used on a node, by the node affinity of the bound PersistentVolumes. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from "./resources.ts";
 
 export interface Storage {
@@ -10,7 +10,7 @@ type Terms = NonNullable<
   NonNullable<NonNullable<NonNullable<PersistentVolume["spec"]>["nodeAffinity"]>["required"]>["nodeSelectorTerms"]
 >;
 
-/** Returns the terms of each volume that only some nodes reach. */
+/** Returns the node selector terms of each volume that can be used only on some nodes. */
 export function reachOf({ metadata, spec }: Pod, { claims, volumes }: Storage): readonly Terms[] {
   const names = (spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   return names.flatMap((name) => {

@@ -1,4 +1,4 @@
-/** Waits until an object fulfils a condition, by watching it. */
+/** Waits until an object fulfils a condition, by watching the object. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "./client.ts";
 import type { Key, KubeObject, Resource } from "./resources.ts";
@@ -7,7 +7,7 @@ import { StatusError } from "./status-error.ts";
 export interface Awaited<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly key: Key;
-  /** Describes the wanted state, for the error at the timeout. */
+  /** Describes the condition, for the error after the timeout. */
   readonly what: string;
   readonly until: (object: T) => boolean;
   readonly timeoutMs?: number;
@@ -32,7 +32,10 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
 }
 
-/** A watch without a resourceVersion starts with the current state. It may end or break at any time. */
+/**
+ * Yields the states of the object. A watch without a resourceVersion starts with the current state. If the watch ends
+ * or breaks, it starts again.
+ */
 async function* statesOf<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,

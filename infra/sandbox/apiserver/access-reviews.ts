@@ -1,4 +1,4 @@
-/** Answers questions about permissions and identities: SelfSubjectAccessReview and similar kinds, and TokenReview. */
+/** Answers requests about permissions and identities: SelfSubjectAccessReview and similar kinds, and TokenReview. */
 import { userOf } from "./authentication.ts";
 import { type Attributes, decide, rulesFor } from "./authorization.ts";
 import type { Answer, RequestContext, User } from "./context.ts";
@@ -68,7 +68,7 @@ function subjectErrors({ username, groups }: User): readonly FieldError[] {
   return invalidIf(nobody, "spec.user", "", "at least one of user or group must be specified");
 }
 
-/** Returns the errors of a local review that is not about its own namespace. */
+/** Returns the errors of a LocalSubjectAccessReview that names another namespace. */
 function placeErrors(place: string, resource: unknown): readonly FieldError[] {
   const namespace = stringAt(resource, "namespace");
   const elsewhere = place !== "" && namespace !== place;

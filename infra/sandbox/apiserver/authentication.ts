@@ -7,16 +7,17 @@ import { fail } from "./status.ts";
 const AUTHENTICATED = "system:authenticated";
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/**
- * Authenticates a request. A request without credentials is anonymous, and a request with wrong credentials is refused.
- */
+/** Authenticates a request. A request without credentials is anonymous. A request with wrong credentials is refused. */
 export function authenticate(state: ServerState, { authorization }: IncomingHttpHeaders): User {
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1];
   return userOf(state, token ?? "")?.user ?? fail({ reason: "Unauthorized" });
 }
 
-/** Returns the user, and which of the audiences the token is for; without audiences, this server's own. */
+/**
+ * Returns the user of a token, and which of the named audiences the token is for. If no audience is named, the token
+ * must be for this server.
+ */
 export function userOf(state: ServerState, token: string, named: readonly string[] = []): Authenticated | undefined {
   const audiences = named.length === 0 ? [ISSUER] : named;
   const fixed = state.staticTokens.get(token);

@@ -21,11 +21,11 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** Names missing roles to which bindings refer. A refusal contains this text. */
+  /** The text about bindings to missing roles, which is part of a refusal. */
   readonly reason: string;
 }
 
-/** Throws if the user may not make a request. For a path below a subresource, only the subresource counts. */
+/** Throws if the user may not make a request. For a path below a subresource, only the subresource is authorized. */
 export function authorize(state: ServerState, user: User, info: RequestInfo): void {
   const [subresource = ""] = info.isResource ? info.subresource.split("/") : [];
   const attributes = info.isResource ? { ...info, subresource } : info;
@@ -44,7 +44,7 @@ export function decide(state: ServerState, user: User, attributes: Attributes): 
   return { allowed: false, reason };
 }
 
-/** Lists all rules that apply to the user in a namespace, for SelfSubjectRulesReview. */
+/** Lists the rules for the user in a namespace, for SelfSubjectRulesReview. */
 export function rulesFor(state: ServerState, user: User, namespace: string): readonly Rule[] {
   return bindingsOf(state, user, namespace).flatMap((binding) => rulesOf(state, binding, []));
 }
@@ -93,7 +93,7 @@ function rulesOf(state: ServerState, binding: KubeObject, missing: string[]): re
   return [];
 }
 
-/** Returns the role of a binding, if it exists. */
+/** Returns the role of a binding. Returns undefined if the role does not exist. */
 export function roleOf(state: ServerState, binding: KubeObject): KubeObject | undefined {
   const isRole = stringAt(binding, "roleRef.kind") === "Role";
   const roles = state.store.collection(`${RBAC_GROUP}/${isRole ? "roles" : "clusterroles"}`);
@@ -125,7 +125,7 @@ function matchesPath(urls: readonly string[], path: string): boolean {
   return urls.some((url) => (url.endsWith("*") ? path.startsWith(url.slice(0, -1)) : url === path));
 }
 
-/** Refuses a request. `reason`: the part that RBAC could not resolve, which the real server appends. */
+/** Refuses a request. `reason`: text about bindings to missing roles, which the real server appends. */
 export function refuse(user: User, attributes: Attributes, reason = ""): never {
   const suffix = reason === "" ? "" : `: ${reason}`;
   if (!attributes.isResource) {

@@ -1,4 +1,4 @@
-/** CEL expressions as admission configurations use them. */
+/** CEL expressions in admission policies and webhook configurations. */
 import { decide } from "../authorization.ts";
 import { Authorizer } from "../cel/authorizer.ts";
 import { Language, type Values, wordsOf } from "../cel/language.ts";
@@ -13,7 +13,6 @@ const struct = (properties: Structural): Structural => ({ type: "object", proper
 const kind = struct({ group: text, version: text, kind: text });
 const resource = struct({ group: text, version: text, resource: text });
 
-/** `object` and `oldObject` are separate variables. */
 // prettier-ignore
 const REQUEST = struct({
   kind, requestKind: kind, resource, requestResource: resource, subResource: text, requestSubResource: text, name: text,
@@ -26,11 +25,11 @@ const NAMESPACE = struct({
   status: struct({ phase: text }),
 });
 
-/** Whether there is a variable `params`: only in expressions of a policy that has a `paramKind`. */
+/** Whether expressions may use the variable `params`, which only a policy with a `paramKind` has. */
 export type Variables = "plain" | "withParams";
 
 /**
- * Returns the language of expressions. It knows the fields of the object, and of the policy's parameter, from their
+ * Returns the language of expressions. It knows the fields of the object and of the policy's parameter if it gets their
  * schemas.
  */
 export function languageOf(object?: Structural, variables: Variables = "plain", params?: Structural): Language {
@@ -43,7 +42,7 @@ const LANGUAGES = { plain: languageOf(), withParams: languageOf(undefined, "with
 
 interface Given {
   readonly namespaceObject?: unknown;
-  /** The parameter of a policy; null: its binding names none. */
+  /** The policy's parameter, or null if the binding names no parameter. */
   readonly params?: unknown;
 }
 

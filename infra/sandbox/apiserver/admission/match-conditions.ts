@@ -1,14 +1,11 @@
-/** matchConditions: CEL expressions that decide whether a webhook or a policy applies to a request. */
+/** matchConditions: CEL expressions that select the requests for which a webhook or a policy is called. */
 import type { ResourceContext } from "../context.ts";
 import type { Values } from "../cel/language.ts";
 import { evaluate, valuesOf } from "./cel.ts";
 import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
-/**
- * Judges conditions. If any condition is false, the result is false. An error counts only if no condition is false;
- * then its text is returned.
- */
+/** Returns false if any condition is false. Otherwise returns the text of an error if a condition has failed. */
 export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];
   for (const { expression } of conditions) {

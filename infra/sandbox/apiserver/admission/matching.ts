@@ -1,4 +1,4 @@
-/** Decides to which requests an admission webhook or policy applies. */
+/** Determines which admission webhooks and policies apply to a request. */
 import { type LabelSelector, type Labels, matchesSelector } from "../../labels.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { NAMESPACES } from "../kinds/core.ts";
@@ -10,8 +10,8 @@ import type { Webhook } from "./webhook-client.ts";
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
 /**
- * Returns the kind in which the webhook or policy gets the object. Another version of the same resource matches, too,
- * unless the match policy is Exact.
+ * Returns the kind in which the webhook or policy gets the object. This may be another version of the resource, unless
+ * the match policy is Exact.
  */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;
@@ -50,7 +50,10 @@ function includes(list: readonly string[] | undefined, value: string): boolean {
   return list !== undefined && (list.includes("*") || list.includes(value));
 }
 
-/** `pods`, `pods/eviction`, `pods/*`, `*` (no subresources), `*` with `/*` (everything). */
+/**
+ * Returns whether a pattern matches: `pods`, `pods/eviction`, `pods/*`, `*` (no subresources), or `*` with `/*`
+ * (everything).
+ */
 function matchesResource(pattern: string, resource: string, subresource: string): boolean {
   const [wantedResource = "", wantedSubresource = ""] = pattern.split("/", 2);
   const resourceMatches = wantedResource === "*" || wantedResource === resource;
@@ -66,7 +69,7 @@ function matchesNamespace(ctx: ResourceContext, selector: LabelSelector, subject
   return matchesSelector(selector, namespace?.labels ?? {});
 }
 
-/** Returns whether the selector matches. For an update the old or the new state may match. */
+/** Returns whether the selector matches. For an update, it may match the old or the new object. */
 function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
   const states = [object, oldObject].filter((state) => state !== undefined);
   return states.some((state) => matchesSelector(selector, labelsOf(state)));

@@ -1,4 +1,4 @@
-/** The NamespaceLifecycle admission plugin: refuses new objects in a namespace that is missing or terminating. */
+/** The NamespaceLifecycle admission plugin. It refuses new objects in a namespace that is missing or terminating. */
 import { type ResourceContext, collectionOf, resourceOf } from "../context.ts";
 import { NAMESPACES } from "../kinds/core.ts";
 import type { KubeObject } from "../objects.ts";

@@ -1,4 +1,7 @@
-/** The TaintNodesByCondition admission plugin: a new node takes no pods before the node controller has seen it. */
+/**
+ * The TaintNodesByCondition admission plugin. It taints each new node, so that no pods run there before the node
+ * controller has seen the node.
+ */
 import type { ResourceContext } from "../context.ts";
 import { childOf, type KubeObject, recordsAt } from "../objects.ts";
 

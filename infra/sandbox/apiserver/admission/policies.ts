@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicies: rules in CEL that the server evaluates itself. */
+/** ValidatingAdmissionPolicies, whose CEL rules the server evaluates. */
 import { matchesSelector } from "../../labels.ts";
 import { type Values, messageOf } from "../cel/language.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
@@ -54,7 +54,7 @@ interface Judging {
   readonly subject: AdmissionSubject;
 }
 
-/** Returns the refusals by a policy. A policy with several parameters is evaluated for each of them. */
+/** Returns the refusals by a policy. Evaluates the policy once for each of its parameters. */
 function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding, judging: Judging): readonly Refusal[] {
   const params = paramsOf(ctx, judging.spec.paramKind, paramRef);
   if (typeof params !== "string") return params.flatMap((one) => refusalsOf(ctx, one, judging));
@@ -62,8 +62,8 @@ function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding,
 }
 
 /**
- * Returns the parameters of a policy. A text says why there are none, which is an error. `undefined`: a policy without
- * a parameter. `null`: a binding without one. Upstream: `CollectParams`, kubernetes 1.36
+ * Returns the parameters of a policy, or the text of an error. The parameter is `undefined` for a policy without a
+ * paramKind, and `null` for a binding without a paramRef. Upstream: `CollectParams`, kubernetes 1.36
  * `apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go`.
  */
 function paramsOf(
@@ -115,7 +115,7 @@ function refusalsOf(ctx: ResourceContext, params: unknown, { spec, subject }: Ju
   });
 }
 
-/** The policy's own variables. Each is evaluated when an expression uses it. */
+/** Adds the policy's own variables. Each variable is evaluated when an expression uses it. */
 function withOwn(given: Values, own: PolicySpec["variables"] = []): Values {
   const variables = {};
   const values = { ...given, variables };
@@ -132,7 +132,10 @@ interface Judgement {
   readonly refusals: readonly Refusal[];
 }
 
-/** Warns or refuses, as the binding says. The action Audit does nothing, because the sandbox has no audit log. */
+/**
+ * Warns or refuses, as the binding's validationActions say. Ignores the action Audit, because the sandbox has no audit
+ * log.
+ */
 function act(ctx: ResourceContext, { metadata, spec }: PolicyBinding, { subject, refusals }: Judgement): void {
   const by = `ValidatingAdmissionPolicy '${spec.policyName}' with binding '${metadata.name}'`;
   const warnings = refusals.map(({ message }) => `Validation failed for ${by}: ${message}`);

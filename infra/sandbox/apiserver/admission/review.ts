@@ -34,7 +34,10 @@ export interface AdmissionRequest {
 type GroupVersionKind = Readonly<Record<"group" | "version" | "kind", string>>;
 type GroupVersionResource = Readonly<Record<"group" | "version" | "resource", string>>;
 
-/** Makes a review. `kind` is the kind that the webhook asks for, which may be another version than the request's. */
+/**
+ * Makes a review. `kind` is the kind in the version that the webhook wants, which may differ from the request's
+ * version.
+ */
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
   const { subresource } = ctx.info;
   const states = [subject.object, subject.oldObject];
@@ -57,8 +60,8 @@ export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: 
 }
 
 /**
- * Returns name and namespace of the request. If a collection is deleted, only the old objects have names. The namespace
- * of a Namespace is its own name.
+ * Returns the name and namespace of the request. In the deletion of a collection, the name comes from the old object.
+ * The namespace of a Namespace object is its own name.
  */
 function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined) {
   const name = info.verb === "deletecollection" ? "" : info.name || (object?.metadata.name ?? "");
@@ -66,7 +69,7 @@ function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined
   return { name, ...(namespace !== "" && { namespace }) };
 }
 
-/** Returns the name in a refusal. Before creation a generated name does not exist yet. */
+/** Returns the name in a refusal. A new object with `generateName` has no name yet. */
 export function nameInRefusal({ info }: ResourceContext, object: KubeObject | null | undefined): string {
   return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
 }

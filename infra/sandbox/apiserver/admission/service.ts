@@ -1,6 +1,6 @@
 /**
- * Finds the address of a webhook behind a Service: a ready pod that the Service selects. The API server has no
- * EndpointSlices, because the Service and its pods determine their content.
+ * Finds the address of a webhook behind a Service: a ready pod that the Service selects. The API server reads the
+ * Service and its pods instead of EndpointSlices, which contain the same information.
  */
 import type { Pod } from "../../actors/resources.ts";
 import { collectionOf, type ServerState } from "../context.ts";
@@ -16,9 +16,9 @@ export interface ServiceReference {
 }
 
 export interface Backend {
-  /** The URL that the API server uses, also in its error messages. */
+  /** The URL that the API server calls and shows in its error messages. */
   readonly url: URL;
-  /** The port of the process that plays the pod. */
+  /** The port of this machine on which the pod's process listens. */
   readonly port: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds fields in a ValidatingAdmissionPolicy's expressions that the matched kinds do not have, as
- * kube-controller-manager does. The status lists them as warnings, and the policy works with them.
+ * Checks a ValidatingAdmissionPolicy's expressions for fields that the matched kinds do not have, as
+ * kube-controller-manager does. The policy's status lists such fields as warnings, but the policy still works.
  */
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";
@@ -68,7 +68,7 @@ async function schemaOf(kind: ResourceKind | undefined): Promise<Structural | un
   return kind && (kind.schema === undefined ? await structureOf(kind.model ?? "") : await withMetadata(kind.schema));
 }
 
-/** Adds the schema of the metadata, which a CRD does not describe. The API's OpenAPI document does. */
+/** Adds the schema of the metadata, which CRDs do not contain. */
 async function withMetadata(schema: Structural): Promise<Structural> {
   const metadata = await structureOf("V1ObjectMeta");
   const text = { type: "string" };

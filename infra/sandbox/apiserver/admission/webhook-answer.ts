@@ -8,11 +8,11 @@ export interface AdmissionResponse {
   readonly allowed: boolean;
   readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string; details?: unknown };
   readonly warnings?: readonly string[];
-  /** The operations of the patch. Only mutating webhooks may return a patch. */
+  /** The JSON patch. Only mutating webhooks may return a patch. */
   readonly operations: readonly Operation[];
 }
 
-/** The error if the webhook was unreachable or late, or its answer is malformed. Then its failurePolicy decides. */
+/** The error if the webhook is unreachable or late, or its answer is malformed. Its failurePolicy then applies. */
 export class WebhookError extends Error {}
 
 export interface HttpAnswer {
@@ -77,7 +77,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** client-go's messages for status codes. They do not depend on the body. */
+/** client-go's messages for status codes. client-go ignores the body of these answers. */
 const REFUSALS: Readonly<Record<number, string>> = {
   400: "the server rejected our request for an unknown reason",
   503: "the server is currently unable to handle the request",

@@ -18,7 +18,7 @@ export interface Webhook {
     readonly apiVersions?: readonly string[];
     readonly resources?: readonly string[];
     readonly scope?: string;
-    /** Names of objects that a rule selects. Only rules of policies have them. */
+    /** Names of selected objects. Only rules of policies have this field. */
     readonly resourceNames?: readonly string[];
   }[];
   readonly failurePolicy?: "Fail" | "Ignore";
@@ -26,7 +26,10 @@ export interface Webhook {
   readonly namespaceSelector?: LabelSelector;
   readonly objectSelector?: LabelSelector;
   readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
-  /** Whether a webhook is called again after later changes. Only mutating webhooks have this field. */
+  /**
+   * Whether the webhook is called again after another webhook changes the object. Only mutating webhooks have this
+   * field.
+   */
   readonly reinvocationPolicy?: "Never" | "IfNeeded";
   readonly timeoutSeconds?: number;
 }
@@ -76,14 +79,17 @@ function inGo(message: string): string {
 }
 
 /**
- * How long an idle connection is kept. The real server keeps it for 90 s. So a webhook that closes it earlier (workerd:
- * 5 s) sometimes breaks a call, which the server does not repeat. Here this does not happen by chance: a test asks for
- * such a fault (faults.ts).
+ * How long an idle connection is kept. The real server keeps it for 90 s. If a webhook closes it earlier (workerd:
+ * after 5 s), a call sometimes fails, and the server does not repeat it. In the sandbox only an injected fault causes
+ * this (faults.ts).
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();
 
-/** Returns the agent that trusts only this CA. With a caBundle, public CAs do not count. */
+/**
+ * Returns an HTTPS agent that trusts only the caBundle, and not the public CAs. Without a caBundle it trusts the public
+ * CAs.
+ */
 function agentFor(caBundle: string | undefined): Agent {
   const known = agents.get(caBundle);
   if (known !== undefined) return known;
@@ -95,7 +101,7 @@ function agentFor(caBundle: string | undefined): Agent {
 
 interface Call {
   readonly url: URL;
-  /** The loopback port of the pod's process. Absent: the port of the URL. */
+  /** The port of the pod's process on this machine. By default, the port of the URL. */
   readonly port?: number;
   readonly body: string;
   readonly agent: Agent;
@@ -104,7 +110,7 @@ interface Call {
 
 const RETRIES = 10;
 
-/** Retries while the webhook's answer names a time to retry. */
+/** Sends the request again while the webhook's answer has a Retry-After header. */
 async function sendRepeatedly(call: Call): Promise<HttpAnswer> {
   for (let retries = 0; ; retries++) {
     const answer = await send(call);

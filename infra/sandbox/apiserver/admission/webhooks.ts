@@ -1,4 +1,4 @@
-/** Sends requests to admission webhooks in their order, and applies their answers. */
+/** Calls the admission webhooks for a request in order, and applies their answers. */
 import { isDeepStrictEqual } from "node:util";
 import type { ResourceContext } from "../context.ts";
 import { ADMISSION_GROUP } from "../kinds/admission.ts";
@@ -18,15 +18,18 @@ export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubj
   return (await mutate(ctx, subject)) ?? badRequest("admission left no object");
 }
 
-/** Sends a deletion to both kinds of webhooks. There is nothing to mutate, but each may deny. */
+/**
+ * Calls the mutating and the validating webhooks for a deletion. A deletion has nothing to mutate, but each webhook may
+ * deny it.
+ */
 export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   await mutate(ctx, subject);
   await admitValidating(ctx, subject);
 }
 
 /**
- * Calls the mutating webhooks one after another, so that each sees earlier changes. With reinvocationPolicy IfNeeded, a
- * webhook gets the object again if a later webhook has changed it.
+ * Calls the mutating webhooks one after another, so that each gets the changes of earlier webhooks. A webhook with
+ * reinvocationPolicy IfNeeded is called again if a later webhook changes the object.
  */
 async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
   const webhooks = webhooksOf(ctx, "mutatingwebhookconfigurations");
@@ -48,8 +51,8 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
 }
 
 /**
- * Calls the validating webhooks after the policies. All are called at the same time, because none can change the
- * object. The first denial decides.
+ * Calls the validating webhooks after the policies. Calls all of them at the same time, because they cannot change the
+ * object. The first denial refuses the request.
  */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
@@ -61,7 +64,7 @@ export async function admitValidating(ctx: ResourceContext, subject: AdmissionSu
 }
 
 /**
- * Returns the webhooks for a kind. Webhooks do not review webhook configurations and policies: otherwise a webhook
+ * Returns the webhooks for a kind. Webhooks are not called for webhook configurations and policies: otherwise a webhook
  * could prevent its own removal.
  */
 function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
@@ -72,16 +75,17 @@ function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
 
 interface Answered {
   readonly webhook: Webhook;
-  /** The version that the webhook gets. */
+  /** The kind, in the version that the webhook gets. */
   readonly kind: ResourceKind;
   readonly response: AdmissionResponse;
 }
 
-/** Returns whether the warning is empty, or contains characters that a header cannot carry. */
+/** Matches an empty warning, and a warning with characters that a header cannot contain. */
 const UNSAYABLE = /^$|\p{Cc}/u;
 
 /**
- * Calls a webhook. Returns undefined if the webhook does not apply, or if it failed and its failurePolicy is Ignore.
+ * Calls a webhook. Returns undefined if the webhook does not apply, or if the call failed and its failurePolicy is
+ * Ignore.
  */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
   const kind = kindFor(ctx, webhook, subject.operation);
@@ -109,7 +113,7 @@ async function call(
     return response;
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
-    // If the client has disconnected, the request fails under every failure policy.
+    // If the client has disconnected, the request fails, even with the failurePolicy Ignore.
     if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return countFailedOpen(ctx, webhook);
     return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
   }

@@ -1,6 +1,6 @@
 /**
- * The variable `authorizer`: which other requests the user may send. Upstream: apiserver/pkg/cel/library/authz.go;
- * paths, other service accounts and selectors are left out.
+ * The variable `authorizer` in expressions, which checks whether the user may send another request. Upstream:
+ * apiserver/pkg/cel/library/authz.go. Paths, other service accounts and selectors are left out.
  */
 import type { Environment } from "@marcbachmann/cel-js";
 
@@ -63,7 +63,7 @@ class Decision {
 
 const TYPE = "kubernetes.authorization.";
 
-/** Declares the types and their functions. Returns the type of the variable. */
+/** Declares the types of `authorizer` and their functions. Returns the type of the variable itself. */
 export function declareAuthorizer(environment: Environment): string {
   const types = { Authorizer, GroupCheck, ResourceCheck, Decision };
   for (const [name, ctor] of Object.entries(types)) environment.registerType(`${TYPE}${name}`, { ctor, fields: {} });
