@@ -1,7 +1,7 @@
 /**
- * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes a chunk of neighbouring items. All of
- * 15 items run at once. Of 39 items, 13 run at first, because each chunk has three items. Upstream: kubernetes 1.36
- * `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
+ * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes a chunk of neighbouring items. Up to 15
+ * items all run at once. If there are 39 items, each chunk has three of them and 13 run at first. Upstream: kubernetes
+ * 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;
 
