@@ -33,8 +33,8 @@ export interface DisruptionWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
   /**
-   * Launcher pods to check: those that triggers name, those on nodes with a NoExecute taint, and those whose deadline
-   * may have passed.
+   * Launcher pods to check: pods that an event names, pods on nodes with a NoExecute taint, and pods whose deadline may
+   * have passed.
    */
   readonly pods: readonly PodFacts[];
 }

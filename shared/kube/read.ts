@@ -150,8 +150,8 @@ const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.obj
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
 /**
- * Reads, and returns undefined if the kind is not served, as a Lifeboat kind whose CRD is not installed. Only discovery
- * distinguishes the API server's 404 from a proxy's 404.
+ * Reads, and returns undefined if the kind is not served, for example because Lifeboat's CRD is not installed. Only the
+ * API server's discovery shows whether a 404 is its own or a proxy's.
  */
 export async function readUnlessNotServed<T>(
   send: Send,

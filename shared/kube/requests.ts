@@ -41,7 +41,8 @@ export function readActiveEvacuations(cluster: Client): Promise<readonly Evacuat
 }
 
 /**
- * Phases of Evacuations that are not listed here. Most of them are of moved VMs: the full scan cleans up after them.
+ * Phases of Evacuations that the list below leaves out. Most of these Evacuations are of moved VMs; the full scan
+ * cleans up after them.
  */
 const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 

@@ -162,7 +162,10 @@ function uncordoned(w: NodeWorld): NodeNext | undefined {
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }
 
-/** A person has paused the NodeEvacuation. The node is drained even so if nothing is left on it. */
+/**
+ * A person has paused the NodeEvacuation. If nothing is left on the node, the NodeEvacuation still reports the node as
+ * drained.
+ */
 function paused(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.progress !== "Paused") return undefined;
   const next = leaving(w);

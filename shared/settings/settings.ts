@@ -68,7 +68,10 @@ export const SCHEMA = {
       DeviceTaint: seconds(300),
       NodeTermination: seconds(3600),
     }),
-    /** Users whose deletions are refused, by the condition of the pod. Other users' deletions are never refused. */
+    /**
+     * Users whose deletions are refused if the pod's condition DisruptionTarget names a guarded cause. Other users'
+     * deletions are never refused.
+     */
     requesters: usernames(1, [
       "system:kube-scheduler",
       "system:serviceaccount:kube-system:node-controller",

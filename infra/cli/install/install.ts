@@ -42,7 +42,7 @@ interface Installing extends Applying {
 interface Step {
   /** The text that is printed when the step is done. */
   readonly title: string;
-  /** The step is only for this form. `Worker`: only with --worker. The present Worker has its entry already. */
+  /** The step is only for this form of Lifeboat. `Worker`: only if --worker is given, because a Worker that is installed already has its entry. */
   readonly form?: "Cluster" | "Worker";
   readonly do: (installing: Installing) => Promise<void> | void;
 }
