@@ -12,9 +12,7 @@ export interface Certificate {
 
 export interface Authority {
   readonly caPem: string;
-  /** Issues a server's certificate. */
   issue(hosts: readonly string[]): Promise<Certificate>;
-  /** Issues a client's certificate. */
   issueClient(commonName: string): Promise<Certificate>;
 }
 

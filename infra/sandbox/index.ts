@@ -33,7 +33,7 @@ export { applyManifests } from "./manifests.ts";
 export { DEPLOYED, KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
 export { grant, type Manifest } from "./actors/rbac.ts";
 
-// Clients of a cluster, their clock, and watching.
+// Clients of a cluster, their clock, and functions that watch objects.
 export { createClient, type KubeClient, type Patch, type RawAnswer, type WatchEvent } from "./actors/client.ts";
 export type { RawRequest } from "./actors/transport.ts";
 export { createSteppedClock, systemClock, type Clock, type SteppedClock } from "./actors/clock.ts";

@@ -18,7 +18,6 @@ export interface MachinesOptions extends NodeKnobs, ReturnType<typeof machineOpt
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly plan: MigrationPlan;
   readonly network: PodNetwork;
-  /** The URL of the API server. */
   readonly apiServer: string;
 }
 

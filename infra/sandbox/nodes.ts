@@ -18,7 +18,6 @@ import { startScheduler } from "./actors/scheduler.ts";
 import { startTaintManager } from "./actors/taint-manager.ts";
 import type { Role } from "./identities.ts";
 
-/** Controls of the nodes, for tests. */
 export interface NodeKnobs {
   /**
    * Stops and starts a node's kubelet, as when the machine is off. Also shuts a machine down, and fails a liveness

@@ -19,7 +19,7 @@ export interface SandboxOptions {
   /** The API server's port. 0 or absent: a free port. */
   readonly port?: number;
   readonly migrationSeconds?: number;
-  /** How long a container takes to end after SIGTERM. */
+  /** The seconds that a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
   /** KubeVirt's evacuation controller, which migrates marked VMIs. On by default. */
   readonly evacuationController?: boolean;

@@ -1,4 +1,4 @@
-/** Creates what runs in a cluster beside virtual machines: priority classes and ordinary pods. */
+/** Creates objects other than virtual machines: priority classes and ordinary pods. */
 import type { KubeClient } from "./actors/client.ts";
 import { pods, priorityClasses, type Pod, type PriorityClass } from "./actors/resources.ts";
 

@@ -115,7 +115,6 @@ function keysOfEnvironment(): readonly [Uint8Array<ArrayBuffer>, ...Uint8Array<A
   return [first, ...others];
 }
 
-/** Runs wrangler, and returns its standard output. */
 async function wrangler(args: readonly string[]): Promise<string> {
   const { stdout } = await run("wrangler", ["kv", ...args], { maxBuffer: 64 * 1024 * 1024 });
   return stdout;

@@ -24,7 +24,7 @@ export interface MeasuredApiServer {
   readonly kubeconfig: string;
   /** The token of Lifeboat's service account. */
   readonly lifeboatToken: string;
-  /** Delays each request of Lifeboat from now on. */
+  /** Delays each later request of Lifeboat by this time. */
   delay(milliseconds: number): void;
   /** Returns the CPU time of the API server's process so far. */
   cpuMs(): Promise<number>;

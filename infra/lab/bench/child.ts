@@ -1,4 +1,4 @@
-/** Runs a part of the benchmark in a process of its own. */
+/** Runs a part of the benchmark in a separate process. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

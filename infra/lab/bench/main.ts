@@ -1,4 +1,4 @@
-/** `npm run bench`: measures Lifeboat, measures a baseline (the floor) in the same run, and prints one table. */
+/** `npm run bench`: measures Lifeboat and a baseline (the floor) in the same run, and prints one table. */
 import { nameOf, readArguments, FLAG, HELP, runTool } from "../../tools/console/arguments.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { type Measurement, renderMeasurements } from "./measurement.ts";
@@ -22,7 +22,7 @@ Options:
 
 export interface PartOptions {
   readonly quick: boolean;
-  /** Prints the current step, because a part takes minutes. */
+  /** Prints the current step of the benchmark. */
   readonly note: (line: string) => void;
 }
 

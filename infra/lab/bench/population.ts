@@ -1,4 +1,4 @@
-/** Fills a cluster: VMs of ordinary size with their launcher pods and budgets, nodes, and other pods. */
+/** Fills a cluster with nodes, VMs, launcher pods, budgets, and other pods. */
 import { core, type KubeClient, kubevirt } from "../../sandbox/index.ts";
 import { inParallel, numbered } from "../../in-parallel.ts";
 import { derivedName, hash8 } from "../../../shared/kube/objects.ts";

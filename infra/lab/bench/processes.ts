@@ -1,4 +1,4 @@
-/** The resources that a process uses, as the kernel counts them. Linux only. */
+/** The resources that a process uses, as the kernel reports them. Linux only. */
 import { readdir, readFile } from "node:fs/promises";
 
 /** Returns the CPU time of all threads so far. Reads `schedstat`, because `stat` has only hundredths of a second. */

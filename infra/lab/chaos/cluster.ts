@@ -28,7 +28,7 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** KubeVirt's back-off in the sandbox. It is short, because the real one takes longer than a run. */
+/** KubeVirt's back-off in the sandbox. It is short, because a run is shorter than the real back-off. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
 /**
  * Eviction thresholds with which a kubelet reports pressure at once and never evicts a pod, because an eviction would

@@ -4,7 +4,6 @@ import { drainNode } from "../stage/drain-client.ts";
 import type { KubeClient } from "../../sandbox/index.ts";
 
 export interface Drain {
-  /** Whether the drain has succeeded. */
   readonly isDone: boolean;
   /** Interrupts the drain, which starts again after this many milliseconds. Returns false if no drain was running. */
   breakOff(ms: number): boolean;

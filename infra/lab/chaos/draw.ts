@@ -1,4 +1,4 @@
-/** Random draws that can be repeated: the same text gives the same draws in the same order. */
+/** Random numbers that can be repeated: the same text gives the same numbers in the same order. */
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 

@@ -1,4 +1,4 @@
-/** Maps the names of faults to the faults. */
+/** Maps the name of each fault to the fault. */
 import type { Fault } from "./fault.ts";
 import * as ALL from "./faults/index.ts";
 

@@ -1,4 +1,4 @@
-/** The type of a fault: something that goes wrong in a run, by itself or because a person acts. */
+/** The type of a fault: a failure or a person's action that disturbs a run. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Capacity,
@@ -62,7 +62,7 @@ export interface Fault {
   readonly capacity?: Capacity;
   /** Changes a VM on the drained node. */
   readonly alter?: (vm: ChaosVm, draw: Draw) => ChaosVm;
-  /** Checks its own invariants during the run. */
+  /** Returns a listener that checks the fault's own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;
   /**
    * Causes the fault, and resolves when the fault has ended: at the latest soon after `run.calm` aborts. May throw if a
@@ -71,10 +71,7 @@ export interface Fault {
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /**
-   * Makes a controller of Kubernetes act again on a change that it has missed, as later changes in a busy cluster
-   * would.
-   */
+  /** Triggers a controller of Kubernetes again, because it may have missed a change during the faults. */
   readonly remind?: (run: Run) => Promise<void>;
   /** Whether the fault is undone only after all of its expected consequences have happened. */
   readonly lasts?: true;
@@ -98,7 +95,7 @@ export async function atTimes(
   }
 }
 
-/** Acts on some VMs, each at a drawn time. */
+/** Acts on some VMs, each at a random time. */
 export async function toSome(run: Run, draw: Draw, act: (vm: VmKey) => unknown, among = run.plan.vms): Promise<void> {
   const most = Math.max(1, Math.min(6, Math.floor(among.length / 2)));
   const chosen = draw
@@ -120,7 +117,7 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   try {
     if ((await act()) !== false) strike();
   } catch {
-    // The VM may be gone or migrating already, and the API server may be unavailable.
+    // Ignores the error: the VM may be gone or migrating, or the API server may be unavailable.
   }
 }
 

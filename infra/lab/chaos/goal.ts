@@ -4,7 +4,10 @@ import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";
 import { type ChaosVm, DRAINED, isRefused, isStuck } from "./vms.ts";
 
-/** Lists the goals that are not reached. `abandoned`: UIDs of VMs whose evacuation was given up. */
+/**
+ * Describes each VM that has not left its node although it must. `abandoned`: UIDs of VMs whose evacuation was given
+ * up.
+ */
 export function missingIn(run: Run, abandoned: ReadonlySet<string>): readonly string[] {
   const { plan, drain } = run;
   const drained = plan.vms.filter(({ place }) => place === DRAINED);
@@ -34,7 +37,7 @@ function liveVmi({ name }: ChaosVm, { cluster, namespace }: Run): VirtualMachine
   return vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined ? undefined : vmi;
 }
 
-/** Acts as the external controller of External VMs: migrates those that are marked. */
+/** Acts as the external controller of External VMs: migrates marked VMs. */
 export async function actAsExternalController({ cluster, client, plan, namespace }: Run): Promise<void> {
   for (const { name } of plan.vms.filter(({ strategy }) => strategy === "External")) {
     const status = cluster.observer.vmis.get(`${namespace}/${name}`)?.status;

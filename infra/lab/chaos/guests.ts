@@ -4,12 +4,11 @@ import { guestRuns, mayStop } from "../stage/fates.ts";
 import { viewOfVmi, type World } from "../stage/world.ts";
 import type { Listener, Observer } from "./observer.ts";
 
-/** `failedByKubevirt`: see `checkGuests`. */
+/** `checkGuests` explains `failedByKubevirt`. */
 export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "failedByKubevirt" | "lost";
 
 /** VMs whose guests may end, by their keys. */
 export interface Ends {
-  /** VMs that their owners have deleted. */
   readonly deleted: ReadonlySet<string>;
   readonly failedByKubevirt: ReadonlySet<string>;
 }

@@ -1,4 +1,4 @@
-/** The invariants of every run, checked on the cluster's objects. This file uses none of the product's code. */
+/** The invariants of every run, checked on the cluster's objects. This file imports no code of Lifeboat. */
 import {
   isFinal,
   isTrue,
@@ -31,8 +31,8 @@ interface Running {
 }
 
 /**
- * Checks KubeVirt's limits on parallel migrations. Ignores an excess if KubeVirt's evacuation controller created all of
- * the migrations, because right after an outage of the API server its cache may be old.
+ * Checks KubeVirt's limits on parallel migrations. Ignores an excess of migrations that KubeVirt's evacuation
+ * controller created: after an outage of the API server, that controller's cache may be old.
  */
 export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
   const running = new Map<string, Running>();
@@ -80,7 +80,7 @@ function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
 }
 
-/** The reads from the API server that the invariants need. */
+/** Reads from the API server, for the invariants. */
 export interface Asked {
   vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
   budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;
@@ -181,8 +181,8 @@ function leftOn(vmi: Vmi): readonly string[] {
 }
 
 /**
- * Describes what is wrong with a VM's budgets. A VM has exactly one budget of Lifeboat's if this run uses budgets and
- * the VM's strategy requires a budget, otherwise no budget.
+ * Describes what is wrong with a VM's budgets. The VM must have one budget if the run uses budgets and the VM's
+ * strategy requires a budget. Otherwise it must have none.
  */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);

@@ -10,14 +10,13 @@ import { createSecureContext } from "node:tls";
 
 export interface Link {
   readonly isDead: boolean;
-  /** The address that this replica uses for the API server. No later replica has it. */
+  /** The address at which this replica reaches the API server. No later replica gets the same address. */
   readonly url: string;
   /** Sets how many more writes the replica may send before it dies. Without a call there is no limit. */
   limit(writes: number): void;
   /** Delays the replica's watch events until `release` delivers them in order. */
   hold(): void;
   release(): void;
-  /** Ends the connection permanently. */
   close(): void;
 }
 
@@ -104,7 +103,7 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
   };
 }
 
-/** Returns whether a request changes something. Access reviews and dry runs change nothing. */
+/** Returns whether a request is a write. Access reviews and dry runs are not writes. */
 function isWrite(method: string, path: string): boolean {
   return method !== "GET" && !path.includes("dryRun=All") && !path.startsWith("/apis/authorization.k8s.io/");
 }

@@ -32,7 +32,6 @@ const PROGRESS_EVERY_MS = 15_000;
 
 const TEXT_FLAGS = { runs: TEXT, from: TEXT, vms: TEXT, jobs: TEXT, seed: TEXT, form: TEXT, only: TEXTS };
 
-/** Resolves to the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const { help, ...flags } = readFlags(args, { ...TEXT_FLAGS, help: HELP });
   if (help) {

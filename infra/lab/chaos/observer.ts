@@ -42,7 +42,7 @@ export interface Observer {
   readonly nodeEvacuations: Pick<Informer<NodeEvacuation>, "get" | "list">;
   readonly rollingMaintenances: Pick<Informer<RollingMaintenance>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
-  /** Sets the listeners. Earlier listeners are removed. */
+  /** Replaces the listeners. */
   listen(...listeners: readonly Partial<Listener>[]): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A VM that cannot migrate and that a NodeEvacuation restarts. */
+/** A VM that cannot migrate, so a NodeEvacuation restarts it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createVirtualMachine, isAlreadyExists } from "../../sandbox/index.ts";
 import { type NodeEvacuation, nodeEvacuations } from "../stage/evacuations.ts";

@@ -1,4 +1,4 @@
-/** Draws the plan of a run from the seed and the run's number: its form, faults, VMs and settings. */
+/** Draws the plan of a run at random, by a seed and the run's number: its form, faults, VMs and settings. */
 import { drawFrom, type Draw } from "./draw.ts";
 import type { Fault } from "./fault.ts";
 import { FAULT_NAMES, type FaultName, FAULTS } from "./fault-names.ts";
@@ -12,22 +12,20 @@ export interface Plan {
   readonly faults: readonly FaultName[];
   readonly vms: readonly ChaosVm[];
   readonly limits: { readonly cluster: number; readonly node: number };
-  /** The spec of the LifeboatConfiguration. */
   readonly configuration: Readonly<Record<string, unknown>> & {
     readonly evacuation: { readonly maxAttempts: number; readonly adoptSeconds: number };
   };
   /** Whether VMs have budgets. VMs have no budgets if KubeVirt's webhook and Lifeboat's guard protect them. */
   readonly budgeted: boolean;
   readonly migrationMs: number;
-  /** The pause between two requests of a drain. */
+  /** The pause between two requests of a drain, in milliseconds. */
   readonly retryMs: number;
   readonly tickMs: number;
-  /** Whether the relay reports to Lifeboat. */
   readonly relayed: boolean;
   readonly replicas: number;
   /** Whether the API server's reviews go to the replicas in turn. */
   readonly spread: boolean;
-  /** The time until the faults end, in milliseconds. */
+  /** The milliseconds until the faults end. */
   readonly calmMs: number;
 }
 
@@ -36,7 +34,7 @@ export interface PlanOptions {
   readonly run: number;
   /** The number of VMs. By default it is random. */
   readonly vms?: number;
-  /** Allows only these faults. */
+  /** The faults that may be drawn. By default, all faults. */
   readonly only?: readonly FaultName[];
   /** The form of Lifeboat. By default it is random. */
   readonly form?: FormName;

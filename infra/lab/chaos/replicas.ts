@@ -8,7 +8,7 @@ export interface Replicas {
   readonly deaths: number;
   /** Makes Lifeboat's address unavailable for this time. */
   silence(ms: number): void;
-  /** Asks a replica for a full scan, or fires a replica's cron trigger. */
+  /** Requests a full scan of a replica, or fires its cron trigger. */
   tick(): void;
   /** From now on, kills replicas one after another, each after a number of writes. */
   kill(writes: readonly number[]): void;

@@ -1,6 +1,4 @@
-/**
- * The result of a run, and its output: a line from time to time, the plan of a failed run, and the table at the end.
- */
+/** The result of a run, and the output of all runs: progress, the plan of each failed run, and the table at the end. */
 import * as z from "zod/mini";
 import { aligned, type Cells } from "../../cli/table.ts";
 import type { Plan } from "./plan.ts";
@@ -9,7 +7,7 @@ const Counts = z.record(z.string(), z.number());
 export type Counts = z.output<typeof Counts>;
 const Texts = z.readonly(z.array(z.string()));
 
-/** The form in which a run's process sends the result. */
+/** The message in which a run's process sends the result. */
 export const RunReportSchema = z.object({
   run: z.number(),
   ms: z.number(),
@@ -61,7 +59,6 @@ function failures(count: number): string {
   return count === 0 ? "" : `fails ${Number.isFinite(count) ? `${count}×` : "always"}`;
 }
 
-/** Renders the plan as one line of JSON. */
 function renderPlan({ vms, ...plan }: Plan): string {
   const words = vms.map((vm) => [vm.name, vm.place, vm.strategy, vm.migratable ? "" : "pinned", failures(vm.failures)]);
   return JSON.stringify({ ...plan, vms: words.map((vm) => vm.filter((word) => word !== "").join(" ")) });

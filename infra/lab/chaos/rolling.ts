@@ -9,13 +9,12 @@ export interface Seen {
   readonly key: string;
   /** Whether an eviction ends the guest. */
   readonly endsWhenEvicted: boolean;
-  /** The nodes where it ran, in order, with the times of the first and last observation on each. */
+  /** The nodes where the VMI ran, in order, with the times of the first and last observation on each node. */
   readonly stays: readonly { readonly node: string; readonly from: number; readonly to?: number }[];
   /** Whether the guest has ended or the VMI is gone. */
   readonly hasEnded: boolean;
 }
 
-/** Observed VMIs, by UID. */
 export type History = ReadonlyMap<string, Seen>;
 
 /** Adds a change of a VMI to the history. */
@@ -156,7 +155,10 @@ function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
   return stays.some(({ node, to = Infinity }) => node === spec.nodeName && to > ended - NEWS_MS);
 }
 
-/** Returns whether the VM was on the node from before the NodeEvacuation's creation until well after it listed VMs. */
+/**
+ * Returns whether the VM was on the node when the NodeEvacuation was created, and until well after its status listed
+ * VMs.
+ */
 function wasThere({ stays }: Seen, { spec }: NodeEvacuation, times: Times | undefined): boolean {
   if (times?.listed === undefined) return false;
   const { created, listed } = times;

@@ -48,7 +48,7 @@ export interface Prepared {
   readonly ms: number;
 }
 
-/** Prepares a run. If this fails, the run has not started. */
+/** Prepares a run. If this rejects, no fault has been injected. */
 export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
   const { sandbox, form, observer } = cluster;
@@ -194,7 +194,7 @@ interface Ticking {
   stop(): Promise<void>;
 }
 
-/** Starts the ticks and the events for Lifeboat, and the external controller of External VMs. */
+/** Starts to send ticks and events to Lifeboat, and starts the external controller of External VMs. */
 function startTicking(run: Run): Ticking {
   const stopped = new AbortController();
   const every = async (ms: number, work: () => unknown) => {

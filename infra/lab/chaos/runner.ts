@@ -63,7 +63,7 @@ export function createRunner(): Runner {
   };
 }
 
-/** Keeps the logs of a real control plane for the person who examines a failed run. */
+/** Copies the logs of a real control plane, for the analysis of a failed run. */
 async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void> {
   if (isReal(sandbox))
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);

@@ -1,4 +1,4 @@
-/** Creates and removes the objects with which a run starts: nodes, namespace, VMs and settings. */
+/** Creates and removes the objects of a run: nodes, namespace, VMs and settings. */
 import { inParallel } from "../../in-parallel.ts";
 import {
   createNode,

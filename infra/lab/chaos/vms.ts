@@ -1,9 +1,9 @@
-/** The VMs of a run: where each starts, what its owner wants, and how its migrations end. */
+/** The VMs of a run: where each VM starts, which eviction strategy it has, and how its migrations end. */
 import type { Draw } from "./draw.ts";
 
 export interface ChaosVm {
   readonly name: string;
-  /** Names the node on which the VM starts: `drained` for the drained node, or the node of a fault. */
+  /** The node on which the VM starts: `drained` for the drained node, or the name of a fault for that fault's node. */
   readonly place: string;
   /** `Unknown` is written into the VMI. KubeVirt does not know this value. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
@@ -19,7 +19,7 @@ export interface ChaosVm {
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 export const DRAINED = "drained";
-/** The name of a PriorityClass with a higher priority than the other VMs'. */
+/** The name of a PriorityClass. Its priority is higher than that of the other VMs. */
 export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {

@@ -28,14 +28,12 @@ export async function both<T, U>({ without, withIt }: Pair<T>, to: (of: T) => Pr
 export interface Cluster extends Pick<Sandbox, "stats"> {
   readonly client: KubeClient;
   readonly server: string;
-  /** The path of the kubeconfig. */
   readonly kubeconfig: string;
   /** Lifeboat outside of the cluster. Absent in the cluster that runs without Lifeboat. */
   readonly lifeboat?: LifeboatBeside | undefined;
   stop(): Promise<void>;
 }
 
-/** The spec of a LifeboatConfiguration. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
 export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
@@ -48,7 +46,7 @@ const MIGRATION_SECONDS = 2;
 export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<Cluster>> {
   await (inCluster ? buildImage() : buildWorker());
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  // The kubeconfig has an administrator's token, so its folder is deleted even if this process is interrupted.
+  // Deletes the folder even if this process is interrupted, because the kubeconfig contains an administrator's token.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return await both({ without: "without", withIt: "withIt" } as const, async (side) => {
     const images = inCluster ? serverImages() : new Map<never, never>();

@@ -35,7 +35,7 @@ await runTool(USAGE, async () => {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
   screen.print("Starting two clusters in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat …");
-  // These modules are loaded here, because loading takes seconds, and a usage error should not wait for it.
+  // Loads these modules only now, because loading takes seconds and a usage error should appear at once.
   const [{ play }, { SCENARIO }] = await Promise.all([import("./play.ts"), import("./scenarios/index.ts")]);
   await play({
     acts: SCENARIO[name],

@@ -85,7 +85,7 @@ interface Watching {
   readonly screen: Screen;
 }
 
-/** Resolves to whether the disruption took effect in both clusters. */
+/** Watches both clusters during an act. Resolves to whether the disruption took effect in both. */
 async function watch(act: Act, { clusters, before, screen }: Watching): Promise<boolean> {
   const watched = await both(clusters, ({ client }) => watchWorld(client, systemClock));
   const worlds = { without: watched.without.world, withIt: watched.withIt.world };
@@ -139,7 +139,7 @@ function narrator(act: Act, screen: Screen, { milliseconds, stamp }: ReturnType<
   };
 }
 
-/** Reasons of Events that the demo prints. */
+/** The Events that the demo prints, by their reasons. */
 const NOTEWORTHY: ReadonlySet<string> = new Set([
   "Preempted",
   "TaintManagerEviction",
@@ -170,7 +170,7 @@ const COLUMNS: readonly (readonly [string, (evacuation: Evacuation) => string | 
   ["ATTEMPTS", ({ status }) => status?.attempts],
 ];
 
-/** Returns what `kubectl get evacuations --all-namespaces` prints when all have ended. */
+/** Returns the output of `kubectl get evacuations --all-namespaces`, once all evacuations have ended. */
 async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<readonly string[]> {
   const deadline = performance.now() + ENDED_WITHIN_MS;
   let { items } = await client.list(evacuations);

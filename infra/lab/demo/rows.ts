@@ -97,12 +97,10 @@ export function isAtRest(rows: readonly Row[]): boolean {
   );
 }
 
-/** Returns whether the VM is on one of the nodes. */
 export function runsOnOneOf(nodes: readonly string[], { nodeName }: VirtualMachine): boolean {
   return nodeName !== undefined && nodes.includes(nodeName);
 }
 
-/** Returns how many VMs run on a node. */
 export function vmsOn(node: string, { vmis }: World): number {
   return [...vmis.values()].filter((vmi) => vmi.nodeName === node && vmi.phase === "Running").length;
 }

@@ -22,11 +22,9 @@ export interface Act {
   readonly outcome?: NonNullable<Parameters<Sandbox["migrations"]["configure"]>[0]["outcome"]>;
   /** Creates the same nodes, virtual machines and pods in each cluster. */
   setScene(client: KubeClient): Promise<Scene>;
-  /** The nodes that are shown. */
   readonly nodes: readonly string[];
   /** Keys of the ordinary pods to show. The pods need not exist yet. */
   readonly pods: readonly string[];
-  /** Lines that are printed before the act. */
   readonly headline: readonly string[];
   prologue?(cluster: Cluster): Promise<readonly string[]>;
   /** Disrupts a cluster, until `over` is aborted. Resolves to false if the disruption had no effect. */

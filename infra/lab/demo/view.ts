@@ -122,7 +122,7 @@ const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["lost", "lost", "named"],
 ];
 
-/** Renders an outcome. `VMs lost` is always shown, other outcomes only if a VM has them. */
+/** Renders an outcome. Always shows `VMs lost`, and other outcomes only if a VM has them. */
 function rendered(head: string, outcome: Outcome): string {
   const parts = SHOWN.filter(([fate]) => fate === "lost" || outcome[fate].length > 0).map(([fate, word, named]) => {
     const keys = outcome[fate];

@@ -12,7 +12,6 @@ export interface Site {
   /** The Worker's URL for this cluster, without a trailing slash. */
   readonly url: string;
   readonly webhookToken: string;
-  /** The CA of the Worker's certificate. */
   readonly caPem: string;
   /** More manifests to apply: paths in infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
   readonly optional?: readonly string[];

@@ -6,7 +6,6 @@ import { installRelay, startRelayBeside, throughWorker } from "./relay.ts";
 
 export interface LifeboatBeside {
   readonly url: string;
-  /** Asks the Worker for a full scan. */
   reconcile(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * Does what `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` does, and prints the same. Upstream:
+ * Does what `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` does, and prints the same text. Upstream:
  * kubectl/pkg/drain (filters.go, drain.go).
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -18,8 +18,8 @@ export interface DrainNodeOptions {
 type Run = Required<DrainNodeOptions> & { readonly warned: Set<string> };
 
 /**
- * Resolves to true when the node is drained, and to false if pods prevent the drain without further flags. Rejects if
- * the API server refuses permanently.
+ * Resolves to true when the node is drained. Resolves to false if kubectl would demand further flags. Rejects if the
+ * API server refuses permanently.
  */
 export async function drainNode(options: DrainNodeOptions): Promise<boolean> {
   const run: Run = { retryMs: 5000, pollMs: 1000, warned: new Set(), ...options };
@@ -73,7 +73,7 @@ async function evictUntilGone(run: Run, pod: Pod): Promise<void> {
 
 const Answer = z.object({ message: z.prefault(z.string(), "") });
 
-/** Evicts a pod. Returns why it is not evicted yet. Returns undefined if the pod is evicted or gone. */
+/** Evicts a pod. Returns undefined if the pod is evicted or gone, or otherwise why it is not evicted yet. */
 async function evict(run: Run, pod: Pod): Promise<string | undefined> {
   const { namespace, name } = pod.metadata;
   const { code, headers, body } = await requestEviction(run.client, pod);
@@ -95,7 +95,7 @@ function warnOnce({ warned, onLine }: Run, warning: string): void {
   warned.add(warning);
 }
 
-/** Parses a Warning header: `299 - "text"`, once or several times. Quotes and backslashes in the text are escaped. */
+/** Parses a Warning header with one or several texts: `299 - "text"`. Quotes and backslashes in a text are escaped. */
 function warningsOf(header: string | string[] | undefined): readonly string[] {
   const text = Array.isArray(header) ? header.join(", ") : (header ?? "");
   return [...text.matchAll(/\b299 \S+ "(?<text>(?:[^"\\]|\\.)*)"/g)].map(({ groups }) =>

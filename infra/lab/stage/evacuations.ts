@@ -1,4 +1,4 @@
-/** The custom resource `Evacuation`, as people and other programs read it. */
+/** The custom resource `Evacuation`, with the fields that tests and tools read. */
 import type { KubeObject, Resource } from "../../sandbox/index.ts";
 
 export interface Evacuation extends KubeObject {

@@ -27,7 +27,8 @@ export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions =
   const { cluster = "sandbox", optional = [], entry, queue = false, onLog } = options;
   const { client, authority, url: server, caPem } = sandbox;
   const webhookToken = randomBytes(24).toString("hex");
-  // The port is chosen first: the webhook's URL contains it, and the Worker needs the token that the manifests create.
+  // Chooses the port first, because the webhook's URL contains the port, and the Worker starts only after the webhook
+  // is installed.
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
   const { token } = await applyLifeboat(client, { url, webhookToken, caPem, optional });

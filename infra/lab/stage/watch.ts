@@ -1,4 +1,4 @@
-/** Keeps a view of the cluster current by watches. */
+/** Keeps a copy of the cluster's objects up to date by watches. */
 import {
   type Clock,
   events,

@@ -29,7 +29,6 @@ export interface WorkerOptions {
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
   /** The Worker's port. 0 or absent: a free port. A restarted Worker keeps its port. */
   readonly port?: number;
-  /** Called with each line that the Worker writes to its console. */
   readonly onLog?: (line: string) => void;
   /** The path of a bundle to use instead of the deployed bundle. */
   readonly bundle?: string;
@@ -48,10 +47,9 @@ export interface Registry {
 export interface RunningWorker {
   readonly url: string;
   readonly port: number;
-  /** The registry, if the Worker was started with one. */
   readonly registry: Registry;
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Fires the cron trigger at this time. */
+  /** Fires the cron trigger. `time`: the scheduled time. */
   scheduled(time?: Date): Promise<void>;
   stop(): Promise<void>;
 }

@@ -20,7 +20,7 @@ import {
 import { isAlreadyExists } from "./status-error.ts";
 
 export interface AttachDetachOptions extends ActorOptions {
-  /** A client with the identity of the attachers, which write the status. */
+  /** A client with the identity of the CSI attachers, which write the status of VolumeAttachments. */
   readonly attacher: KubeClient;
   readonly detachSeconds: number;
 }

@@ -11,7 +11,7 @@ import { pods, type Pod } from "./resources.ts";
 import { isNotFound, StatusError } from "./status-error.ts";
 
 export interface DeviceTaint extends ActorOptions {
-  /** A client with the controller's own identity: `client.as(USERS.deviceTaintManager.user, …)`. */
+  /** A client with the controller's identity: `client.as(USERS.deviceTaintManager.user, …)`. */
   readonly client: ActorOptions["client"];
   readonly pod: Pod;
 }

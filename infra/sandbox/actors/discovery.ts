@@ -11,7 +11,7 @@ interface ApiResourceList {
   readonly resources: readonly { name: string; kind: string; namespaced: boolean; verbs: readonly string[] }[];
 }
 
-/** Lists the kinds of a group version. Returns none if the group version does not exist. */
+/** Lists the kinds of a group version. Returns an empty list if the group version does not exist. */
 export async function discoverGroupVersion(
   client: KubeClient,
   apiVersion: string,

@@ -16,7 +16,7 @@ export interface EventRecorder {
   record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
 }
 
-/** Creates a recorder. `host`: the node, for a component that runs on every node. */
+/** Creates a recorder. `host`: the name of the node, for a component such as the kubelet. */
 export function createEventRecorder(client: KubeClient, clock: Clock, component: string, host?: string): EventRecorder {
   const record = async (about: KubeObject, kind: Resource, occurrence: Occurrence) => {
     const { name, namespace = "default", uid, resourceVersion } = about.metadata;

@@ -1,4 +1,4 @@
-/** kube-proxy: a connection to a Service's address reaches one of the Service's ready pods. */
+/** kube-proxy. It forwards a connection to a Service's address to one of the Service's ready pods. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { PodNetwork } from "../processes/pod-network.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

@@ -1,6 +1,6 @@
 /**
- * The Events a kubelet writes about the pods of its node. Its client drops some, as client-go's
- * `EventSourceObjectSpamFilter` does.
+ * The Events that a kubelet writes about its node's pods. Its client drops some of them, like client-go's
+ * `EventSourceObjectSpamFilter`.
  */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";

@@ -105,7 +105,7 @@ function softTaintsOf({ spec }: Pod, node: Node): number {
   return (node.spec?.taints ?? []).filter(isSoft).length;
 }
 
-/** Returns the sum of the weights of the preferred node affinities that this node matches. */
+/** Returns the sum of the weights of the pod's preferred node affinity terms that this node matches. */
 function preferenceFor(pod: Pod, { node }: Candidate): number {
   const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
   const matching = terms.filter(({ preference }) =>

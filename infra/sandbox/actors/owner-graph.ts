@@ -13,7 +13,7 @@ export interface OwnerGraph extends Actor {
   find(uid: string): Item | undefined;
   dependentsOf(uid: string): readonly Item[];
   resourceOf(apiVersion: string, kind: string): DiscoveredResource | undefined;
-  /** Calls the listener with every object that was added, changed or deleted. */
+  /** Calls the listener for every object that is added, changed or deleted. */
   onChange(listener: (object: KubeObject) => void): void;
   readonly synced: Promise<void>;
 }

@@ -9,7 +9,6 @@ import type { Placed } from "./topology-spread.ts";
 type Affinity = NonNullable<NonNullable<Pod["spec"]>["affinity"]>;
 type Term = NonNullable<NonNullable<Affinity["podAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]>[number];
 
-/** A pod, and the labels of its node. */
 interface Resident {
   readonly pod: Pod;
   readonly labels: Labels;

@@ -28,7 +28,7 @@ export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
   return whyNot(pod, node, [], { storage }) === undefined;
 }
 
-/** Finds victims. Returns undefined if the pod would not fit even without all pods of lower priority. */
+/** Finds victims. Returns undefined if the pod would not fit even if all pods of lower priority were deleted. */
 export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation): Candidate | undefined {
   const lower = neighbours.filter((other) => priorityOf(other) < priorityOf(pod)).toSorted(byImportance);
   const staying = neighbours.filter((other) => !lower.includes(other));
@@ -57,7 +57,7 @@ export interface Group {
 export interface GroupCandidate {
   /** The victims on all nodes, in descending order of importance. */
   readonly victims: readonly Pod[];
-  /** The node of each pod of the group, by the pod's UID. */
+  /** The chosen node of each pod in the group, by the pod's UID. */
   readonly nodes: ReadonlyMap<string, string>;
 }
 

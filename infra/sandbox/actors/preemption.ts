@@ -41,7 +41,6 @@ export interface Preemption {
   /** Returns whether victims of the pod are being deleted. Afterwards the scheduler tries the pod again. */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
-  /** Forgets a pod that no longer exists. */
   forget(pod: Pod): void;
   readonly synced: Promise<void>;
   stop(): Promise<void>;

@@ -2,7 +2,6 @@
 import type { Clock } from "./clock.ts";
 
 export interface RateLimiter {
-  /** Resolves when the next request may be sent. */
   take(): Promise<void>;
 }
 
@@ -13,7 +12,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** The time at which all earlier requests would have been sent if they had been sent at the average rate. */
+  /** The time at which the last request would have been sent at the average rate, without a burst. */
   let evenly = 0;
   return {
     async take() {

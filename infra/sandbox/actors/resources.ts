@@ -48,7 +48,6 @@ export interface Metadata {
   managedFields?: { manager?: string; fieldsV1?: { "f:status"?: object } }[];
 }
 
-/** An object as an API server returns it. */
 export interface KubeObject {
   apiVersion?: string;
   kind?: string;

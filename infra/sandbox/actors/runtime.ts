@@ -53,7 +53,6 @@ interface Process {
   readonly exitCode?: number;
   cancel?: () => void;
   destroyAfterMs?: number;
-  /** When the supervised process will be killed. */
   killedAt?: number;
   isShuttingDown?: boolean;
   isReady?: boolean;

@@ -4,7 +4,6 @@ import type { Node, Pod } from "./resources.ts";
 
 type Constraint = NonNullable<NonNullable<Pod["spec"]>["topologySpreadConstraints"]>[number];
 
-/** A pod, and its node. */
 export interface Placed {
   readonly pod: Pod;
   readonly node: Node;

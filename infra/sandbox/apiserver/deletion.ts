@@ -33,7 +33,7 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
 /** Namespaces that the server refuses to delete. */
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
-/** For these kinds, the answer is the deleted object instead of a Status. */
+/** The kinds whose deletion answers with the deleted object. For all other kinds the answer is a Status. */
 const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims", "persistentvolumes"]);
 
 export function successStatus(code: number, details?: unknown): unknown {

@@ -10,9 +10,9 @@ export type Effect =
   | { readonly type: "Error"; readonly code: ErrorCode; readonly retryAfterSeconds?: number }
   /** Breaks the connection before anything is done. */
   | { readonly type: "ConnectionReset" }
-  /** Performs the request, and breaks the connection before the answer. */
+  /** Performs the request, and breaks the connection before it sends an answer. */
   | { readonly type: "LostAnswer" }
-  /** Performs the request, and breaks the connection in the middle of the answer. */
+  /** Performs the request, and breaks the connection while it sends the answer. */
   | { readonly type: "TruncatedBody" }
   /** A watch breaks after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }

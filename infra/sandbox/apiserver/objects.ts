@@ -40,7 +40,6 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Any JSON object. */
 export type Tree = Record<string, unknown>;
 
 export interface KubeObject {

@@ -1,4 +1,4 @@
-/** Parses label and field selectors of a query. */
+/** Parses the label and field selectors of a query. */
 import type { LabelOperator, LabelRequirement } from "../labels.ts";
 import { badRequest } from "./status.ts";
 import { labelKeyProblems, labelValueProblems } from "./validation.ts";

@@ -62,7 +62,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
   // No time limit for requests: a watch may be open for long.
   server.requestTimeout = 0;
-  // Closes idle connections as the real server does, without notice to the client.
+  // Closes idle connections after 90 s without notice to the client, as the real server does.
   Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
   // A connection that cannot be accepted, for example because of too many open files, affects only its client.
   server.on("error", () => undefined);

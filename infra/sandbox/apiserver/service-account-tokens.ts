@@ -73,7 +73,7 @@ const TOKEN_REQUEST = defineKind({
   model: "AuthenticationV1TokenRequest",
 });
 
-/** Answers POST serviceaccounts/{name}/token. */
+/** Answers POST serviceaccounts/{name}/token, which requests a token of the account. */
 export async function requestToken(ctx: ResourceContext): Promise<Answer> {
   const request = await checkSubresource(ctx, TOKEN_REQUEST, decodeBody(ctx));
   requireActiveNamespace(ctx, request);

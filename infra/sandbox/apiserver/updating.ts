@@ -15,7 +15,6 @@ import { type Collection, type StoredObject, parse } from "./store.ts";
 import { badRequest, fail } from "./status.ts";
 import { validateObject } from "./validation.ts";
 
-/** The part of the object that a request may change. */
 export type Part = "main" | "status" | "finalize";
 
 export interface Modification {

@@ -56,7 +56,6 @@ export interface ProgramKnobs {
   /** Kills the program. It stays stopped until it is started again. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
-  /** The folder of the logs. */
   readonly logs: string;
   /** Copies the logs, because `stop` deletes their folder. Returns the path of the copy. */
   keepLogs(): Promise<string>;

@@ -1,4 +1,4 @@
-/** Runs programs of this machine until this process ends, in a temporary folder with a log for each. */
+/** Runs programs in a temporary folder, with a log for each program, until this process ends. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { access, constants, cp, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -12,31 +12,31 @@ export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether the program is started again when it ends by itself, as a kubelet does. */
+  /** Whether the program is restarted when it ends by itself, as a kubelet would do. */
   readonly comesBack?: boolean;
 }
 
 export interface RunningProgram {
   readonly name: string;
   readonly isRunning: boolean;
-  /** Resolves to the reason when the program has ended or could not be started. */
+  /** Resolves to the reason why the program has ended or could not be started. */
   readonly ended: Promise<string>;
-  /** Sends SIGTERM, and kills the program after a timeout. The program is not started again. */
+  /** Sends SIGTERM, and kills the program after a timeout. The program is not restarted. */
   end(patienceMs: number): Promise<void>;
-  /** Starts the program again after it has ended. */
+  /** Starts the program again. It must have ended. */
   startAgain(): void;
 }
 
 export interface Programs {
   readonly folder: string;
-  /** The folder of the logs NAME.log. */
+  /** The folder of the logs, which are named NAME.log. */
   readonly logs: string;
   start(program: Program): RunningProgram;
-  /** Resolves when the condition holds. Throws if a program ends first, or after a timeout. */
+  /** Resolves when the condition is true. Throws if a program ends first, or after a timeout. */
   until(what: string, isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
-  /** Copies the logs so far, because `stop` deletes the folder. Returns the copy's path. */
+  /** Copies the logs, because `stop` deletes their folder. Returns the path of the copy. */
   keepLogs(): Promise<string>;
-  /** Ends the programs in reverse order of their starts. */
+  /** Ends the programs in reverse order of their start. */
   stop(patienceMs?: number): Promise<void>;
 }
 
@@ -45,8 +45,8 @@ const POLL_MS = 50;
 const RESTART_MS = 1_000;
 const LAST_WORDS = 5;
 /**
- * Go's setting for garbage collection. A program runs only for a minute or two, and memory is cheaper than garbage
- * collection.
+ * Go's setting for garbage collection. A high value uses more memory and less CPU time, for programs that run only a
+ * minute or two.
  */
 const GOGC = "300";
 
@@ -65,7 +65,7 @@ export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
       stdio: ["ignore", log, log],
     });
     closeSync(log);
-    // The program does not keep this process alive. The watchdog ends the program after this process.
+    // This process may end while the program runs. The watchdog then ends the program.
     child.unref();
     watchdog.watch(child);
     return child;
@@ -186,7 +186,7 @@ async function lastWordsOf(log: string): Promise<readonly string[]> {
   return text.trim() === "" ? [] : text.trimEnd().split("\n").slice(-LAST_WORDS);
 }
 
-/** Throws an error that names the first file that does not exist. */
+/** Throws an error that names the first missing file. */
 export async function demandFiles(
   folder: string,
   files: readonly string[],

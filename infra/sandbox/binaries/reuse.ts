@@ -1,4 +1,4 @@
-/** Reuses control planes, because a start takes seconds of all cores. */
+/** Uses control planes again, because starting one uses all cores for seconds. */
 import { type ControlPlaneOptions, type RealControlPlane, startRealControlPlane } from "./control-plane.ts";
 
 const idle = new Map<string, RealControlPlane[]>();

@@ -83,7 +83,7 @@ export interface VirtualMachineInstance extends KubeObject {
 
 export interface StateChangeRequest {
   readonly action: "Start" | "Stop";
-  /** The UID of the VMI to stop. */
+  /** The UID of the VMI that the request stops. */
   readonly uid?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Runs the pods of some images as processes of this machine. */
+/** Runs the pods of certain images as processes of this machine. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -8,7 +8,6 @@ import { configMaps, pods, type Pod, serviceAccounts } from "../actors/resources
 import { fieldOf } from "./pod-fields.ts";
 
 export interface VolumeOptions {
-  /** A client with the identity of the pod's node. */
   readonly kubelet: KubeClient;
   /** The content of kube-root-ca.crt, which kube-controller-manager puts into every namespace. */
   readonly caPem: string;

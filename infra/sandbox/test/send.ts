@@ -23,7 +23,6 @@ export interface Response {
 export interface Connection {
   readonly url: string;
   readonly agent: Agent;
-  /** The administrator's token. */
   readonly token: string;
 }
 

@@ -1,4 +1,4 @@
-/** Renders the metrics as tables for administrators. */
+/** Renders the tables of METRICS.md. */
 import type { HoldVerdict } from "../../../shared/settings/holds.ts";
 import { renderTable } from "./policy/tables.ts";
 import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";

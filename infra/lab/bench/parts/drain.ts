@@ -45,7 +45,7 @@ interface Drained {
   readonly movedSeconds: number;
   /** The CPU time of this process, in which the API server, KubeVirt and the drain run. */
   readonly cpuMs: number;
-  /** Lifeboat's requests to the API server, without watches. */
+  /** The number of Lifeboat's requests to the API server. Watches are not counted. */
   readonly requests: number;
 }
 

@@ -35,7 +35,7 @@ const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutbound
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
 /** The wait until the API server uses the changed webhook, and until the work for the last request has ended. */
 const SETTLE_MS = 3000;
-/** The pause between two requests of a drain, in milliseconds, and the number of requests. */
+/** The pause between two evictions of a pod, in milliseconds, and the number of evictions. */
 const [RETRY_MS, REPEATS] = [5000, 4];
 const REFUSED = 429;
 

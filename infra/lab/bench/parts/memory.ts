@@ -1,6 +1,4 @@
-/**
- * Measures a replica in a cluster with many VMs: its start, its memory, and its work in a minute without any change.
- */
+/** Measures a replica in a cluster with many VMs: its start, its memory, and its load in a minute without changes. */
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../../tools/build-image.ts";
 import { applyInCluster } from "../../stage/in-cluster.ts";
@@ -33,7 +31,7 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
       note("waiting until it has settled and scanned everything, and then a minute");
       await delay(SETTLES_MS);
       await server.scan();
-      // The measurement starts half a minute before a tick that is no full scan.
+      // The measurement starts half a minute before a tick that is not a full scan.
       const begins = tickTime("local", "small", new Date(Math.ceil(Date.now() / MINUTE_MS + 0.5) * MINUTE_MS));
       await delay(begins.getTime() - MINUTE_MS / 2 - Date.now());
       const before = await server.cpuMs();

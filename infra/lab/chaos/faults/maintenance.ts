@@ -7,7 +7,7 @@ import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
 const PLACE = "maintained";
-/** The name of an additional VM, which cannot migrate and is restarted. */
+/** The name of an additional VM. It cannot migrate, so Lifeboat restarts it. */
 const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
@@ -126,7 +126,7 @@ const expire = changing((draw) => ({
   schedule: { notAfter: new Date(Date.now() + draw.int(0, 1000)).toISOString() },
 }));
 
-/** Withdraws the NodeEvacuation, and creates the next one at once. For a moment two NodeEvacuations name the node. */
+/** Cancels the NodeEvacuation, and creates another one at once. For a moment both name the node. */
 const withdraw: Act = async (run, draw) => {
   await changing(() => ({ intent: "Withdrawn" }))(run, draw);
   await create(run, draw);

@@ -17,7 +17,8 @@ import { persist } from "../wait.ts";
 
 const PLACES = ["rolled-1", "rolled-2", "rolled-3"];
 /**
- * Names of additional VMs. One cannot migrate and is restarted. The guest of the other ends when its pod is evicted.
+ * Names of additional VMs. One cannot migrate, so Lifeboat restarts it. The guest of the other ends when its pod is
+ * evicted.
  */
 const PINNED = "rolled-pinned";
 const ENDING = "rolled-ending";
@@ -28,11 +29,11 @@ const POLL_MS = 200;
 interface Knowledge {
   readonly history: Map<string, Seen>;
   readonly times: Map<string, Times>;
-  /** UIDs of NodeEvacuations whose nodes were seen empty. */
+  /** UIDs of NodeEvacuations whose nodes were empty when the administrator checked. */
   readonly examined: Set<string>;
   /** UIDs of NodeEvacuations whose nodes are schedulable again. */
   readonly back: Set<string>;
-  /** UIDs of RollingMaintenances that had too many nodes out of service. */
+  /** UIDs of RollingMaintenances with a reported violation: too many nodes were out of service. */
   readonly reported: Set<string>;
   readonly over: AbortController;
   created: number;
@@ -199,7 +200,7 @@ const changing =
     return active.length > 0;
   };
 
-/** Withdraws the RollingMaintenance, and creates another one of the same nodes at once. */
+/** Cancels the RollingMaintenance, and creates another one with the same nodes at once. */
 const withdraw: Act = async (run, draw) => {
   await changing({ intent: "Withdrawn" })(run, draw);
   await create(run, draw);
@@ -207,7 +208,7 @@ const withdraw: Act = async (run, draw) => {
 
 const ACTS: readonly Act[] = [changing({ progress: "Paused" }), changing({ progress: "Running" }), withdraw];
 
-/** Checks that reported nodes are empty, and uncordons the nodes that their RollingMaintenance waits for. */
+/** Checks that evacuated nodes are empty, and uncordons the nodes that their RollingMaintenance waits for. */
 async function takeBack(run: Run): Promise<void> {
   const { over } = knowledgeOf(run);
   const minutes = letMinutesPass(run, async () => partsIn(run).filter((one) => !hasEnded(one)));

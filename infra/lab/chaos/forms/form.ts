@@ -16,10 +16,11 @@ export interface Replica {
    * The connection to the API server. A Worker has no watches, so only a replica in the cluster has this connection.
    */
   readonly watches?: Link;
-  /** Asks for a full scan. Throws if there is no answer. */
+  /** Requests a full scan. Throws if there is no answer. */
   reconcile(): Promise<void>;
   /**
-   * Fires the replica's cron trigger for evacuations in progress. A replica in the cluster has its own timer instead.
+   * Fires the replica's cron trigger, which continues evacuations in progress. A replica in the cluster has its own
+   * timer instead.
    */
   tick(): Promise<void>;
 }
@@ -35,11 +36,11 @@ export interface Proxy {
 export interface Form {
   readonly proxy: Proxy;
   start(onDeath: () => void): Promise<Replica>;
-  /** Disconnects the replica at once, and removes it soon after. */
+  /** Breaks the replica's connections at once, and removes the replica soon after. */
   end(replica: Replica): Promise<void>;
   /** Starts the relay, which reports to the Worker's address. In the cluster the relay is part of the server. */
   startRelay(): Pick<Relay, "stop">;
-  /** Says why the API server cannot reach Lifeboat now. `names`: the names of the existing replicas. */
+  /** Describes why the API server cannot reach Lifeboat now. `names`: the names of the existing replicas. */
   problems(names: readonly string[]): Promise<readonly string[]>;
   stop(): Promise<void>;
 }

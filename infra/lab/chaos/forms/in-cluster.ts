@@ -20,7 +20,7 @@ export const CONTROL_PLANE = { key: "node-role.kubernetes.io/control-plane", eff
 const CLUSTER = "local";
 const WEBHOOK_TOKEN = "token-of-the-chaos-runs";
 const HTTPS_PORT = 8443;
-/** The code of Lifeboat's answer to an invalid review with a valid webhook token. */
+/** The status code of Lifeboat's answer to an invalid review with a valid webhook token. */
 const NO_REVIEW = 400;
 const WEBHOOKS = [
   ["lifeboat", webhookConfigurations],
@@ -42,7 +42,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   const account = { namespace: SERVER.namespace, name: "lifeboat" };
   const { token } = z.parse(TokenRequest, await client.post(serviceAccounts, account, "token", { spec: {} })).status;
 
-  // Connects as `kubectl port-forward` does.
+  // Accepts any certificate, as `kubectl port-forward` does.
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const servers = new Map<string, Server>();
   /** Names of replicas that have ended. A new replica gets one of these names. */
@@ -160,7 +160,6 @@ const Shipped = z.object({
   }),
 });
 
-/** Returns the tolerations of the shipped Deployment. */
 function shippedTolerations() {
   const [found] = inClusterManifests().filter(
     ({ kind, metadata }) => kind === "Deployment" && metadata.name === SERVER.name,
@@ -176,13 +175,13 @@ function playingReplicas() {
   return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, tolerations: shippedTolerations(), containers } };
 }
 
-/** The pause between two Lease renewals, and the pause at the end of a replica. */
+/** The pause between two renewals of the Lease, and before a replica ends. */
 const SECONDS_5_MS = 5000;
 /** A replica that pauses longer than this waits for the next full minute. */
 const LONG_MS = 30_000;
 const SPEED = 20;
 
-/** Shortens the long pauses of a replica, so that each of them ends many times in a run. */
+/** Shortens a replica's long pauses, because a run is short. */
 const FAST_CLOCK: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {

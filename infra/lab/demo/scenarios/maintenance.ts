@@ -40,7 +40,7 @@ const NAMESPACE = "shop";
 const REPLICAS = { namespace: NAMESPACE, name: "api", replicas: 3 };
 
 const NAME = "node-1-kernel";
-/** Seconds from the start of the scenario to the scheduled time. */
+/** The seconds from the start of the scenario until the node must be empty. */
 const HOUR_SECONDS = 4;
 const POLL_MS = 200;
 /** The interval of ticks in the demo. In a real cluster it is a minute. */
@@ -106,7 +106,6 @@ async function createReplicaSet(client: KubeClient): Promise<void> {
   await waitFor(client, { resource: replicaSets, key: metadata, what: "running", until });
 }
 
-/** Returns the output of `lifeboat explain node` before the drain. */
 async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
   const said: string[] = [];
   const words = ["explain", "node", NODE];
@@ -135,7 +134,6 @@ async function drainAtTheHour({ client }: Cluster, signal: AbortSignal, say: (li
   while (!isStuck() && !signal.aborted) await Promise.race([delay(POLL_MS), drained]);
 }
 
-/** Resolves to whether the node is empty. */
 async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean> {
   const { client } = cluster;
   const hour = new Date(Math.ceil(Date.now() / 1000 + HOUR_SECONDS) * 1000);

@@ -32,7 +32,6 @@ const VMS = [
  */
 const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
 
-/** The value of kubectl drain's option `--timeout`. */
 const TIMEOUT_SECONDS = 7;
 const POLL_MS = 200;
 /** The interval of ticks: one second, so that the demo runs faster than a real cluster with one minute. */
@@ -112,7 +111,6 @@ async function promised(cluster: Cluster) {
   return { names: NODES.filter((node) => wanted.has(node)), leftOut };
 }
 
-/** Returns the command and its output. */
 async function lifeboat({ kubeconfig }: Cluster, words: readonly string[]): Promise<readonly string[]> {
   const said: string[] = [];
   const host = { ...quietHost(), stdout: { write: (text: string) => said.push(text) } };
@@ -166,7 +164,7 @@ async function maintain(cluster: Cluster, over: AbortSignal, say: (line: string)
   return false;
 }
 
-/** Uncordons each evacuated node, as people do after their work. */
+/** Uncordons each evacuated node, as an administrator does after the maintenance. */
 async function takeBack(client: KubeClient, say: (line: string) => void): Promise<void> {
   const { items } = await client.list(nodeEvacuations);
   for (const { spec } of items.filter((one) => one.status?.phase === "Evacuated")) {

@@ -13,7 +13,6 @@ const TAINT = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
 const COMMAND = `kubectl taint node ${NODE} ${TAINT.key}=${TAINT.value}:${TAINT.effect}`;
 /** A pod that tolerates the taint, as pods of most DaemonSets do. */
 const DAEMON = { namespace: "kube-system", name: "log-agent" };
-/** An ordinary pod that does not tolerate the taint. */
 const ORDINARY = { namespace: NAMESPACE, name: "report" };
 
 export const taint: Act = {

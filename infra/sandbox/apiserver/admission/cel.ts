@@ -72,7 +72,7 @@ interface Wanted {
   readonly variables?: Variables;
 }
 
-/** Returns what is wrong with an expression, or undefined. */
+/** Returns what is wrong with an expression. Returns undefined if it is valid. */
 export function problemWith(expression: string, { types = [], variables = "plain" }: Wanted = {}): string | undefined {
   return LANGUAGES[variables].problem(expression, ...types);
 }

@@ -7,7 +7,6 @@ import { validateBySchema } from "../schema/validation.ts";
 import { SHARED_COLUMNS } from "./columns.ts";
 import { type Cell, type Column, type KindDefinition, type ResourceKind, defineKind } from "./kind.ts";
 
-/** A column in kinds.yaml. */
 interface Shown extends Partial<Omit<Column, "cell">> {
   readonly name: string;
   readonly path?: string;

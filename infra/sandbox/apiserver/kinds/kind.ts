@@ -28,7 +28,7 @@ export interface ResourceKind {
   readonly namespaced: boolean;
   /** The key under which objects of the kind are stored. Versions and groups of one kind share the key. */
   readonly storage: string;
-  /** The apiVersion in which the objects are stored. */
+  /** The apiVersion of stored objects. */
   readonly storageVersion: string;
   readonly custom: boolean;
   readonly hasStatus: boolean;

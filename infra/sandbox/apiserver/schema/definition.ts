@@ -1,4 +1,4 @@
-/** Checks that a schema in a CustomResourceDefinition is structural, and that its rules compile. */
+/** Checks that the schema in a CustomResourceDefinition is structural, and that its CEL rules compile. */
 import { isDeepStrictEqual } from "node:util";
 import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
 import { isRecord, recordAt, stringsAt, textOf } from "../objects.ts";
@@ -11,7 +11,10 @@ interface Place {
   readonly schema: Structural;
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
-  /** The path of the enclosing list or map without keys, whose items cannot be matched between revisions. */
+  /**
+   * The path of the nearest enclosing list or map without keys. Its items in the old and the new object cannot be
+   * matched.
+   */
   readonly uncorrelated: string | undefined;
 }
 
@@ -35,7 +38,7 @@ function placesIn(place: Place): readonly Place[] {
   return [place, ...fields, ...values, ...add(schema.items, "items", schema["x-kubernetes-list-type"] !== "map")];
 }
 
-/** Rows of a check: whether a rule is broken, and the error for that. */
+/** The rules of a check: whether each rule is broken, and the error to report. */
 type Rows = readonly (readonly [isBroken: boolean, error: FieldError])[];
 
 function brokenIn(rows: Rows): readonly FieldError[] {
@@ -60,8 +63,8 @@ function rootErrors(schema: Structural, path: string): readonly FieldError[] {
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
 /**
- * Features of OpenAPI that are refused. The real server refuses some of them, too. Here the others could not be
- * enforced.
+ * Features of OpenAPI that this server refuses, because the real server refuses them or because this server cannot
+ * enforce them.
  */
 const UNSUPPORTED = ["$ref", "definitions", "dependencies", "patternProperties", "allOf", "anyOf", "oneOf", "not"];
 const KEY = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";

@@ -94,7 +94,6 @@ export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   return facts.overQuota === true ? withCondition(others, reported(OVER_QUOTA)) : others;
 }
 
-/** Returns the name of the backup in progress. */
 function runningBackup({ status }: kubevirt.VirtualMachineInstance): string | undefined {
   const { backupName, completed } = status?.changedBlockTracking?.backupStatus ?? {};
   return completed === true ? undefined : backupName;

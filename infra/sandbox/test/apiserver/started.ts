@@ -7,7 +7,6 @@ import { type Request, type Response, send } from "../send.ts";
 export interface Started {
   readonly server: ApiServer;
   readonly authority: Authority;
-  /** The administrator's client. */
   readonly admin: {
     send(request: Request): Promise<Response>;
     /** Ends the server. */

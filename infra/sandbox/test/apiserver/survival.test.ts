@@ -1,4 +1,4 @@
-/** A failing request, watch or connection affects only its client: the server continues. */
+/** A failing request, watch or connection affects only its client. The server continues. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -14,7 +14,7 @@ const MAPS = "/api/v1/namespaces/default/configmaps";
 const END_OF_STREAM = /\r\n0\r\n\r\n$/;
 
 const clock = createSteppedClock();
-/** Counts the watches that have started. */
+/** The number of watches that have started. */
 let watches = 0;
 const setTimer: typeof clock.setTimer = (ms, fn) => {
   watches += 1;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   started = await start({ now: () => clock.now(), setTimer });
 });
 afterAll(() => started.stop());
-/** Collects the errors that the server could not answer. */
+/** Records the errors that the server prints. */
 beforeEach(() => vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -59,7 +59,7 @@ describe("a webhook's answer that Node cannot send", () => {
   });
 });
 
-/** Raw bytes over TLS. */
+/** Sends this text over TLS. */
 function say(text: string): TLSSocket {
   const options = { port: started.server.port, host: "127.0.0.1", ca: started.authority.caPem };
   const client = connectTls(options).setEncoding("latin1");
@@ -103,7 +103,7 @@ describe("watches", () => {
     expect(await readUntil(client, END_OF_STREAM)).not.toContain("after-");
   });
 
-  // Node's own timers fire at once for more than 25 days.
+  // In Node, a timer of more than 25 days would fire at once.
   test.each(["0", "99999999", "61"])(
     "a watch with timeoutSeconds=%s lasts longer than a minute, and gets a bookmark",
     async (seconds) => {

@@ -1,6 +1,6 @@
 /**
- * Recorded scenarios: requests with the answers of a kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR a real server
- * is used, and `-u` records its answers.
+ * Recorded scenarios: requests, and the answers of kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR they run
+ * against a real server, and `-u` records its answers.
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,9 +11,12 @@ import { load, play, render } from "./scenario.ts";
 import { connect, type Server } from "./server.ts";
 
 const FOLDER = new URL("scenarios/", import.meta.url);
-/** Scenarios whose budgets have a controller. In others a request sets their status. */
+/**
+ * The file of scenarios that need the disruption controller. In all other scenarios, requests set the status of
+ * budgets.
+ */
 const CONTROLLED = "kube-1.36.json";
-/** Kinds that other kinds use come first. */
+/** The file with the scenarios that create CRDs. They run first, because other scenarios need these CRDs. */
 const DEFINITIONS = "a-definitions.json";
 const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name !== DEFINITIONS);
 

@@ -42,7 +42,6 @@ export function load(file: URL): readonly Step[] {
   return steps;
 }
 
-/** Renders one line for each step. */
 export function render(steps: readonly Step[]): string {
   return `[\n${steps.map((step) => JSON.stringify(step)).join(",\n")}\n]\n`;
 }

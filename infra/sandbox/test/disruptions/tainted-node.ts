@@ -19,12 +19,9 @@ const NODE = "tainted";
 export interface Stage {
   readonly world: World;
   readonly gate: Gate;
-  /** Sets the node's taints. */
   readonly taint: (taints: Taints) => Promise<unknown>;
-  /** Creates a pod on the node, and waits until it runs. */
   readonly run: (name: string, tolerations?: Tolerations) => Promise<Pod>;
   readonly get: (name: string) => Promise<Pod | undefined>;
-  /** Adds tolerations to the pod. */
   readonly tolerate: (name: string, more: Tolerations) => Promise<void>;
   /** Returns the taint manager's events about the pod. */
   readonly messagesAbout: (pod: Pod) => Promise<ReadonlySet<string | undefined>>;
