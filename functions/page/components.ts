@@ -106,7 +106,7 @@ export function lasting(seconds: number): Html {
 }
 
 /**
- * How good a state is. `good`: done as wanted. `busy`: continues by itself. `warn`: may become bad. `bad`: stays bad
+ * How good a state is. `good`: done. `busy`: in progress without a person. `warn`: may become bad. `bad`: stays bad
  * until a person acts. `quiet`: none of these.
  */
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";

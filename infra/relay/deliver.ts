@@ -91,7 +91,7 @@ export function startDelivery({
     { result, status, reason, retryAfterMs = 0 }: Delivered,
   ): Promise<void> => {
     failures += 1;
-    // The Worker does answer: the batch is too large for it, or one of the objects makes it fail.
+    // The Worker answers, but fails: the batch is too large for it, or one of the objects is the cause.
     const answers = result === "unavailable" && status !== undefined;
     if (answers) {
       if (events.length > 1) limit = halfOf(events);
@@ -102,7 +102,7 @@ export function startDelivery({
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, MESSAGES.notDelivered, details);
     const woken = new AbortController();
-    // New events are sent without waiting for the failed ones.
+    // New events are not delayed until the failed events are sent again.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
     await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
     wake = undefined;

@@ -1,7 +1,7 @@
 /**
- * Decides which replica acts on ticks: the holder of a Lease. The Lease only saves requests, because any number of
- * replicas may act at the same time. As in client-go, another replica's Lease has expired if it has not changed for its
- * duration, by this replica's clock.
+ * Decides which replica acts on ticks: the holder of a Lease. The Lease only saves requests: nothing goes wrong if
+ * several replicas act at the same time. As in client-go, another replica's Lease has expired if it has not changed for
+ * its duration, by this replica's clock.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";

@@ -24,7 +24,7 @@ export interface DeschedulingDeps {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly policy: DeschedulerPolicy;
-  /** Decides everything and changes nothing. */
+  /** Whether the cycle only decides, and changes nothing. */
   readonly dryRun: boolean;
   /**
    * The Lease as it was when the cycle was found to be due. If another cycle has taken the Lease since, this cycle does
@@ -65,7 +65,7 @@ export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
     changes = annotationsAfter(taken.annotations, report.memory, requested);
     return report;
   } finally {
-    // A Lease that is not given back expires.
+    // If the Lease cannot be given back, it expires.
     await attempt(giveLeaseBack(LEASE, taken, cluster, changes), undefined, deps);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Asks KubeVirt to restart or stop a VM that cannot move, because a NodeEvacuation says so. Each row names a possible
- * change and Lifeboat's reaction; the first row that applies counts. Lifeboat writes the phase with the VMI's UID
+ * change and Lifeboat's reaction; the first row that applies is used. Lifeboat writes the phase with the VMI's UID
  * before it asks KubeVirt.
  */
 import { recordEvent } from "../kube/action.ts";
@@ -110,8 +110,8 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
 }
 
 /**
- * Prepares a request. The status is written before the request is sent, so that another process does not think that a
- * running request was lost.
+ * Prepares a request. The status is written before the request is sent: otherwise another process would take a running
+ * request for a lost one.
  */
 function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };

@@ -32,8 +32,8 @@ interface Failure {
   readonly message: string;
   readonly failures?: number;
   /**
-   * The last failed migration that this attempt counts. Absent for a stuck migration: Lifeboat deletes it, so that it
-   * does not count again.
+   * The last failed migration that this attempt counts. Absent for a stuck migration: Lifeboat deletes the migration,
+   * so it is not counted a second time.
    */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
@@ -131,7 +131,7 @@ export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): st
   if (isFinal(migration) || hasMigrationStarted(migration)) return undefined;
   const why = whyNotStarted(migration, f);
   if (why.since !== undefined) return targetBecause(why, f);
-  // The obstacle may pass: somebody may raise a quota, a backup may end, or a volume may be detached.
+  // The migration may still start: somebody may raise a quota, a backup may end, or a volume may be detached.
   if (migration.blockedBy !== undefined) return isOverdueInQueue(migration, f) ? why.message : undefined;
   const isStuck = isStalled(migration, f) && isLong(stalledSince(migration, f), f);
   if (!isStuck) return undefined;
@@ -151,8 +151,8 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
 }
 
 /**
- * Returns whether the migration has not started although KubeVirt's limits allow it. The caller waits until this has
- * been true for some time.
+ * Returns whether the migration has not started although KubeVirt's limits allow it. The caller acts only if this stays
+ * true for some time.
  */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
   return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);

@@ -16,8 +16,8 @@ import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 
 /**
- * Returns the pod in which the guest runs, by KubeVirt's list. Returns undefined if the list has no pod on the VM's
- * node, or two.
+ * Returns the pod in which the guest runs: the VMI's only pod on the VM's node in `status.activePods`. Undefined: there
+ * is none, or there are two.
  */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
   const here = Object.entries(activePods).filter(([, node]) => node === nodeName);

@@ -52,7 +52,7 @@ export function markActions(
           },
         ]
       : [];
-  // The scheduler, the taint manager and the kubelet ignore budgets, so that the mark does not wait for a budget.
+  // The scheduler, the taint manager and the kubelet ignore budgets, so the mark does not wait for a budget.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },

@@ -112,7 +112,8 @@ export const EVACUATION_MESSAGES = {
   ends: (nodeName: string | undefined, why: string) => `evacuation from node ${nodeName} ends: ${why}`,
   abandoned: (nodeName: string | undefined, why: string) => `evacuation from node ${nodeName} is abandoned: ${why}`,
   runningContinues: ({ name }: Named) => `migration ${name} already moves the VM, and Lifeboat lets it finish`,
-  foreignContinues: ({ name }: Named) => `migration ${name} is not Lifeboat's to delete, and may still move the VM`,
+  foreignContinues: ({ name }: Named) =>
+    `Lifeboat does not delete migration ${name}, which another party created and which may still move the VM`,
 
   // The cleanup
   toBeReleased: "Lifeboat has not yet removed the VMI's evacuationNodeName and the migrations that have not started",

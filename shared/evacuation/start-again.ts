@@ -1,4 +1,4 @@
-/** Starts a VM that was stopped for a NodeEvacuation: the first row that applies counts. */
+/** Starts a VM that was stopped for a NodeEvacuation: the first row that applies is used. */
 import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";

@@ -128,8 +128,8 @@ export function isExternal({ vmi, w }: EvacuationCase): boolean {
 }
 
 /**
- * Returns the unfinished migration if its failure counts as an attempt. A migration by an external controller, or to
- * another namespace or cluster, does not count.
+ * Returns the unfinished migration if its failure would be a failed attempt: it is neither an external controller's,
+ * nor to another namespace or cluster.
  */
 export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;

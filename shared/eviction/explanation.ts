@@ -11,7 +11,9 @@ import type { Review } from "./review.ts";
 import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
-/** The consequence for the guest, if the answer alone could be misread: "refused" is how a VM starts to move. */
+/**
+ * The consequence for the guest, if the answer alone could mislead: after a refused eviction, for example, a VM moves.
+ */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
   ShutdownByStrategy: "the guest is shut down",

@@ -98,7 +98,7 @@ export const REMEDY = {
   ShutdownByStrategy: "its owner: plan for it, or remove the reason why it cannot migrate",
   BackingOff:
     "nobody: the next eviction after the back-off starts an evacuation; the last Evacuation says why the VM did not move",
-  Abandoned: "its owner, or an administrator: remove what its message names, then try again",
+  Abandoned: "its owner, or an administrator: remove the obstacle that its message names, then try again",
   SchedulingGated: "the owner of the scheduling gate that the message names: remove it from the target pod",
   TargetRefused: "an administrator: allow KubeVirt to create the pod that the policy or webhook in its message refuses",
   TargetNotStarted: "an administrator: kubectl describe pod says what its target pod waits for",
@@ -107,7 +107,8 @@ export const REMEDY = {
 
 /** Reasons of Blocked Evacuations that evictions do not have. */
 const BLOCKED = {
-  NotMarked: "the administrator of KubeVirt: kubectl get validatingwebhookconfiguration virt-api-validator -o yaml",
+  NotMarked:
+    "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
   NotScheduled: "nobody: the VM is starting",
   BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",
@@ -128,7 +129,7 @@ const MOST_CHARACTERS = 256;
 
 /**
  * Returns the warnings of an answer. An API server passes on only one refusal, usually KubeVirt's, but the warnings of
- * all webhooks. No warning counts seconds, because kubectl prints equal warnings only once.
+ * all webhooks. No warning contains the remaining seconds: kubectl prints a warning only once if it stays the same.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);

@@ -39,8 +39,7 @@ export function isHeldFast(vmi: VmiFacts, settings: Pick<Settings, "clusterStrat
 }
 
 /**
- * `inProgress`: 429. `unlessMigrating`: 429 while a migration is unfinished; otherwise the mark is removed and the
- * request counts as the first.
+ * `inProgress`: 429. `unlessMigrating`: 429 while a migration is unfinished; otherwise the mark is removed, and the request is answered like the first.
  */
 export type LaterAnswer = "first" | "unlessMigrating" | "inProgress";
 

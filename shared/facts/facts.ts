@@ -36,8 +36,8 @@ export interface Facts {
   /** Asks for the whole list. An object that cannot be parsed makes the read fail. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
   /**
-   * Asks for a list without the objects that cannot be parsed. Its rule must not conclude that a missing object does
-   * not exist.
+   * Asks for a list without the objects that cannot be parsed. A rule that uses it must not conclude that a missing
+   * object does not exist.
    */
   readable<K extends Kind>(kind: K, selection?: Selection): Readable<Fact<K>>;
 }

@@ -9,7 +9,7 @@ export type Decision = "Eviction" | "Reconcile";
 
 /** For each action, the decisions that may take it on cached facts. An action without a row needs live facts. */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
-  // The name of the Evacuation contains the pod's UID and a counter, so that an existing Evacuation is joined. A
+  // The name of the Evacuation contains the pod's UID and a counter, so an Evacuation that exists is joined. A
   // surplus Evacuation ends as a Duplicate.
   CreateEvacuation: ["Eviction"],
   // The action reads the budget first.
@@ -19,8 +19,7 @@ const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decis
   AddRequester: ["Eviction"],
   // The patch tests the UID, and writes values that never change.
   AnnotateMigration: ["Reconcile"],
-  // The write tests the version that was read. Ends and failed attempts need live facts, because no later reconcile can
-  // undo their consequences.
+  // The write tests the version that was read. A status that ends an Evacuation or counts a failed attempt needs live facts: no later reconcile can undo it.
   WriteStatus: ["Reconcile"],
 };
 
@@ -41,8 +40,8 @@ export function isSafeWithLiveVmi(action: Action): boolean {
 }
 
 /**
- * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. In this case Lifeboat
- * starts and ends no Evacuation because of a mark: the mark may belong to an Evacuation that was created in between.
+ * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. The action must not
+ * start or end an Evacuation because of a mark: the mark may belong to an Evacuation that was created in between.
  */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;

@@ -28,8 +28,8 @@ import { GUARD_MESSAGES as MESSAGES } from "./messages.ts";
 export interface DeletionRefusal {
   readonly verdict: "Refuse";
   /**
-   * When the requester's client tries again; client-go does so ten times. Absent: the client must stop, because it
-   * would otherwise retry without a pause.
+   * The delay before the requester's client tries again; client-go does so ten times. Absent: the client stops, instead
+   * of retrying without a pause.
    */
   readonly retryAfterSeconds?: number;
   readonly message: string;
@@ -231,8 +231,8 @@ interface Chosen extends Disruption {
 }
 
 /**
- * Starts an evacuation for the disruption. If a drain has already started one, that Evacuation continues: the new one
- * ends as its Duplicate, but its deadline counts.
+ * Starts an evacuation for the disruption. If a drain has already started one, that Evacuation continues, and the new
+ * one ends as its Duplicate. The new one's deadline still applies.
  */
 export function startDisruption(
   vmi: VmiFacts,

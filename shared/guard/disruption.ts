@@ -59,8 +59,8 @@ function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
 }
 
 /**
- * Deletes a pod in which no VM runs, if the taint manager wants to end it. A migration's target pod stays, because a
- * guest may move to it.
+ * Deletes a pod in which no VM runs, if its condition says that the taint manager deletes it. A migration's target pod
+ * stays, because a guest may move to it.
  */
 function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: DisruptionWorld) {
   const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;

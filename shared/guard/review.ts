@@ -71,7 +71,7 @@ const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
 /**
  * Returns whether the scheduler makes room for a virt-handler pod. Asks only if virt-handler reported that it
- * terminates. Any tenant may give a pod this label, so only a pod in KubeVirt's namespace counts.
+ * terminates. Any tenant may give a pod virt-handler's label, so only pods in KubeVirt's namespace are read.
  */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;

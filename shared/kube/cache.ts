@@ -13,7 +13,7 @@ export interface Store<T> {
   isCurrent(): boolean;
   get(key: NamespacedName): T | undefined;
   all(): Iterable<T>;
-  /** Whether the object exists but the watch could not parse it: only a live read shows it, or explains the failure. */
+  /** Whether the object exists but the watch could not parse it. Only a live read returns the object, or the reason. */
   isOdd(key: NamespacedName): boolean;
   /**
    * Returns whether a namespace has objects that the watch could not parse. Without a namespace, checks all namespaces.
@@ -48,7 +48,7 @@ export function readsFrom(stores: Stores, client: Client): Client {
   return { ...client, get, list };
 }
 
-/** Returns the object as its watch shows it. Undefined: the watch does not know. */
+/** Returns the object as its watch shows it. Undefined: the watch does not show whether it exists. */
 export function shownObject(
   stores: Stores,
   resource: Resource,
@@ -60,7 +60,7 @@ export function shownObject(
 
 /**
  * Returns the objects of one VMI, all nodes, or the objects on one node, as the watches show them. Undefined: the
- * watches do not know.
+ * watches do not have them.
  */
 export function shownList(
   stores: Stores,

@@ -26,7 +26,7 @@ export type MigrationCause = Cause | "WorkloadUpdate";
 export type Urgency = "normal" | "urgent";
 
 /**
- * `urgent`: the guest ends if it has not moved in time, so that a migration may pause it. `asksToEvict`: a budget can
+ * `urgent`: the guest ends if it has not moved in time. So its migration may pause it. `asksToEvict`: a budget can
  * refuse the eviction. `mark`: KubeVirt's webhook marks the VM, because it reviews the same request or because Lifeboat
  * asks it; or nobody marks the VM.
  */
@@ -92,7 +92,7 @@ export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status"
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
   const released = status.conditions.find(({ type }) => type === "Released");
   if (status.phase !== "Stopped") return released?.status === "False";
-  // 0.3 released a stopped VM without a message. This version writes a message.
+  // Lifeboat 0.3 wrote the condition Released of a stopped VM without a message, this version with one.
   return released?.status !== "True" || released.message === "";
 }
 

@@ -53,7 +53,7 @@ export function isOddObject(failure: Failure): boolean {
   return failure.reason === "Unintelligible" && failure.odd === true;
 }
 
-/** Returns whether nothing answered, so that the next request will most likely fail, too. */
+/** Returns whether nothing answered. The next request will most likely fail, too. */
 export function isSilence({ failure }: ClusterError): boolean {
   return failure.reason === "Unreachable" || failure.reason === "DeadlineExceeded";
 }

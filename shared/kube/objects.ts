@@ -149,7 +149,7 @@ const HANDLER_AWAY_MS = 60_000;
 /** Heartbeats are up to 132 s apart. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
 const HANDLER_SILENT_MS = 180_000;
 
-/** Returns whether virt-handler has been away for a while, so that no guest can leave. False without any heartbeat. */
+/** Returns whether virt-handler has been away for a while. No guest can then leave. False if there was no heartbeat. */
 export function isHandlerMissing({ virtHandler }: NodeFacts, now: Date): boolean {
   const silentMs = now.getTime() - Date.parse(virtHandler?.saidAt ?? "");
   return silentMs >= (virtHandler?.isSchedulable === true ? HANDLER_SILENT_MS : HANDLER_AWAY_MS);

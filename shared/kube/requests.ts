@@ -184,8 +184,8 @@ export async function requestEviction(
 }
 
 /**
- * Returns an empty list if the cluster does not serve the kind, so that a drain can be forecast without Lifeboat. A
- * served kind never gives a 404 to a list.
+ * Returns an empty list if the cluster does not serve the kind: a drain can also be forecast without Lifeboat. A served
+ * kind never gives a 404 to a list.
  */
 export function noneUnlessServed(error: unknown): readonly never[] {
   if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];

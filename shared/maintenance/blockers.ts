@@ -116,7 +116,7 @@ const PASSING: ReadonlySet<string> = new Set([
   "BackingOff",
 ]);
 
-/** Returns whether no VM moves or is about to move, so that the other pods may leave. */
+/** Returns whether no VM moves or is about to move. The other pods may then leave. */
 export function isCalm(views: readonly VmView[]): boolean {
   return views.every(isQuiet);
 }

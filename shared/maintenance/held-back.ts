@@ -1,6 +1,6 @@
 /**
- * Limits what may happen to each VM of the node. A drain that cannot succeed ends no guest: restarts, stops and
- * shutdowns come last.
+ * Limits what may happen to each VM of the node. Restarts, stops and shutdowns come last, so that a drain which cannot
+ * succeed ends no guest.
  */
 import { each, together, unlessFailed } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";

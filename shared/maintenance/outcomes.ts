@@ -100,7 +100,8 @@ export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): N
 const NONE_LEFT = { total: 0, left: 0, moving: 0, waiting: 0, blocked: 0 };
 
 /**
- * Returns whether the pod with the guest is terminating or gone after its eviction. A withdrawal does not stop this.
+ * Returns whether the pod with the guest is terminating or gone after its eviction. Withdrawing the NodeEvacuation does
+ * not stop this.
  */
 function isEnding(one: VmOutcome, { facts }: NodeWorld): boolean {
   const vmi = one.reason === BY_STRATEGY ? facts.get("virtualmachineinstances", one) : undefined;

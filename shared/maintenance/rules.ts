@@ -45,7 +45,7 @@ function cancelled(w: NodeWorld): NodeNext | undefined {
   return end(w, "Withdrawn", MESSAGES.withdrawn);
 }
 
-/** The node is gone. Nothing waits any more: stopped VMs start elsewhere. */
+/** The node is gone. Stopped VMs need not wait for the node: they start on other nodes. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
   if (nodeToDrain(w) !== undefined) return undefined;
   return { phase: "Gone", message: MESSAGES.nodeGone(w.ne.spec.nodeName), first: withdrawals(w), again: true };

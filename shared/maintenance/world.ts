@@ -33,7 +33,7 @@ export interface NodeNext {
 /** `Nothing`: nothing has to be done or written. */
 export type NodeRule = (w: NodeWorld) => NodeNext | "Nothing" | undefined;
 
-/** Returns the text with which Lifeboat annotates its cordon. */
+/** Returns the annotation's value with which Lifeboat marks its cordon: NAME/UID of the NodeEvacuation. */
 export function ownerOf({ name, uid }: NodeEvacuationFacts): string {
   return `${name}/${uid}`;
 }

@@ -71,7 +71,7 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
   return new Map(classes.flatMap((one) => one.vms.map((vm) => [vm, one] as const)));
 }
 
-/** VMs that leave a node, with their classes at that time. Undefined: the VM's class counts as unproven. */
+/** VMs that leave a node, with their classes at that time. Undefined: the VM's class is unproven. */
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
 /** A VM that has left an earlier node has the present launcher, and is of another class than before. */

@@ -22,7 +22,7 @@ export function powerOffObstacles(
 
 /**
  * Names attached volumes that no pod of the node uses now, so that no pod's end detaches them. Pods that come from
- * other nodes do not count, because they bring their own attachments.
+ * other nodes are ignored, because they bring their own attachments.
  */
 function unusedOn(node: string, { pods, attached }: Pick<PlanFacts, "pods" | "attached">): readonly string[] {
   if (attached === undefined) return [];

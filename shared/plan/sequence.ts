@@ -9,7 +9,7 @@ import { type Placement, startFrom, withNode, withoutVmsOf, withPlaced } from ".
 
 export interface Step extends NodeJudged {
   readonly node: string;
-  /** The number of earlier drains. Nodes that are drained at the same time count once. */
+  /** The number of earlier drains, of which those at the same time are one. */
   readonly wave: number;
 }
 

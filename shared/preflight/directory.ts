@@ -52,7 +52,7 @@ export function createDirectory(): Directory {
   };
 }
 
-/** A pod on another node has the same labels and terms. */
+/** Returns whether both have the same labels and terms, as a pod before and after its move to another node. */
 function isAlike(a: NeighbourPod, b: NeighbourPod): boolean {
   return a.labels === b.labels && a.antiAffinity === b.antiAffinity && a.placementTerms === b.placementTerms;
 }

@@ -124,7 +124,9 @@ function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, at
   return { seconds, basis: MESSAGES.basedOnPace(inWords(slow), inWords(fast)) };
 }
 
-/** Returns the guest memory. A VM that names none counts as a usual VM, so that an average exists. */
+/**
+ * Returns the guest memory. A VM without guest memory in its spec is taken as a usual VM, so that there is an average.
+ */
 function memoryOf({ guestMemory = 0 }: VmiFacts): number {
   return guestMemory > 0 ? guestMemory : GIB;
 }

@@ -23,7 +23,7 @@ export const PREFLIGHT_MESSAGES = {
     const homeless = [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])];
     return `will block: no other node has room for ${homeless.join(", nor for ")}`;
   },
-  unknown: "is not known to block, but not everything can be judged",
+  unknown: "may succeed: nothing is known to block it, but not everything could be checked",
   withShutdowns: (vms: number, guests: number) =>
     `will succeed: ${moving(vms)}, and ${counted(guests, "guest")} ${guests === 1 ? "ends" : "end"}`,
   willSucceed: (vms: number) => `will succeed: ${moving(vms)}, and no guest ends`,
@@ -49,7 +49,7 @@ export const PREFLIGHT_MESSAGES = {
   evicted: "not a VM's pod: evicted like any other pod",
   followsVm: "holds a volume of a VM, and leaves with it",
   orphaned: (vmi: Named | undefined) =>
-    `${vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} is a newer one`}: KubeVirt's webhook refuses every eviction of this launcher pod`,
+    `${vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} was created after this pod's VMI`}: KubeVirt's webhook refuses every eviction of this launcher pod`,
   leftOver: (pod: Named, { nodeName }: VmiFacts) =>
     `${pod.name} is left over from a migration: the VM runs on node ${nodeName}, and no migration of it is in progress`,
   terminating: (seconds: number) => `Terminating, and its grace period ended ${durationText(seconds)} ago`,

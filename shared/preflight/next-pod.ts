@@ -235,7 +235,7 @@ function isSame(a: Toleration, b: Toleration): boolean {
   return a.key === b.key && a.operator === b.operator && a.value === b.value && a.effect === b.effect;
 }
 
-/** Returns the anti-affinity. The term of a migration's target is about pods of its own VMI. */
+/** Returns the anti-affinity, without the term about the VMI's own pods that KubeVirt gives to a migration's target. */
 function antiAffinityOf({ antiAffinity: present }: LauncherPod, { asks }: From): Part {
   const known = new Set(asks.antiAffinity.map((term) => JSON.stringify(term)));
   const odd = present.filter((term) => !isMigrations(term) && !known.has(JSON.stringify(term)));

@@ -1,6 +1,6 @@
 /**
- * Places several pods one after the other, each on the node that kube-scheduler would prefer. Their order is known only
- * if Lifeboat asks VMs to leave.
+ * Places several pods one after the other, each on the node that kube-scheduler would prefer. If Lifeboat asks the VMs
+ * to leave, their order is known; otherwise the largest VM is placed first.
  */
 import { CREATED_BY_LABEL, MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";

@@ -51,8 +51,8 @@ export function preflightPodSchema() {
 }
 
 /**
- * Returns a schema for pods of other nodes. There are thousands, so that it keeps only what decides where other pods
- * may be.
+ * Returns a schema for pods of other nodes. There are thousands, so it keeps only the fields that decide where other
+ * pods may be.
  */
 export function neighbourPodSchema() {
   const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];

@@ -67,7 +67,7 @@ export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
   return verdict.outcome === "Blocked" && !isOnItsWay;
 }
 
-/** Returns the phase if the last evacuation failed: the next eviction moves the VM, but a person wants to know. */
+/** Returns the phase if the last evacuation failed. A person sees the phase, although the next eviction moves the VM. */
 export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "Abandoned" | undefined {
   if (verdict.outcome !== "Moves" && verdict.reason !== "BackingOff") return undefined;
   const { phase } = evacuation?.status ?? {};
@@ -212,7 +212,7 @@ export function nodeState(
 
 const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;
 
-/** Sorts VMs without progress before the others. */
+/** Sorts blocked VMs first, then VMs whose last evacuation failed, then moving, waiting and gone ones. */
 function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }

@@ -73,8 +73,8 @@ type World = Pick<
 >;
 
 /**
- * Judges quotas for the target pod of a migration. The source pod counts until it has ended. Upstream: `PodUsageFunc`
- * of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go), `CheckRequest` of its admission plugin.
+ * Judges quotas for the target pod of a migration. The source pod uses quota until it has ended. Upstream:
+ * `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go), `CheckRequest` of its admission plugin.
  */
 export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   const isHere = ({ namespace }: { readonly namespace: string }) => namespace === pod.namespace;

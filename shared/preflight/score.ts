@@ -71,7 +71,7 @@ function normalized(counts: readonly number[]): readonly number[] {
 
 function fewestSoftTaints({ pod, nodes }: Scored): readonly number[] {
   if (nodes.every(({ taints }) => taints.length === 0)) return nodes.map(() => MOST);
-  // A toleration counts only if it is for PreferNoSchedule or for every effect.
+  // Only tolerations for PreferNoSchedule or for every effect are used.
   const tolerations = (pod.tolerations ?? []).filter(
     ({ effect = "PreferNoSchedule" }) => effect === "PreferNoSchedule",
   );

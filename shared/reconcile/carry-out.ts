@@ -37,7 +37,7 @@ export interface Result {
   /** How many of these failures would happen again: a request is refused, or an object cannot be parsed. */
   readonly refused: number;
   readonly left: number;
-  /** An action has consequences, or another process was faster: another reconcile should follow at once. */
+  /** Another reconcile should follow at once: an action needs a next step, or another process was faster. */
   readonly again: boolean;
   /** Nodes that VMs leave because of pressure: when a VM has left or cannot leave, the next one may. */
   readonly pressured: readonly string[];

@@ -5,14 +5,14 @@ const REPLACE = "replace it (infra/kubernetes/README.md#rotate)";
 
 export const SETTINGS_MESSAGES = {
   // Conditions of the LifeboatConfiguration
-  inForce: "The configuration is in force",
+  inForce: "The whole configuration applies",
   partlyInForce: (problems: readonly string[]) =>
-    `${problems.join("; ")}. These fields have their defaults, unknown gates are off, and the rest is in force`,
+    `${problems.join("; ")}. These fields have their defaults, unknown gates are off, and the other fields apply`,
   permitted: "Lifeboat has the permissions that this configuration needs",
   lacking: (permissions: readonly string[]) => `the service account may not ${permissions.join(", ")}`,
   webhookCalled: "The API server asks Lifeboat about evictions",
-  notCalledYet: "No eviction has been reviewed here yet, as far as is known: normal after an installation",
-  allDecided: "Lifeboat could read what it needed for every eviction, as far as is known",
+  notCalledYet: "Lifeboat has no record of a review of an eviction in this cluster: normal after an installation",
+  allDecided: "Lifeboat has no record of an eviction for which it could not read what it needed",
   undecided: (last: string) => `Lifeboat answered an eviction although it could not read what it needed: ${last}`,
 
   // The certificate

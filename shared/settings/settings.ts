@@ -124,7 +124,7 @@ export interface Settings extends OwnSettings {
   readonly clusterStrategy?: string;
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
-  /** Whether every eviction needs KubeVirt's review, and every preemption the guard's: see guarded.ts. */
+  /** Whether no eviction succeeds without KubeVirt's review, and no preemption without the guard's: see guarded.ts. */
   readonly evictionsCovered: boolean;
   /** Whether the API server's policy refuses deletions for NoExecute taints. It is read only if the gate is off. */
   readonly isHoldingTaints: boolean;

@@ -187,7 +187,7 @@ function factsOf(manifest: NewObject): NodeEvacuationFacts {
 }
 
 interface Forecast extends Preflight {
-  /** The NodeEvacuation would not start. An unknown verdict says nothing: Lifeboat may read more than the user. */
+  /** Whether the NodeEvacuation would not start. False for an unknown verdict, because Lifeboat may read more than the user. */
   readonly isRefused: boolean;
 }
 

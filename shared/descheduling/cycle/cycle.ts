@@ -42,7 +42,7 @@ export interface CycleReport {
   readonly ended: CycleEnd;
   readonly nodes: number;
   readonly pods: number;
-  /** Evacuations in progress when the cycle ended. A withdrawn Evacuation counts until it has ended. */
+  /** Evacuations in progress when the cycle ended, including withdrawn ones that have not ended yet. */
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
   readonly withdrawn: readonly EvacuationFacts[];
@@ -50,7 +50,7 @@ export interface CycleReport {
   readonly memory: Memory;
 }
 
-/** The report if another cycle is running. */
+/** The report if another process is running a cycle. */
 export const NO_CYCLE: CycleReport = {
   ended: "AnotherCycle",
   nodes: 0,
@@ -151,7 +151,7 @@ function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
   if (c.requested.has(pod.uid)) return "InProgress";
   const vmi = vmiOf(pod, c.vmis);
   const moment = { settings: c.settings, now: c.requests.now() };
-  // The cooldown is checked before the limits, so that another pod may be evicted instead.
+  // The cooldown is checked before the limits: the limits then leave room for another pod.
   if (vmi !== undefined && cooldownLeft(vmi, moment) > 0) return "MovedRecently";
   return c.refused.get(pod.uid) ?? c.counters.limitReached(pod);
 }

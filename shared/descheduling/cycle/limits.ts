@@ -1,6 +1,6 @@
 /**
- * How many more pods a cycle may request. Upstream: pkg/descheduler/evictions; evacuations in progress count from the
- * start of a cycle.
+ * How many more pods a cycle may request. Evacuations that are in progress when the cycle starts are counted, too.
+ * Upstream: pkg/descheduler/evictions.
  */
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";

@@ -73,7 +73,7 @@ export interface Requests {
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 
-/** Why a cycle ended. `AnotherCycle`: another cycle runs at the same time. */
+/** Why a cycle ended. `AnotherCycle`: another process runs a cycle at the same time. */
 export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
 export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
@@ -170,7 +170,7 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
   await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 
-/** Counts a request. A request without an answer counts, because it may have started an evacuation. */
+/** Counts a request, even if it got no answer, because it may have started an evacuation. */
 function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters }: Requesting): void {
   if (outcome === "Background" || outcome === "Unknown") counters.requested(pod);
   if (outcome === "Evicted") counters.evicted(pod);

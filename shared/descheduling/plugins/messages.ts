@@ -22,7 +22,7 @@ export const PLUGIN_MESSAGES = {
   resource: "expected the name of a resource",
   percentages: "expected percentages by resource",
   atLeastOneResource: "expected at least one resource",
-  targetsBelow: "expected the same resources as in thresholds, each with no less",
+  targetsBelow: "expected the same resources as in thresholds, each with at least the same value",
   atLeastOneType: "expected at least one type",
   taint: "expected the key of a taint, or key=value",
 

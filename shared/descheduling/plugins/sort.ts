@@ -60,8 +60,8 @@ export interface Sorting {
 }
 
 /**
- * Returns the order of pods. Evacuations in progress come first, so that they count before another pod is requested; a
- * plugin may switch that off.
+ * Returns the order of pods. Evacuations in progress come first, so that the limits include them before another pod is
+ * requested; a plugin may switch this order off.
  */
 export function podOrder(
   { inProgressFirst = true, sorters = [] }: Sorting,

@@ -47,7 +47,7 @@ interface Run {
   readonly fullNodes: Set<string>;
 }
 
-/** A constraint that one or more pods share, with the pod's fields that decide on which nodes it counts. */
+/** A constraint that one or more pods share, with the pod's fields that decide to which nodes it applies. */
 interface Constraint extends Pick<SpreadConstraint, "maxSkew" | "topologyKey"> {
   readonly selector: LabelSelector | undefined;
   readonly counts: (node: ScheduledNode) => boolean;

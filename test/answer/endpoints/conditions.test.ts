@@ -40,7 +40,7 @@ test("a valid configuration has good conditions, and a second scan writes nothin
   expect(status).toEqual({
     observedGeneration: 1,
     conditions: [
-      condition("Valid", "True", "Valid", "The configuration is in force"),
+      condition("Valid", "True", "Valid", "The whole configuration applies"),
       condition("Permitted", "True", "Granted"),
       condition("CredentialsValid", "True", "Valid"),
       condition("WebhookCalled", "Unknown", "NotObserved"),

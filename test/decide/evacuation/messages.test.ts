@@ -16,7 +16,7 @@ const untainted = { nodes: [node()], pods: [pod()] };
 
 const BY_INTENT = "spec.intent is Withdrawn";
 const FINISHES = "; migration kubevirts already moves the VM, and Lifeboat lets it finish";
-const HERS = "; migration hers is not Lifeboat's to delete, and may still move the VM";
+const HERS = "; Lifeboat does not delete migration hers, which another party created and which may still move the VM";
 
 describe("the message of an Evacuation that ends", () => {
   // prettier-ignore
