@@ -1,4 +1,4 @@
-/** Builds the package into dist: JavaScript and declarations from TypeScript, and the data files unchanged. */
+/** Builds the package into dist: JavaScript and type declarations from TypeScript, and unchanged data files. */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, rmSync } from "node:fs";
 

@@ -88,12 +88,12 @@ function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 }
 
-/** Returns a positive integer in DER: the first bit of the first byte is clear. */
+/** Returns a random positive integer in DER. Its first bit is 0. */
 function randomSerial(): string {
   return `01${randomBytes(15).toString("hex")}`;
 }
 
-/** Returns the validity. It starts yesterday, because a container's clock may be behind the clock of this machine. */
+/** Returns the validity. It starts yesterday, because the clock of a container may be slow. */
 function validity(): { notBefore: Date; notAfter: Date } {
   const now = Date.now();
   return { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + 3650 * DAY_MS) };

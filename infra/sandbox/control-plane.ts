@@ -1,4 +1,4 @@
-/** The part of kube-controller-manager that every sandbox has. */
+/** The controllers of kube-controller-manager that run in every sandbox. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { startClusterRoleAggregation } from "./actors/cluster-role-aggregation.ts";
 import { startDisruptionController } from "./actors/disruption.ts";

@@ -6,16 +6,16 @@ import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 import * as kubevirt from "./kubevirt/resources.ts";
 
-/** Every new node has this taint until the node controller has seen it. */
+/** Every new node has this taint until the node controller has seen the node. */
 const NOT_READY = "node.kubernetes.io/not-ready";
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** The amounts of a node's resources that differ from the kubelets' 32 CPUs and 128Gi. */
+/** Amounts of a node's resources. By default, a node has 32 CPUs and 128Gi of memory. */
 export type Capacity = Readonly<Record<string, string>>;
 
 /**
- * Creates a node. Resolves when the node accepts pods and virtual machines. `labels`: further labels; the node's
- * virt-handler keeps those that describe a CPU.
+ * Creates a node. Resolves when pods and VMs can run on the node. `labels`: more labels. Labels that describe a CPU
+ * replace those of the node's virt-handler.
  */
 export async function createNode(
   client: KubeClient,
@@ -45,23 +45,20 @@ export interface VirtualMachine {
   readonly name: string;
   readonly evictionStrategy?: string;
   readonly labels?: Record<string, string>;
-  /** Whether the VM can migrate. False: a part of the VM prevents migrations, by default its disk. */
+  /** Whether the VM can migrate. If false, a part of the VM prevents migrations, by default its disk. */
   readonly migratable?: boolean;
   readonly reason?: string;
-  /** The VM starts on this node if the node has room. It may migrate to any node. */
+  /** The node on which the VM starts, if it has room. Later the VM may migrate to any node. */
   readonly node?: string;
-  /** The guest's memory. The launcher requests the same amount. */
+  /** The guest's memory, which is also the launcher's memory request. */
   readonly memory?: string;
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
-  /** `host-model`, which is KubeVirt's default, or the name of a CPU model. */
+  /** `host-model` (KubeVirt's default), or the name of a CPU model. */
   readonly cpuModel?: string;
   readonly architecture?: string;
-  /**
-   * The image of the VM's disk. With it, the kubelet writes so many Events about the launcher that later Events are
-   * dropped.
-   */
+  /** The image of the VM's disk. A VM with an image has so many kubelet Events that the kubelet drops later Events. */
   readonly image?: string;
 }
 
@@ -72,11 +69,11 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
-/** An interface that allows migrations. KubeVirt's default, a bridge, prevents them. */
+/** An interface that permits migrations. KubeVirt's default interface, a bridge, prevents them. */
 const INTERFACES = [{ name: "default", masquerade: {} }];
 const NETWORKS = [{ name: "default", pod: {} }];
 
-/** The part of a VMI's spec that causes each reason. */
+/** The part of a VMI's spec that makes the VMI not migratable, by the reason that KubeVirt reports. */
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   DisksNotLiveMigratable: {
     volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate", capacity: "1Gi" } }],
@@ -86,7 +83,7 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   InterfaceNotLiveMigratable: { devices: { interfaces: [{ name: "default", bridge: {} }] } },
 };
 
-/** Creates a VMI. Resolves when the VMI runs in a ready launcher pod. */
+/** Creates a VMI. Resolves when the VMI is running and its launcher pod is ready. */
 export async function createVirtualMachineInstance(
   client: KubeClient,
   vm: VirtualMachine,
@@ -116,8 +113,8 @@ function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachi
 }
 
 /**
- * Creates a VirtualMachine, whose VMI KubeVirt creates as the run strategy says. Resolves when the VMI runs. Never
- * resolves for a VM that stays off.
+ * Creates a VirtualMachine, for which KubeVirt creates a VMI. Resolves when the VMI is running. Never resolves if the
+ * run strategy keeps the VM off.
  */
 export async function createVirtualMachine(
   client: KubeClient,

@@ -1,11 +1,11 @@
-/** Finds a port of this machine for a server that starts later, or that is stopped for a while. */
+/** Finds a port of this machine for a server that starts later, or that stops and starts again. */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * The range of ports. It is below the ports that systems assign to clients, and to servers that ask for any port: such
- * a port could be taken before it is used.
+ * The range of ports. Systems assign higher ports to clients and to servers with port 0, which could take the port
+ * first.
  */
 const PORTS = [20_000, 32_000] as const;
 

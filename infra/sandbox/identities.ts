@@ -1,4 +1,4 @@
-/** The accounts of the sandbox's actors. Each has a token that is made at the start. */
+/** The accounts of the sandbox's actors. Each account has a token that is generated when the sandbox starts. */
 import { randomBytes } from "node:crypto";
 
 export const USERS = {
@@ -27,7 +27,7 @@ export interface Identity {
 
 export type Role = keyof typeof USERS;
 
-/** Users by their token, as in an API server's token file. */
+/** Users by their tokens, as in an API server's token file. */
 export type TokenFile = Readonly<Record<string, Identity>>;
 
 export interface Identities {

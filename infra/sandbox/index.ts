@@ -1,6 +1,6 @@
-/** The package's exports. Code outside of this folder imports only this file. */
+/** The exports of the package. Code outside of this folder imports only this file. */
 
-// A cluster: its client, kubeconfig, certificate authority, controls and stop().
+// A cluster, with its client, kubeconfig, certificate authority, test controls and stop().
 export {
   isReal,
   isSimulated,
@@ -41,7 +41,7 @@ export { startInformer, type Informer } from "./actors/informer.ts";
 export { waitFor, type Awaited } from "./actors/wait-for.ts";
 export { isAlreadyExists, isNotFound, StatusError } from "./actors/status-error.ts";
 
-// Typed resources. All of them are also in `core` and `kubevirt`.
+// Typed resources. They are also in `core` and `kubevirt`.
 export * as core from "./actors/resources.ts";
 export {
   clusterRoles,
@@ -85,7 +85,7 @@ export {
 } from "./kubevirt/resources.ts";
 export { findCondition, isTrue, type Condition } from "./actors/conditions.ts";
 
-// Single components of a cluster, and their actions.
+// Components of a cluster that can be started separately, and what they can do.
 export type { Actor } from "./actors/actor.ts";
 export { markDisruptionTarget } from "./actors/disruption-target.ts";
 export { asNode } from "./actors/kubelet.ts";
@@ -97,7 +97,7 @@ export { taintDeviceOf } from "./actors/device-taint-manager.ts";
 export { terminateNode } from "./actors/node-termination.ts";
 export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";
 
-// Parts of an API server, for other API servers and for measurements.
+// Parts of an API server, for other API servers and for benchmarks.
 export { startApiServer } from "./apiserver/server.ts";
 export { applyJsonPatch, readJsonPatch } from "./apiserver/patch/json.ts";
 export { applyMergePatch } from "./apiserver/patch/merge.ts";

@@ -1,4 +1,4 @@
-/** Decides which labels a selector matches, for the API server and its clients. */
+/** Evaluates label selectors, for the API server and its clients. */
 export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
 
 export interface LabelRequirement {
@@ -14,10 +14,7 @@ export interface LabelSelector {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/**
- * Returns whether a selector matches. An empty selector matches everything; the meaning of a missing one depends on the
- * kind.
- */
+/** Returns whether a selector matches. An empty selector matches everything. The caller handles a missing selector. */
 export function matchesSelector({ matchLabels, matchExpressions }: LabelSelector, labels: Labels): boolean {
   const equal = Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value);
   return equal && matchesLabels((matchExpressions ?? []) as LabelRequirement[], labels);

@@ -1,4 +1,4 @@
-/** Applies manifests to a cluster, as an administrator does. */
+/** Applies manifests to a cluster. */
 import type { KubeClient } from "./actors/client.ts";
 import { discoverGroupVersion } from "./actors/discovery.ts";
 import type { Manifest } from "./actors/rbac.ts";
@@ -6,7 +6,10 @@ import type { KubeObject, Resource } from "./actors/resources.ts";
 import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 
-/** Applies manifests in the given order. CRDs come first, and then it waits until the API server serves them. */
+/**
+ * Applies manifests in the given order, except that CRDs come first. After the CRDs, waits until the API server serves
+ * their kinds.
+ */
 export async function applyManifests(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
   const { kind } = definitions;
   const [first, rest] = [manifests.filter((one) => one.kind === kind), manifests.filter((one) => one.kind !== kind)];

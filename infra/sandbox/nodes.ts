@@ -1,4 +1,4 @@
-/** The nodes of the cluster: their kubelets, and the components of a control plane that decide about them. */
+/** The components that manage nodes: kubelets, and controllers of a control plane. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { startAttachDetach } from "./actors/attach-detach.ts";
 import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
@@ -19,12 +19,9 @@ import { startTaintManager } from "./actors/taint-manager.ts";
 import type { Role } from "./identities.ts";
 
 export interface NodeKnobs {
-  /**
-   * Stops and starts a node's kubelet, as when the machine is off. Also shuts a machine down, and fails a liveness
-   * probe.
-   */
+  /** Stops and starts kubelets, as when a machine is off. Also shuts machines down, and fails liveness probes. */
   readonly kubelets: Outages;
-  /** Sets how much memory pods use, and how much of each resource a node has free. */
+  /** Sets how much memory each pod uses, and how much of each resource is free on a node. */
   readonly stats: NodeStats;
 }
 
@@ -35,7 +32,7 @@ export function createNodeKnobs(): NodeKnobs {
 export interface NodesOptions extends NodeKnobs {
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly runtime: ContainerRuntime;
-  /** The kubelets' eviction thresholds. Missing fields have the kubelet's defaults. */
+  /** The kubelets' eviction thresholds. Missing fields get the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration | undefined;
 }
 
@@ -52,11 +49,11 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
 export interface NodeControllersOptions {
   readonly scoring?: Scoring | undefined;
   readonly lots?: Lots | undefined;
-  /** How long a volume stays attached after the last pod that uses it, in seconds. The default is 1. */
+  /** How many seconds a volume stays attached after its last pod on the node has ended. The default is 1. */
   readonly detachSeconds?: number | undefined;
 }
 
-/** Starts all components that decide about nodes and their pods, except the kubelets and KubeVirt's components. */
+/** Starts the components of a control plane that manage nodes and their pods. */
 export function startNodeControllers(
   optionsOf: NodesOptions["optionsOf"],
   { scoring, lots, detachSeconds = 1 }: NodeControllersOptions = {},

@@ -1,4 +1,4 @@
-/** A sandbox with real programs as its control plane, and its own machines and network. */
+/** A sandbox with real programs as its control plane. Its machines and its network are simulated. */
 import type { ActorOptions } from "./actors/actor.ts";
 import { createClient } from "./actors/client.ts";
 import { systemClock } from "./actors/clock.ts";

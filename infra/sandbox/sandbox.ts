@@ -1,4 +1,4 @@
-/** A cluster for tests: a control plane, the actors that play its machines, and KubeVirt. */
+/** A cluster for tests: a control plane, simulated machines, and KubeVirt. */
 import type { ApiServer } from "./apiserver/server.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { Clock } from "./actors/clock.ts";
@@ -14,69 +14,75 @@ import type { ProcessKnobs } from "./processes/processes.ts";
 import { startReal } from "./real.ts";
 import { startSimulated } from "./simulated.ts";
 
-/** Options of both control planes. */
+/** Options for both kinds of control plane: simulated and real. */
 export interface SandboxOptions {
-  /** The API server's port. 0 or absent: a free port. */
+  /** The API server's port. By default, or with 0, the system chooses a free port. */
   readonly port?: number;
   readonly migrationSeconds?: number;
   /** The seconds that a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
-  /** KubeVirt's evacuation controller, which migrates marked VMIs. On by default. */
+  /** Whether KubeVirt's evacuation controller migrates marked VMIs. On by default. */
   readonly evacuationController?: boolean;
-  /** Whether virt-api reviews evictions. On by default. */
+  /** Whether virt-api's webhook reviews evictions. On by default. */
   readonly evictionWebhook?: boolean;
-  /** Whether KubeVirt annotates launcher pods for the descheduler. */
+  /** Whether KubeVirt sets the descheduler's annotations on launcher pods. */
   readonly deschedulerAnnotations?: true;
-  /** Further feature gates of KubeVirt, besides those that the sandbox's VMs need. */
+  /** More feature gates of KubeVirt. The gates that the sandbox's VMs need are always on. */
   readonly featureGates?: readonly string[];
   /**
-   * Runs virt-handlers as pods of a DaemonSet, which a taint can end. Otherwise each node has a virt-handler that
-   * nothing ends.
+   * Whether virt-handlers run as pods of a DaemonSet, which a taint can evict. By default, each node has a virt-handler
+   * that no taint ends.
    */
   readonly virtHandlerPods?: boolean;
-  /** The kubelets' eviction thresholds. Missing fields have the kubelet's defaults. */
+  /** The kubelets' eviction thresholds. Missing fields get the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   /**
-   * Images that run as processes of this machine. Their probes decide when pods are ready, and webhooks reach them
-   * through Services.
+   * Images that run as processes of this machine. Their pods are ready when their readiness probes succeed, and
+   * webhooks can reach them through Services.
    */
   readonly images?: Images;
-  /** Whether Deployments and ReplicaSets get their pods. */
+  /** Whether controllers create the pods of Deployments and ReplicaSets. */
   readonly workloads?: true;
-  /** Called with each error after which an actor tries again. */
+  /** Called with each error after which an actor retries. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
-/** Options of a control plane that is simulated in this process. */
+/** Options for a control plane that is simulated in this process. */
 export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnotations" | "workloads"> {
   readonly controlPlane?: undefined;
   /**
-   * Runs only the API server, disruption controller, garbage collector and token controller. KubeVirt's kinds are
-   * served all the same.
+   * Whether to run only the API server, disruption controller, garbage collector and token controller. The API server
+   * still serves KubeVirt's kinds.
    */
   readonly empty?: boolean;
-  /** Whether KubeVirt annotates launcher pods for the descheduler. Off by default. */
+  /** Whether KubeVirt sets the descheduler's annotations on launcher pods. Off by default. */
   readonly deschedulerAnnotations?: boolean;
   readonly clock?: Clock;
-  /** Which nodes the scheduler prefers by their free resources. The default is LeastAllocated, as in kube-scheduler. */
+  /**
+   * Whether the scheduler prefers the emptiest or the fullest node. The default is LeastAllocated (the emptiest), as in
+   * kube-scheduler.
+   */
   readonly scoring?: Scoring;
   /**
-   * Draws between nodes of the same score, as kube-scheduler does. Absent: the node with the fewest pods is taken, then
-   * the first by name.
+   * Returns a random number, by which the scheduler chooses between nodes of the same score. By default, it takes the
+   * node with the fewest pods, then the first by name.
    */
   readonly lots?: Lots;
-  /** How long a CSI volume stays attached after the last pod on the node that uses it, in seconds. The default is 1. */
+  /** How many seconds a CSI volume stays attached after its last pod on the node has ended. The default is 1. */
   readonly detachSeconds?: number;
-  /** Whether Deployments and ReplicaSets get their pods. Off by default, unless there are images. */
+  /**
+   * Whether controllers create the pods of Deployments and ReplicaSets. By default, they do so only if there are
+   * `images`.
+   */
   readonly workloads?: boolean;
 }
 
-/** Options of a control plane that consists of real programs of this machine. */
+/** Options for a control plane of real programs of this machine. */
 export interface RealOptions extends SandboxOptions {
   readonly controlPlane: {
-    /** The folder with `bin/` and `gen/`, as README.md describes. */
+    /** The folder that contains `bin/` and `gen/`, as README.md describes. */
     readonly binaries: string;
-    /** Whether `stop` only reverts all changes, and the next sandbox of this process uses the control plane again. */
+    /** Whether the next sandbox of this process uses the same control plane. `stop` then only reverts all changes. */
     readonly reuse?: boolean;
   };
 }
@@ -85,38 +91,38 @@ export interface Sandbox {
   readonly url: string;
   readonly caPem: string;
   readonly adminToken: string;
-  /** The kubeconfig of user kubernetes-admin, group system:masters. */
+  /** The kubeconfig of the user kubernetes-admin in the group system:masters. */
   readonly kubeconfig: string;
-  /** The certificate authority that the sandbox trusts. It issues the webhooks' certificates. */
+  /** The sandbox's certificate authority, which the API server trusts. It issues the webhooks' certificates. */
   readonly authority: Authority;
   readonly client: KubeClient;
-  /** Stops the API server for a while, as when it is killed. All state is kept. */
+  /** Stops the API server for a while, as if it was killed. All objects are kept. */
   readonly apiServer: Pick<ApiServer, "suspend" | "resume">;
   readonly migrations: { configure(options: MigrationOptions): void };
   /**
-   * Stops and starts a node's kubelet, as when the machine is off. `shutDown`: the machine shuts down in order, until
-   * the next start. `failLivenessProbe`: the probe of the pod `namespace/name` fails.
+   * Stops and starts the kubelet of a node, as when the machine is off. `shutDown`: shuts the machine down gracefully,
+   * until `start`. `failLivenessProbe`: fails the liveness probe of the pod `namespace/name`.
    */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
-  /** Controls of pods whose images run as processes. */
+  /** Controls the pods whose images run as processes. */
   readonly processes: ProcessKnobs;
-  /** Sets which program gets calls to a webhook behind a Service. */
+  /** Sets which program the API server calls for a webhook behind a Service. */
   readonly network: Pick<PodNetwork, "lead">;
-  /** Sets how much memory pods use, and how much of each resource a node has free. */
+  /** Sets how much memory each pod uses, and how much of each resource is free on a node. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
 }
 
-/** Options of migrations with a real control plane. virt-controller has its own back-off. */
+/** Options of migrations with a real control plane, in which the back-off of virt-controller cannot be set. */
 type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoffSeconds">;
 
 export interface SimulatedSandbox extends Sandbox {
-  /** Controls of the API server, for tests. */
+  /** Functions that control the API server, for tests. */
   readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "aggregate">;
   readonly migrations: Pick<MigrationPlan, "configure">;
-  /** KubeVirt's evacuation controller, which migrates marked VMIs. On by default. */
+  /** KubeVirt's evacuation controller, which migrates marked VMIs. It is on by default. */
   readonly evacuationController: { enabled: boolean };
-  /** KubeVirt's annotations on launcher pods. Off by default. */
+  /** KubeVirt's descheduler annotations on launcher pods. They are off by default. */
   readonly deschedulerAnnotations: { enabled: boolean };
 }
 
@@ -132,10 +138,10 @@ export function isReal(sandbox: Sandbox): sandbox is RealSandbox {
   return "programs" in sandbox;
 }
 
-/** Collects the parts to stop, in reverse order of their starts. */
+/** Functions that stop the parts of a sandbox, in reverse order of their start. */
 export type Closers = (() => Promise<void> | void)[];
 
-/** Starts a sandbox. If the start fails, stops everything that has already started. */
+/** Starts a sandbox. If the start fails, stops the parts that have started. */
 export async function startSandbox(options?: SimulatedOptions): Promise<SimulatedSandbox>;
 export async function startSandbox(options: RealOptions): Promise<RealSandbox>;
 export async function startSandbox(options: SimulatedOptions | RealOptions): Promise<Sandbox>;

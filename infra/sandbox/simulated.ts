@@ -1,4 +1,4 @@
-/** The simulated control plane: an API server in memory, and the controllers of a real control plane. */
+/** The simulated control plane: an API server in memory, and simulated controllers. */
 import { createAuthority } from "./certificates.ts";
 import { startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
@@ -107,7 +107,7 @@ interface Parts extends MachinesOptions, NodeControllersOptions {
   readonly server: ApiServer;
   readonly evictionWebhook: boolean;
   readonly featureGates: readonly string[];
-  /** Whether Deployments and ReplicaSets get their pods. */
+  /** Whether controllers create the pods of Deployments and ReplicaSets. */
   readonly workloads: boolean;
 }
 

@@ -4,12 +4,12 @@ export default defineConfig({
   test: {
     name: "sandbox",
     include: ["test/**/*.test.ts"],
-    // A process loads the API server once for all of its files.
+    // Each process loads the API server once for all of its test files.
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000, interval: 50 } },
-    // Node loads TypeScript itself.
+    // Node loads TypeScript without Vite.
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },
 });

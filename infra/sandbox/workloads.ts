@@ -22,19 +22,19 @@ export interface PlainPod {
   readonly namespace?: string;
   readonly name: string;
   readonly labels?: Record<string, string>;
-  /** The node to which the pod is bound from the start, without the scheduler, as static pods are. */
+  /** The node on which the pod is created, without the scheduler, as for a static pod. */
   readonly node?: string;
-  /** The labels of the nodes on which the scheduler may place the pod. */
+  /** The labels of the nodes on which the pod may run. */
   readonly nodeSelector?: Record<string, string>;
   readonly priorityClassName?: string;
   readonly tolerations?: Spec["tolerations"];
   readonly requests?: Record<string, string>;
   readonly graceSeconds?: number;
-  /** The PodGroup whose pods preempt together. */
+  /** The PodGroup of the pod. The pods of a group preempt together. */
   readonly podGroup?: string;
 }
 
-/** Creates a pod. Resolves when the pod exists, although it may still wait for a node. */
+/** Creates a pod. Resolves when the pod exists, even if it is still pending. */
 export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
   const { namespace = "default", name, labels, node, requests = {}, graceSeconds = 30, ...rest } = pod;
   const { priorityClassName, tolerations, nodeSelector, podGroup } = rest;

@@ -1,6 +1,6 @@
 /**
- * Bundles the command into .build/lifeboat.mjs, for Node 20 and later. The file contains everything, and `npm pack`
- * packs it.
+ * Bundles the command with all of its dependencies into .build/lifeboat.mjs, for Node 20 and later. `npm pack` packs
+ * this file.
  */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ if (Number.parseInt(process.versions.node) < ${OLDEST_NODE}) {
   process.exit(1);
 }`;
 
-/** Returns the paths of the sources that are in the bundle. */
+/** Bundles the command, and returns the paths of the bundled source files. */
 export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly string[]> {
   const { RELEASED_IMAGE } = process.env;
   const released = RELEASED_IMAGE === undefined ? {} : { RELEASED_IMAGE: JSON.stringify(RELEASED_IMAGE) };
@@ -33,14 +33,13 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     format: "esm",
     target: `node${OLDEST_NODE}`,
     inject: ["infra/cli/older-node.ts"],
-    // undici 8, a dependency of client-node, does not load on Node 20. Version 7 has everything that client-node
-    // uses.
+    // undici 8, a dependency of client-node, does not run on Node 20. undici 7 has all that client-node uses.
     alias: { undici: "undici-7" },
     banner: { js: BANNER + FOR_OLD_NODES },
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },
     minifySyntax: true,
     minifyWhitespace: true,
-    // Lines are short, because a stack trace quotes the whole line.
+    // Limits the length of lines, because a stack trace shows the whole line.
     lineLimit: 200,
     legalComments: "none",
     logLevel: "error",
@@ -49,7 +48,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
   return Object.keys(metafile.inputs);
 }
 
-/** The files by path below `infra`, as infra/cli/install/manifests.ts reads them. */
+/** Returns the manifests by their path in `infra`. infra/cli/install/manifests.ts reads them from the bundle. */
 function manifests(): Readonly<Record<string, string>> {
   const paths = globSync("{kubernetes,relay/kubernetes,server/kubernetes}/**/*.yaml", {
     cwd: `${root}infra`,
@@ -57,7 +56,10 @@ function manifests(): Readonly<Record<string, string>> {
   return Object.fromEntries(paths.map((path) => [path, readFileSync(`${root}infra/${path}`, "utf8")]));
 }
 
-/** The commit of the bundle, with `-dirty` if files differ from it. An archive of the sources has no commit. */
+/**
+ * Returns the commit of the source files, with `-dirty` if a file has changed since. Returns `unknown` outside of a Git
+ * repository.
+ */
 function commit(): string {
   const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], {
     cwd: root,

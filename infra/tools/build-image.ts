@@ -1,11 +1,11 @@
-/** Bundles the server and the relay for the image into .build/image: one file each, which contains everything. */
+/** Bundles the server and the relay for the container image: each into one file in .build/image. */
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 export const IMAGE_FOLDER = `${root}.build/image`;
 
-/** Some dependencies of client-node are CommonJS, and call `require` for Node's own modules. */
+/** Defines `require`, because some dependencies of client-node are CommonJS modules. */
 export const BANNER = `import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);`;
 

@@ -1,6 +1,5 @@
 /**
- * Bundles the Worker into .build/index/, from which `wrangler deploy` uploads it. Other entries are bundled the same
- * way.
+ * Bundles the Worker into .build/index/, which `wrangler deploy` uploads. Tests bundle other entries in the same way.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,8 +12,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRY = "functions/index.ts";
 
 /**
- * Builds the Worker, and resolves to the path of its entry. A module that the source imports with `import()` becomes a
- * file of its own, which a Worker loads only when it is needed. wrangler would put it into the entry.
+ * Bundles the Worker, and resolves to the path of its entry. Unlike wrangler, it puts each module that is imported with
+ * `import()` into a separate file, which a Worker loads when it is needed.
  */
 export async function buildWorker(entry: string = ENTRY): Promise<string> {
   const folder = join(root, ".build", basename(entry, ".ts"));
@@ -28,7 +27,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     bundle: true,
     splitting: true,
     format: "esm",
-    // The same options as wrangler's.
+    // These options are the same as wrangler's.
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
     minify: true,
@@ -36,9 +35,9 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     logLevel: "error",
   });
   await mkdir(folder, { recursive: true });
-  // The entry is moved into place last: a concurrent start or build never sees an entry without its modules.
+  // The entry is written last, because a process that runs at the same time must not load an entry without its modules.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
-    // A chunk has a digest in its name. The entry and its source map have none.
+    // All files but the entry and its source map have a hash in their name.
     if (!basename(path).startsWith("index.") && existsSync(path)) continue;
     const aside = `${folder}-${randomUUID()}-${basename(path)}`;
     await writeFile(aside, contents);
@@ -49,7 +48,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   return join(folder, "index.js");
 }
 
-/** Lists all modules that the bundle may load, the entry first. */
+/** Lists all modules of the bundle. The entry comes first. */
 export async function modulesOf(bundle: string): Promise<readonly string[]> {
   const files = (await readdir(dirname(bundle))).filter((file) => file.endsWith(".js"));
   return [...files.filter(isEntry), ...files.filter((file) => !isEntry(file))].map((file) =>
@@ -57,7 +56,7 @@ export async function modulesOf(bundle: string): Promise<readonly string[]> {
   );
 }
 
-/** Returns the modules that a Worker evaluates before its first request: the entry and its static imports. */
+/** Returns the modules that a Worker loads before its first request: the entry and its static imports. */
 export async function modulesAtStart(
   bundle: string,
   found: ReadonlySet<string> = new Set(),

@@ -1,6 +1,6 @@
 /**
- * Prints `N passed, N failed` from a JSON report of vitest: `node infra/tools/test-count.mjs REPORT`. A missing report
- * counts as one failure, and so does a test file that failed before its tests.
+ * Prints `N passed, N failed` from a JSON report of vitest: `node infra/tools/test-count.mjs REPORT`. A missing report,
+ * and a test file that failed before its tests, each count as one failure.
  */
 import { readFileSync } from "node:fs";
 

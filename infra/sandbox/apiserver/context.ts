@@ -1,4 +1,4 @@
-/** The context that every step of a request can use. */
+/** The data that every step of a request can use. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { AggregatedApi } from "./aggregation.ts";
 import type { FaultPlan } from "./faults.ts";
@@ -27,14 +27,14 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
-  /** Counts failed calls to each webhook that did not stop the request, because its failurePolicy is Ignore. */
+  /** Counts failed calls to each webhook whose failurePolicy Ignore let the request continue. */
   readonly failedOpen: Map<string, number>;
   /** The addresses of the pods' processes. */
   readonly network: PodNetwork;
-  /** Groups and versions that another server answers. */
+  /** Groups and versions that another server serves. */
   readonly aggregated: Map<string, AggregatedApi>;
   readonly now: () => Date;
-  /** Calls `fn` once after the given milliseconds. The returned function cancels the timer. */
+  /** Calls `fn` once after `ms` milliseconds. The returned function cancels the timer. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;
 }
 
@@ -44,9 +44,9 @@ export interface RequestContext {
   readonly user: User;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Texts that are sent as `Warning:` headers of the answer. */
+  /** Texts for the `Warning` headers of the answer. */
   readonly warnings: string[];
-  /** Aborted when the client has disconnected. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -69,14 +69,14 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
-/** The receiver of a watch's events, in the representation that the client accepts. */
+/** Sends the events of a watch in the representation that the client accepts. */
 export interface WatchSink {
-  /** Whether the client must read before more is sent. */
+  /** Whether the client must read earlier events before the server sends more. */
   readonly isFull: boolean;
-  /** A bell that rings when the client has read or disconnected. */
+  /** Rings when the client has read events or disconnected. */
   readonly bell: Bell;
   send(type: string, stored: StoredObject): void;
-  /** Sends a bookmark, or a Status as an ERROR. */
+  /** Sends a BOOKMARK event, or an ERROR event with a Status. */
   sendRaw(type: "BOOKMARK" | "ERROR", object: unknown): void;
   end(): void;
 }
@@ -97,7 +97,7 @@ export function collectionOf(state: ServerState, kind: ResourceKind): Collection
   return state.store.collection(kind.storage, kind.selectableFields);
 }
 
-/** Renders the time as metadata shows it, in whole seconds. */
+/** Renders a time as Kubernetes writes it in metadata, in whole seconds. */
 export function timestamp(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, "Z");
 }

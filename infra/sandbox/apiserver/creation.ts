@@ -26,11 +26,11 @@ export async function handleCreate(ctx: ResourceContext): Promise<Answer> {
 }
 
 export interface CreateOptions extends WriteOptions {
-  /** Computes managedFields. Absent: the client owns all fields. */
+  /** Computes managedFields. By default, the client owns all fields. */
   readonly track?: (object: KubeObject) => void;
 }
 
-/** Creates an object. `object` is in the served version, the result in the stored one. */
+/** Creates an object. `object` has the version of the request, and the result has the stored version. */
 export async function createObject(
   ctx: ResourceContext,
   object: KubeObject,
@@ -71,7 +71,7 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
 }
 
 /**
- * The characters of generated names. There are no vowels and no similar characters, as in
+ * The characters of generated names. Vowels and similar characters are left out, as in
  * k8s.io/apimachinery/pkg/util/rand.
  */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";

@@ -6,7 +6,7 @@ import { type KubeObject, type Tree, apiVersionOf, isRecord, stringAt, textOf, v
 import { decodeProtobuf } from "./protobuf.ts";
 import { badRequest, fail, unsupportedFormat } from "./status.ts";
 
-/** The real server reads YAML 1.1, in which `yes` is true, but leaves timestamps as strings. */
+/** The real server reads YAML 1.1, in which `yes` means true. Timestamps remain strings. */
 const YAML = { schema: CORE_SCHEMA.withTags(boolYaml11Tag, intYaml11Tag, mergeTag) };
 const load = (text: string): unknown => loadAs(text, YAML);
 
@@ -36,7 +36,7 @@ export function parseYaml(text: string, refuse = (why: string) => badRequest(`er
 const FORMATS: Readonly<Record<string, typeof parseJson>> = {
   "application/json": parseJson,
   "application/yaml": parseYaml,
-  // The real server reads a body with curl's default content type as JSON, too.
+  // The real server reads a body with curl's default content type as JSON.
   "application/x-www-form-urlencoded": parseJson,
 };
 
@@ -68,8 +68,8 @@ function summaryOf(body: Buffer): string {
 const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 /**
- * Returns the paths of fields that occur twice in one object of the body, such as `spec.containers[0].name`. The last
- * value counts.
+ * Returns the paths of fields that occur twice in an object of the body, such as `spec.containers[0].name`. The server
+ * uses the last value.
  */
 export function duplicateFields(ctx: RequestContext): readonly string[] {
   if (!/json|form/.test(mediaTypeOf(ctx))) return [];
@@ -93,7 +93,7 @@ function namedTwice(value: unknown, path: string): readonly string[] {
   });
 }
 
-/** Decodes the object in the body, with apiVersion, kind and namespace from the URL. */
+/** Decodes the object in the body. A missing apiVersion, kind or namespace is taken from the URL. */
 export function decodeObject(ctx: ResourceContext): KubeObject {
   return checkObject(ctx, decodeBody(ctx, ctx.kind.kind));
 }
@@ -109,7 +109,7 @@ export function checkObject(ctx: ResourceContext, value: Tree): KubeObject {
   return object;
 }
 
-/** Removes empty values, which are not stored. */
+/** Removes empty values, because the server does not store them. */
 function dropEmpty(meta: Tree): void {
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
     const value = meta[field];
@@ -123,7 +123,7 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
   const given = textOf((value.kind ||= kind.kind));
   const refuse = (why: string): never =>
     badRequest(`${given} in version "${apiVersion.split("/").at(-1)}" cannot be handled as a ${kind.kind}: ${why}`);
-  // The body of a subresource has a kind without a resource of its own.
+  // The body of a subresource has its own kind, for example Eviction.
   if (apiVersion === expected && given === kind.kind) return;
   if (!kind.custom && state.kinds.ofObject(apiVersion, given) === undefined) {
     refuse(`no kind "${given}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`);
@@ -136,7 +136,7 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
   badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
 }
 
-/** The build path in the real server's messages. */
+/** The source file that some messages of the real server name. */
 const SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
 function alignNamespace(object: KubeObject, namespace: string): void {

@@ -1,4 +1,4 @@
-/** DELETE: deletes at once, after a grace period, or after finalizers. */
+/** DELETE: deletes an object at once, or after its grace period or its finalizers. */
 import { isDeepStrictEqual } from "node:util";
 import { admitDeletion } from "./admission/webhooks.ts";
 import {
@@ -52,11 +52,11 @@ export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answ
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** Whether the object is gone. False: the object waits for its grace period or its finalizers. */
+  /** Whether the object is removed. If false, it waits for its grace period or its finalizers. */
   readonly gone: boolean;
 }
 
-/** Deletes an object for a client's request, with admission. */
+/** Deletes an object for a client: admission plugins and webhooks may refuse. */
 async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
@@ -88,7 +88,10 @@ async function deleteObject(
   }
 }
 
-/** Marks a pod without a grace period as terminating first, then deletes it: webhooks review both. */
+/**
+ * Returns the states that webhooks review. For a pod without a grace period, webhooks review two changes: the mark as
+ * terminating, and the deletion.
+ */
 function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
   const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
   return isSeenToEnd ? [before, marked] : [before];
@@ -99,9 +102,7 @@ interface Removal {
   readonly options: DeleteOptions & { readonly isDryRun?: boolean };
 }
 
-/**
- * Removes an object, also for the server itself. Returns undefined if the object is no longer at the revision `stored`.
- */
+/** Removes an object. Returns undefined if the object has changed since `stored`. */
 export function remove(state: ServerState, kind: ResourceKind, { stored, options }: Removal): Deletion | undefined {
   const collection = collectionOf(state, kind);
   const before = parse(stored);
@@ -138,8 +139,8 @@ function isPod(kind: ResourceKind): boolean {
 }
 
 /**
- * Returns the grace period. Only a pod on a node needs time to terminate; its kubelet later deletes it with a grace
- * period of 0.
+ * Returns the grace period. Only a pod on a node has a grace period. Its kubelet then deletes it with a grace period of
+ * 0.
  */
 function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
@@ -151,7 +152,7 @@ function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: aske
   return grace < 0 ? 1 : grace;
 }
 
-/** Finalizers that the garbage collector removes after its work. */
+/** Finalizers that the garbage collector removes after it has handled the dependents. */
 const WAITING: Readonly<Record<string, readonly string[]>> = { Orphan: ["orphan"], Foreground: ["foregroundDeletion"] };
 
 function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): string[] {
@@ -168,8 +169,8 @@ function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeO
 }
 
 /**
- * Returns the terminating object after the request. Returns undefined if the object already terminates and the request
- * does not shorten its grace period.
+ * Marks the object as terminating, and returns it. Returns undefined if it already terminates and the request does not
+ * shorten its grace period.
  */
 function mark(
   state: ServerState,
@@ -191,8 +192,8 @@ function mark(
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
-    // The shorter grace period counts from the first request. If it is over already, the kubelet still gets a
-    // second.
+    // The shortened grace period starts at the time of the first request. If it has ended already, the kubelet still
+    // gets a second.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
     metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(grace, 1) : grace;
@@ -200,7 +201,7 @@ function mark(
   return object;
 }
 
-/** Converts seconds as Go does, which counts nanoseconds in 64 bits: a very long grace period wraps around. */
+/** Converts seconds to milliseconds. As in Go, which counts 64-bit nanoseconds, a very long grace period overflows. */
 function milliseconds(seconds: number): number {
   return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }

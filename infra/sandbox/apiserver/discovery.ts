@@ -1,4 +1,4 @@
-/** Discovery: groups, versions and resources, aggregated or one by one. */
+/** Discovery: the served groups, versions and resources, in one document or in several. */
 import { REVIEWS } from "./access-reviews.ts";
 import type { RequestContext } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
@@ -59,7 +59,7 @@ export function versionsOf(ctx: RequestContext): readonly Version[] {
   });
 }
 
-/** Answers `/api`, or its aggregated form with all resources. */
+/** Answers `/api`, or the aggregated discovery document with all resources of the core group. */
 export function coreDiscovery(ctx: RequestContext): Discovery {
   const versions = versionsOf(ctx).filter(({ group }) => group === "");
   const addresses = [{ clientCIDR: "0.0.0.0/0", serverAddress: ctx.headers.host ?? "" }];

@@ -1,4 +1,4 @@
-/** Stops users from granting permissions that they do not have. */
+/** Prevents users from granting permissions that they do not have. */
 import { type Attributes, type Rule, decide, roleOf } from "./authorization.ts";
 import { type ResourceContext, resourceOf } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
@@ -12,7 +12,7 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
   if (ctx.kind.group !== RBAC_GROUP || ctx.user.groups.includes("system:masters")) return;
   const { namespace = "" } = object.metadata;
   if (ROLES.has(ctx.kind.kind)) {
-    // An aggregated role can get any rule later.
+    // An aggregated role can later get any rule, so its creator needs all permissions.
     const rules = isRecord(object.aggregationRule) ? FULL : viewAs<Rule[]>(recordsAt(object, "rules"));
     if (!mayEverything(ctx, "escalate", object)) refuseMissing(ctx, object, rules);
   } else if (BINDINGS.has(ctx.kind.kind)) {
@@ -24,7 +24,8 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
 }
 
 /**
- * Returns whether the user needs no check: they have the verb `escalate` on a role, or `bind` on the role of a binding.
+ * Returns whether the user may grant any permission: by the verb `escalate` on a role, or `bind` on the role of a
+ * binding.
  */
 function mayEverything({ state, user }: ResourceContext, verb: "escalate" | "bind", role: KubeObject): boolean {
   const { name = "", namespace = "" } = role.metadata;
@@ -49,7 +50,7 @@ function refuseMissing(ctx: ResourceContext, object: KubeObject, rules: readonly
   fail({ reason: "Forbidden", resource: resourceOf(kind), name, message });
 }
 
-/** Returns each single right. A rule allows every combination of its values. */
+/** Returns the single permissions that a rule grants: every combination of its values. */
 function singleRights(rule: Rule, namespace: string): readonly Attributes[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length === 0 ? [""] : resourceNames;

@@ -1,4 +1,4 @@
-/** POST pods/{name}/eviction: a deletion that disruption budgets can refuse. */
+/** POST pods/{name}/eviction: deletes a pod, unless a disruption budget refuses the deletion. */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
@@ -32,7 +32,7 @@ export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
   return { type: "Document", code: 201, body: successStatus(201) };
 }
 
-/** Copies the dryRun of the query into the options in the eviction's body, where webhooks can read it. */
+/** Copies the query's dryRun into the Eviction's deleteOptions, which webhooks can read. */
 function deleteOptionsOf({ info }: ResourceContext, eviction: KubeObject): DeleteOptions {
   const dryRun = info.query.getAll("dryRun");
   if (!isRecord(eviction.deleteOptions)) return { dryRun };
@@ -62,7 +62,7 @@ function evict(ctx: ResourceContext, options: Options): void {
 const MORE_THAN_ONE =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/** Returns whether budgets do not count for the pod: a pod that does not run cannot be disrupted. */
+/** Returns whether the pod may be evicted without its budgets: a pod that does not run cannot be disrupted. */
 function ignoresBudgets(pod: KubeObject): boolean {
   const phase = stringAt(pod, "status.phase");
   return (
@@ -80,8 +80,8 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
 }
 
 /**
- * Returns whether an unready pod may be evicted: the budget is met, or its policy allows that. Such a pod does not
- * count as healthy.
+ * Returns whether an unready pod may be evicted without using a disruption: its budget has enough healthy pods, or the
+ * budget's unhealthyPodEvictionPolicy permits that.
  */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");
@@ -92,8 +92,8 @@ function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
 }
 
 /**
- * Takes one disruption from the budget, and adds the pod to disruptedPods: the disruption controller then counts it as
- * gone.
+ * Uses one allowed disruption of the budget, and adds the pod to disruptedPods, so that the disruption controller no
+ * longer expects the pod.
  */
 function spend(ctx: ResourceContext, budget: StoredObject, dryRun: boolean): void {
   const { name: podName } = ctx.info;
@@ -134,7 +134,7 @@ function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
   const status = childOf(pod, "status");
   const conditions = recordsAt(status, "conditions");
   const before = conditions.find((one) => one.type === "DisruptionTarget");
-  // A generation is set only if the kubelet or the previous condition has one.
+  // Sets observedGeneration only if the pod's status or the previous condition has it.
   const isTracked = status.observedGeneration !== undefined || before?.observedGeneration !== undefined;
   const condition = {
     type: "DisruptionTarget",

@@ -1,31 +1,34 @@
-/** Injects faults that clients must survive. */
+/** Injects faults into the API server. */
 import type { User } from "./context.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { type Failure, fail } from "./status.ts";
 
 export type Effect =
-  /** Delays the request, and then continues. */
+  /** Delays the request, and then performs it. */
   | { readonly type: "Latency"; readonly milliseconds: number }
-  /** Answers with an error, without any effect. */
+  /** Answers with an error, and does not perform the request. */
   | { readonly type: "Error"; readonly code: ErrorCode; readonly retryAfterSeconds?: number }
-  /** Breaks the connection before anything is done. */
+  /** Breaks the connection, and does not perform the request. */
   | { readonly type: "ConnectionReset" }
   /** Performs the request, and breaks the connection before it sends an answer. */
   | { readonly type: "LostAnswer" }
   /** Performs the request, and breaks the connection while it sends the answer. */
   | { readonly type: "TruncatedBody" }
-  /** A watch breaks after this many events. */
+  /** Breaks a watch after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }
-  /** Breaks the call to a webhook before it arrives, as on a closed connection: its failurePolicy decides. */
+  /**
+   * Breaks the call to a webhook before the webhook gets it, as on a closed connection. The webhook's failurePolicy
+   * then applies.
+   */
   | { readonly type: "LostReview" }
-  /** Calls the webhook, and loses its answer: its failurePolicy decides. */
+  /** Calls the webhook, and discards its answer. The webhook's failurePolicy then applies. */
   | { readonly type: "LostVerdict" };
 
 const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];
 
 export type ErrorCode = 401 | 409 | 422 | 429 | 500 | 503;
 
-/** The requests that a fault affects. A missing field matches every request. */
+/** The requests that a fault affects. A fault without any of these fields affects every request. */
 export interface FaultMatch {
   readonly verbs?: readonly string[];
   readonly users?: readonly string[];
@@ -36,17 +39,17 @@ export interface FaultMatch {
 export interface Fault {
   readonly match?: FaultMatch;
   readonly effect: Effect;
-  /** The chance of the fault, from 0 to 1. The default is 1. */
+  /** The probability of the fault, from 0 to 1. The default is 1. */
   readonly probability?: number;
   /** The maximum number of times that the fault happens. */
   readonly times?: number;
 }
 
 export class FaultPlan {
-  /** The faults that have happened so far, for the message of a failing test. */
+  /** The faults that have happened, for example for the message of a failing test. */
   readonly injected: (Pick<RequestInfo, "verb" | "path"> & { readonly effect: Effect })[] = [];
   #faults: { readonly fault: Fault; left: number }[] = [];
-  /** Injects faults. The returned function removes them. */
+  /** Injects faults. The returned function removes these faults. */
   inject(...faults: readonly Fault[]): () => void {
     const added = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
     this.#faults.push(...added);
@@ -60,8 +63,8 @@ export class FaultPlan {
   }
 
   /**
-   * Returns the effects on this request, or on a webhook's call about it, in the order in which the faults were
-   * injected.
+   * Returns the faults for this request, or for a call to a webhook about this request, in the order of their
+   * injection.
    */
   draw(info: RequestInfo, user: User, webhook = ""): readonly Effect[] {
     const drawn = this.#faults.filter(({ fault: { match = {}, effect, probability = 1 }, left }) => {

@@ -51,7 +51,7 @@ export function requiredIf(isMissing: boolean, ...error: Parameters<typeof requi
   return isMissing ? [requiredValue(...error)] : [];
 }
 
-/** Checks that a value is one of a list. Missing values are valid. */
+/** Checks that a value is in the list of supported values. A missing value is valid. */
 export function oneOf(field: string, value: unknown, supported: readonly string[]): readonly FieldError[] {
   return value === undefined || supported.includes(textOf(value)) ? [] : [unsupportedValue(field, value, supported)];
 }

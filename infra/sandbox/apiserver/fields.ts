@@ -1,19 +1,19 @@
-/** Sets of fields of objects, by the rules of sigs.k8s.io/structured-merge-diff. Server-side apply is based on them. */
+/** Sets of an object's fields, for server-side apply. The rules are those of sigs.k8s.io/structured-merge-diff. */
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 
-/** Says which parts of a kind are split into fields. */
+/** Describes which lists and maps of a kind consist of separately owned fields. */
 export interface FieldSchema {
   /**
-   * The keys that identify an item, by the path of the list. Empty: the items identify themselves. Missing: the list is
-   * atomic.
+   * The keys that identify an item, by the path of the list. Without keys, the items identify themselves. A list that
+   * is missing here is atomic: it is one field.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Paths of atomic maps. */
+  /** Paths of atomic maps: each is one field. */
   readonly atomicMaps: readonly string[];
 }
 
-/** A set of paths. Each path is its FieldsV1 elements (`f:name`, `k:{…}`, `v:…`), joined by newlines. */
+/** A set of fields. Each is a path of FieldsV1 elements (`f:name`, `k:{…}`, `v:…`), joined by newlines. */
 export type FieldSet = Set<string>;
 
 export function minus(a: FieldSet, b: ReadonlySet<string>): FieldSet {
@@ -26,7 +26,7 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
-/** A position in the walk: its elements, and the schema's path without list items. */
+/** A position in an object: its FieldsV1 elements, and its path in the schema, which has no list items. */
 interface Place {
   readonly schema: FieldSchema;
   readonly key: string;
@@ -46,7 +46,7 @@ function below({ schema, key, path }: Place, element: string): Place {
   };
 }
 
-/** Returns the parts of a map, or of a list with keys. Undefined: the value is atomic. */
+/** Returns the parts of a map, or of a list with keys. Returns undefined if the value is atomic. */
 function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> | undefined {
   if (isRecord(value)) {
     if (schema.atomicMaps.includes(path)) return undefined;
@@ -57,7 +57,7 @@ function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> 
   return new Map(value.map((item: unknown) => [elementOf(item, keys), item]));
 }
 
-/** Keys of list items that the API's defaults fill in before an item is identified. */
+/** Keys of list items that have a default value in the API. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: "TCP" };
 
 function elementOf(item: unknown, keys: readonly string[]): string {
@@ -72,7 +72,7 @@ export function fieldsOf(object: unknown, schema: FieldSchema): FieldSet {
   return fields;
 }
 
-/** Collects the fields of a value. `withMaps`: a map or list is also a field itself. */
+/** Collects the fields of a value. `withMaps`: whether each map or list is also a field. */
 function collect(value: unknown, place: Place, into: { fields: FieldSet; withMaps: boolean }): void {
   const parts = partsOf(value, place);
   const isItem = place.key.slice(place.key.lastIndexOf("\n") + 1).startsWith("k:");
@@ -123,7 +123,7 @@ function assemble(parts: Map<string, unknown>, asList: boolean): unknown {
   return Object.fromEntries([...parts].map(([element, part]) => [element.slice(2), part]));
 }
 
-/** Removes fields. A map that becomes empty is removed, too. */
+/** Removes fields. Also removes a map that becomes empty. */
 export function removeFields(value: unknown, fields: FieldSet, schema: FieldSchema): unknown {
   return fields.size === 0 ? value : remove(value, fields, root(schema));
 }
@@ -146,7 +146,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Returns whether the set has a field at or below this one. */
+/** Returns whether the set contains this field or a field below it. */
 export function hasBelow(fields: FieldSet, key: string): boolean {
   return fields.has(key) || [...fields].some((field) => field.startsWith(`${key}\n`));
 }
@@ -161,7 +161,7 @@ export function encodeFields(fields: FieldSet): Fields {
   return withoutLoneDots(tree);
 }
 
-/** Simplifies the tree: a field with nothing below it is `{}`, not `{".": {}}`. */
+/** Simplifies the tree: replaces `{".": {}}` by `{}`. */
 function withoutLoneDots(tree: Fields): Fields {
   const entries = Object.entries(tree).filter(([key]) => key !== ".");
   const children = entries.map(([key, child]): [string, Fields] => [key, withoutLoneDots(child)]);

@@ -1,6 +1,5 @@
 /**
- * Impersonates another user, by `Impersonate-*` headers. The constrained impersonation of 1.36 is left out, because
- * nothing here uses it.
+ * Impersonates another user, as the `Impersonate-*` headers demand. The constrained impersonation of 1.36 is left out.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { withAuthenticated } from "./authentication.ts";
@@ -46,7 +45,7 @@ function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Returns the values of a repeated header. Node joins them with a comma and a space. */
+/** Splits the values of a repeated header, which Node joins with a comma and a space. */
 function several(value: string | string[] | undefined): readonly string[] {
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : value.split(", ")).filter((one) => one !== "");
@@ -59,7 +58,7 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
   return { username, groups: all, extra, ...(uid !== undefined && { uid }) };
 }
 
-/** Returns what has to be authorized: the user, and each group, uid and extra value separately. */
+/** Returns the requests to authorize: the user, and separately each group, the UID and each extra value. */
 function attributesOf({ username, groups, uid, extra }: Wanted): readonly Attributes[] {
   const account = serviceAccountOf(username);
   const base = { isResource: true, verb: "impersonate", group: "", subresource: "", namespace: "" } as const;

@@ -1,11 +1,11 @@
-/** metadata.managedFields: the owners of each field. */
+/** metadata.managedFields: which manager owns which fields. */
 import { isDeepStrictEqual } from "node:util";
 import { type FieldSet, decodeFields, differenceOf, encodeFields, minus, showField } from "./fields.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import type { KubeObject, ManagedFieldsEntry } from "./objects.ts";
 import { fail } from "./status.ts";
 
-/** The writer, and the kind of write. */
+/** The manager that writes, and the kind of write. */
 export interface Writer {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
@@ -19,7 +19,7 @@ const SYSTEM_METADATA = [
   "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "name", "namespace",
   "resourceVersion", "selfLink", "uid",
 ];
-/** Fields that the system sets. They have no owner. */
+/** Fields that the system sets. No manager owns them. */
 const NOT_OWNED = new Set([
   "apiVersion",
   "kind",
@@ -34,13 +34,13 @@ export function ownable(fields: Iterable<string>): FieldSet {
 export interface Write {
   readonly previous: KubeObject | undefined;
   readonly writer: Writer;
-  /** The fields of an applied configuration. Changing another manager's field needs force. */
+  /** The fields of an applied configuration. `force`: whether they may replace fields of another manager. */
   readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
 /**
- * Tracks an update: the writer becomes the only owner of changed fields. After an apply, the writer also owns the
- * applied fields.
+ * Updates the owners of fields: the writer becomes the only owner of changed fields. After an apply, the writer also
+ * owns all applied fields.
  */
 export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write): void {
   const { previous, writer, applied } = write;
@@ -71,7 +71,7 @@ function entriesBefore(
   return [entryOf({ ...writer, manager: "before-first-apply", operation: "Update" }, { fields, own: undefined })];
 }
 
-/** Returns the fields that this writer owns from an earlier apply. */
+/** Returns the fields that this manager owns because of an earlier apply. */
 export function ownedBy({ metadata: { managedFields = [] } }: KubeObject, writer: Writer) {
   const own = managedFields.filter((entry) => isSame(entry, writer));
   const others = managedFields.filter((entry) => !own.includes(entry));
@@ -108,7 +108,7 @@ function shownManager({ manager, operation, subresource, apiVersion }: ManagedFi
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
-/** Returns whether an entry belongs to the writer. A manager that applies is the same manager in any version. */
+/** Returns whether an entry belongs to the writer. For server-side apply, the version of the entry does not matter. */
 function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
   const [one, other] = [entry, writer].map(({ manager, operation, apiVersion, subresource = "" }) =>
     [manager, operation, operation === "Apply" ? "" : apiVersion, subresource].join("\n"),
@@ -122,7 +122,7 @@ function without(entry: ManagedFieldsEntry, lost: FieldSet): ManagedFieldsEntry 
   return left.size === fields.size ? entry : { ...entry, fieldsV1: encodeFields(left) };
 }
 
-/** Returns the entry of a writer. The entry keeps its time while its fields stay the same. */
+/** Returns the new entry of a writer. It keeps the old time if its fields are unchanged. */
 function entryOf(
   writer: Writer,
   { fields, own }: { fields: FieldSet; own: ManagedFieldsEntry | undefined },
@@ -133,7 +133,7 @@ function entryOf(
   return { ...rest, fieldsType: "FieldsV1", fieldsV1, ...(subresource !== "" && { subresource }) };
 }
 
-/** Sorts the entries, so that a write without changes leaves no trace. */
+/** Sets the entries in sorted order, so that a write without changes does not change the object. */
 function setEntries(object: KubeObject, entries: readonly ManagedFieldsEntry[]): void {
   const kept = entries.filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
   if (kept.length === 0) delete object.metadata.managedFields;
@@ -145,8 +145,7 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
 }
 
 /**
- * Returns the object without managedFields, and without the maps that every object has, so that no manager owns these
- * maps.
+ * Returns the object without managedFields, and without the maps that every object has, because no manager owns them.
  */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };

@@ -1,4 +1,4 @@
-/** The parts that all Kubernetes objects share, and access to their fields. */
+/** The fields that all Kubernetes objects have, and functions that read fields. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -18,7 +18,10 @@ export interface ManagedFieldsEntry {
   subresource?: string;
 }
 
-/** The FieldsV1 format: the keys are `f:name`, `k:{…}`, `v:…` and `.`, and each contains the elements below it. */
+/**
+ * The FieldsV1 format. Its keys are `f:name`, `k:{…}`, `v:…` and `.`, and each value contains the elements below the
+ * key.
+ */
 export interface Fields {
   [key: string]: Fields;
 }
@@ -77,7 +80,7 @@ export function stringAt(object: unknown, path: string): string {
   return textOf(fieldAt(object, path));
 }
 
-/** Returns the text of a scalar. Returns an empty text for other values. */
+/** Returns the text of a string, number or boolean. Returns an empty text for other values. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
@@ -98,7 +101,7 @@ export function stringsAt(object: unknown, path: string): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-/** Returns the map at a key, and creates a missing one. */
+/** Returns the map at a key. Creates it if it is missing. */
 export function childOf(parent: Tree, key: string): Tree {
   const value = parent[key];
   if (isRecord(value)) return value;
@@ -108,8 +111,8 @@ export function childOf(parent: Tree, key: string): Tree {
 }
 
 /**
- * Returns the stored object with the type of its kind, after admission and validation. Only here JSON gets a type
- * without a check.
+ * Returns the stored object with the type of its kind. No check is needed, because admission and validation have
+ * checked the object.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function viewAs<T>(value: unknown): T {
@@ -121,7 +124,7 @@ export function apiVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** Names a resource in messages: `pods`, `virtualmachineinstances.kubevirt.io`. */
+/** Returns the name of a resource in messages: `pods`, `virtualmachineinstances.kubevirt.io`. */
 export function qualified({ group, resource }: GroupResource): string {
   return group === "" ? resource : `${resource}.${group}`;
 }

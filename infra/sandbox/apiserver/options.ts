@@ -1,4 +1,4 @@
-/** The options of a request, from its query or from a DeleteOptions body. */
+/** The options of a request, from its query or its DeleteOptions body. */
 import type { AdmissionSubject } from "./admission/review.ts";
 import { type RequestContext, type ResourceContext, timestamp } from "./context.ts";
 import { decodeBody, mediaTypeOf } from "./decoding.ts";
@@ -67,7 +67,7 @@ export function readDryRun(kind: string, values: readonly string[]): boolean {
   return values.length > 0;
 }
 
-/** Returns the options that an AdmissionReview shows. A patch's options become an update's. */
+/** Returns the options in an AdmissionReview. For a patch, they are UpdateOptions. */
 export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean, oldObject?: KubeObject) {
   const given = [...query].filter(
     ([name, value]) => ["fieldManager", "fieldValidation"].includes(name) && value !== "",
@@ -90,12 +90,12 @@ export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = 
   };
 }
 
-/** Returns the default field manager: the first word of the user agent, as in the real server. */
+/** Returns the default field manager: the part of the user agent before its first slash, as in the real server. */
 function defaultManager(ctx: RequestContext): string {
   return ctx.headers["user-agent"]?.split("/")[0]?.slice(0, MANAGER_LIMIT) || "unknown";
 }
 
-/** Reads the options of a deletion. If there is a body, the query does not count. */
+/** Reads the options of a deletion. Ignores the query if there is a body. */
 export async function readDeleteOptions(ctx: RequestContext): Promise<DeleteOptions & { readonly isDryRun: boolean }> {
   const options = ctx.body.length > 0 ? await optionsFromBody(ctx) : optionsFromQuery(ctx.info.query);
   const { propagationPolicy: policy, orphanDependents } = options;
@@ -138,7 +138,7 @@ function integerIn(text: string): number {
   return Math.abs(Number(text)) < 2 ** 63 ? Number(text) : refuse("value out of range");
 }
 
-/** Parses a flag of a query as Go does: every value except 0 and false is true. */
+/** Parses a flag in a query as the real server does: every value except 0 and false means true. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }

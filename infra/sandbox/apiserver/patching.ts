@@ -1,4 +1,4 @@
-/** PATCH: reads the format of a patch, and returns its result for the current object. */
+/** PATCH: decodes a patch by its format, and applies it to the current object. */
 import { type Answer, type ResourceContext } from "./context.ts";
 import { checkObject, mediaTypeOf, parseJson } from "./decoding.ts";
 import { invalidValue } from "./field-errors.ts";
@@ -51,10 +51,7 @@ export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/**
- * Refuses a patch whose result cannot be read as an object of the kind. The message shows the result as Go's JSON
- * would.
- */
+/** Refuses a patch whose result is not an object of the kind. The message contains the result as Go prints its JSON. */
 function refusePatched(patched: unknown, why: string): never {
   const { managedFields, ...metadata } = recordAt(patched, "metadata");
   const { metadata: _last, ...rest }: Tree = isRecord(patched) ? patched : {};

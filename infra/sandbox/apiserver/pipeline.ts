@@ -17,7 +17,7 @@ import { Bell } from "./watch-log.ts";
 
 const BODY_LIMIT = 3 * 1024 * 1024;
 
-/** Handles a request. Never rejects: an error in a request affects its client only. */
+/** Handles a request. Never rejects, so that an error affects only the client of this request. */
 export async function handleRequest(
   state: ServerState,
   request: IncomingMessage,
@@ -25,7 +25,7 @@ export async function handleRequest(
 ): Promise<void> {
   const aborted = new AbortController();
   response.on("close", () => aborted.abort()).on("error", () => response.destroy());
-  // The real server sends no Keep-Alive header. Node sends none if `connection` is removed.
+  // Prevents Node from sending a Keep-Alive header, which the real server does not send.
   response.removeHeader("connection");
   const warnings: string[] = [];
   try {
@@ -40,24 +40,27 @@ export async function handleRequest(
     try {
       writeFailure(response, error, warnings);
     } catch (bug) {
-      // Node could not send the answer, for example because of a webhook's invalid status code.
+      // Node cannot send some answers, for example with an invalid status code from a webhook.
       writeFailure(response, bug, []);
     }
   }
 }
 
-/** Performs the faults that happen before the request is handled. */
+/** Injects the faults that happen before the request is handled. */
 async function suffer(effects: readonly Effect[], ctx: RequestContext, response: ServerResponse): Promise<void> {
   for (const effect of effects) {
     if (effect.type === "Latency") await delay(effect.milliseconds);
     else if (effect.type === "Error") failWith(effect, ctx.info);
     else if (effect.type === "ConnectionReset") response.destroy();
-    // The client has disconnected and can get no answer, so the request must not be done.
+    // The client has disconnected, so the request must not be performed.
     if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
   }
 }
 
-/** Performs the faults that affect the answer: the connection breaks before it, within it, or between events. */
+/**
+ * Injects the faults of the answer: the connection breaks before the answer, in the middle of it, or between events of
+ * a watch.
+ */
 function spoil(effects: readonly Effect[], response: ServerResponse): void {
   for (const effect of effects) {
     if (effect.type === "LostAnswer") response.destroy();
@@ -66,7 +69,7 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
   }
 }
 
-/** Breaks the connection after this many writes, of which the last one is written only in part. */
+/** Breaks the connection after this many writes. Sends only a part of the last write. */
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
@@ -76,7 +79,7 @@ function breakAfter(response: ServerResponse, { writes, part }: { writes: number
     if (left > 0) return write(chunk);
     return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
   };
-  // A watch may end by itself before it has sent that many events.
+  // A watch may end before it has sent this many events.
   const ended = (chunk?: string) => (chunk === undefined ? end() : limited(chunk));
   Object.assign(response, { write: limited, end: ended });
   if (left === 0) response.destroy();
@@ -106,7 +109,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return size <= BODY_LIMIT ? Buffer.concat(chunks) : fail({ reason: "RequestEntityTooLarge", limit: BODY_LIMIT });
 }
 
-/** Prints a bug of this server on standard error. */
+/** Prints the error of a bug in this server to standard error. */
 function unexpected(error: unknown): Failure {
   console.error(error);
   return { reason: "InternalError", message: error instanceof Error ? error.message : String(error) };
@@ -138,7 +141,7 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
   }
 }
 
-/** Returns the renderer. Handlers of resources create answers with objects (routes.ts). */
+/** Returns the function that writes answers. routes.ts has the handlers that return objects. */
 function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Decodes bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing
- * else.
+ * Decodes protobuf bodies. Some kubectl commands send only protobuf (create namespace, drain, auth can-i, create
+ * token).
  */
 import { childOf, stringAt } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
@@ -16,7 +16,7 @@ interface Messages {
 const { kinds: KINDS, messages: MESSAGES } = readYaml<Messages>("protobuf-messages.yaml");
 const MAGIC = Buffer.from("k8s\0");
 
-/** Decodes an envelope with apiVersion and kind around the bytes of the object. */
+/** Decodes the envelope, which contains apiVersion, kind and the bytes of the object. */
 export function decodeProtobuf(body: Buffer): Record<string, unknown> {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     badRequest("the protobuf body does not start with its magic number");
@@ -77,7 +77,7 @@ function readMessage(bytes: Buffer, name: string): Record<string, unknown> {
   return name === "IntOrString" || name === "Time" || name === "MicroTime" ? result : withoutEmpty(result);
 }
 
-/** Removes empty strings and messages, which Go writes in protobuf and omits in JSON. */
+/** Removes empty strings and messages. Go writes them in protobuf, but omits them in JSON. */
 function withoutEmpty(message: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== "" && value !== undefined));
 }
@@ -110,7 +110,7 @@ const SCALARS: Readonly<Record<string, (reader: Reader) => unknown>> = {
   bool: (reader) => reader.varint() === 1,
 };
 
-/** Returns the signed number: negative numbers are two's complement in 64 bits. */
+/** Converts an unsigned 64-bit number to a signed one. */
 function signed(value: number): number {
   return value >= 2 ** 63 ? value - 2 ** 64 : value;
 }
@@ -124,7 +124,7 @@ function readValue(reader: Reader, type: string): unknown {
   return message;
 }
 
-/** Returns a time. Go's zero time is a message without fields, and means no time. */
+/** Converts a time. Returns undefined for a message without fields, which is Go's zero time. */
 function timeOf({ seconds, nanos = 0 }: Record<string, unknown>): string | undefined {
   if (typeof seconds !== "number") return undefined;
   const micros = String(Math.floor(Number(nanos) / 1000)).padStart(6, "0");

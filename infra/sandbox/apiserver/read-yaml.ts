@@ -1,4 +1,4 @@
-/** Reads the YAML tables in the folders of the code. */
+/** Reads the YAML files with tables, which are next to the code that uses them. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { viewAs } from "./objects.ts";

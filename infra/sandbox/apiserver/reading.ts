@@ -1,4 +1,4 @@
-/** GET: reads one object, or a selected part of a collection. */
+/** GET: reads an object, or lists the selected objects of a collection. */
 import { type Answer, type ListMeta, type ResourceContext, storedIn } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import { type ListOptions, readListOptions } from "./options.ts";
@@ -25,7 +25,7 @@ export function handleList(ctx: ResourceContext): Answer {
 
 export interface Selection {
   readonly matches: (stored: StoredObject) => boolean;
-  /** The selector requirements that the index can use. */
+  /** The requirements of the selectors that the store's index can answer. */
   readonly entries: readonly string[];
   readonly isEverything: boolean;
 }
@@ -44,7 +44,7 @@ export function readSelection(ctx: ResourceContext): Selection {
   };
 }
 
-/** Maps the kind's names of fields, which selectors use, to the store's paths. */
+/** Maps the field names in a selector to paths in the stored object. */
 function byPath({ custom, selectableFields }: ResourceKind, requirement: FieldRequirement): FieldRequirement {
   const path = selectableFields[requirement.field];
   if (path !== undefined) return { ...requirement, field: path };
@@ -67,7 +67,7 @@ export function selectObjects(ctx: ResourceContext): { items: readonly StoredObj
   const options = readListOptions(ctx.info.query, "list");
   const selection = readSelection(ctx);
   const { revision, candidates } = readStart(ctx, options, selection);
-  // A list of any revision (version 0) is not paged.
+  // A list with resourceVersion=0 ignores the limit.
   const limit = options.limit > 0 && options.version !== "0" ? options.limit : Number.POSITIVE_INFINITY;
   const items: StoredObject[] = [];
   let left = candidates.length;
@@ -79,7 +79,7 @@ export function selectObjects(ctx: ResourceContext): { items: readonly StoredObj
   const metadata = { resourceVersion: String(revision) };
   const last = items.at(-1);
   if (left === 0 || last === undefined) return { items, metadata };
-  // A page may be followed by another one even if the selector matches nothing on the next page.
+  // The next page may be empty, because the selector may match none of the remaining objects.
   const token = encodeToken(ctx, revision, `${keyOf(last)}\0`);
   const remaining = selection.isEverything && { remainingItemCount: left };
   return { items, metadata: { ...metadata, continue: token, ...remaining } };
@@ -93,7 +93,7 @@ interface Start {
 function readStart(ctx: ResourceContext, options: ListOptions, { entries }: Selection): Start {
   const { token, version, match, limit } = options;
   const { collection, info, state } = ctx;
-  // The remaining items are counted without the index.
+  // With a limit, the index is not used, because the answer counts all remaining objects.
   const present = (from = ""): Start => ({
     revision: state.store.revision,
     candidates: collection.list(info.namespace, limit > 0 ? [] : entries, from),
@@ -119,13 +119,13 @@ export function readRevision(
   return refuse(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
 }
 
-/** Refuses a revision that never existed, because clients know only revisions that existed. */
+/** Refuses a resourceVersion that is higher than the current one. */
 function requireRevision({ state }: ResourceContext, asked: number): void {
   const current = state.store.revision;
   if (asked > current) fail({ reason: "TooLargeResourceVersion", asked, current });
 }
 
-/** Returns the collection at a past revision: the present one without later changes. */
+/** Returns the collection at a past revision: the current objects with later changes undone. */
 function past(ctx: ResourceContext, revision: number, from = ""): Start {
   requireRevision(ctx, revision);
   const { collection, info } = ctx;
@@ -160,10 +160,10 @@ export function keyOf({ namespace, name }: StoredObject): string {
   return `${namespace}/${name}`;
 }
 
-/** The revision in a token that means the current revision. */
+/** In a continue token, this revision means the current revision. */
 const LATEST = -1;
 
-/** Encodes a token. Its key omits the namespace, which the request names again. */
+/** Encodes a continue token. Its key has no namespace, because the next request names it again. */
 function encodeToken({ info }: ResourceContext, rv: number, from: string): string {
   const start = from.slice(info.namespace.length);
   return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv, start })).toString("base64url");
@@ -177,7 +177,7 @@ function decodeToken({ info, kind }: ResourceContext, text: string): { revision:
       return { revision: rv, from: kind.namespaced && info.namespace === "" ? key : `${info.namespace}/${key}` };
     }
   } catch {
-    // The next step reports the malformed token.
+    // Ignored, because the next step reports the malformed token.
   }
   return badRequest("invalid continue token: continue key is not valid");
 }

@@ -1,4 +1,4 @@
-/** Renders objects as the bytes of an answer. */
+/** Renders objects as bytes in the format of the answer. */
 import { type ListMeta, isStored } from "./context.ts";
 import type { Column, ResourceKind } from "./kinds/kind.ts";
 import type { Representation } from "./negotiation.ts";
@@ -9,7 +9,7 @@ export interface RenderingOptions {
   readonly kind: ResourceKind;
   readonly as: Representation;
   readonly now: () => Date;
-  /** How much of an object is in its table row: None, Metadata, Object. */
+  /** How much of an object is in its table row: None, Metadata or Object. */
   readonly includeObject: string;
 }
 
@@ -56,7 +56,7 @@ export class Renderer {
   #eventObject(stored: StoredObject): string {
     if (this.#as !== "Table") return this.object(stored);
     const table = this.#table([parse(stored)]);
-    // A client keeps the columns of the first event.
+    // Only the first event of a watch describes the columns.
     const columnDefinitions = this.#describesColumns ? table.columnDefinitions : null;
     this.#describesColumns = false;
     return JSON.stringify({ ...table, columnDefinitions, metadata: { resourceVersion: String(stored.revision) } });

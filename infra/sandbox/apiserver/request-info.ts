@@ -1,4 +1,4 @@
-/** Derives the attributes of a request from its method and URL alone. */
+/** Derives the attributes of a request (verb, resource, name) from its method and URL. */
 import { isTrue } from "./options.ts";
 import { parseFieldSelector } from "./selectors.ts";
 
@@ -30,7 +30,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** Subresources of a namespace. In a path after a namespace's name, they are no resources in that namespace. */
+/** Subresources of a Namespace. `namespaces/NAME/status` is not a resource in the namespace. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
 export function readRequest(method: string, target: string): RequestInfo {
@@ -73,7 +73,7 @@ function placeOf(parts: readonly string[]) {
     const [name = "", ...subresource] = rest;
     return { namespace: second, resource: third, name, subresource: subresource.join("/") };
   }
-  // RBAC for a namespace object uses the roles in that namespace, as in the real server.
+  // For a request about a Namespace, RBAC also uses the roles in that namespace, as in the real server.
   const namespace = first === "namespaces" ? second : "";
   return {
     namespace,
@@ -90,7 +90,8 @@ function collectionVerb(verb: string, name: string, query: URLSearchParams): str
 }
 
 /**
- * Returns the name that a field selector selects. A list of exactly one name is authorized like a read of that name.
+ * Returns the object name that a field selector demands. A list with this selector is authorized like a request for one
+ * object.
  */
 function nameFromSelector(query: URLSearchParams): string {
   try {

@@ -1,4 +1,4 @@
-/** Chooses the handler of a request. */
+/** Chooses the handler of a request by its path. */
 import { REVIEWS, handleReview } from "./access-reviews.ts";
 import { passOn } from "./aggregation.ts";
 import { handleBinding } from "./binding.ts";
@@ -59,22 +59,22 @@ function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<
   return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
 }
 
-/** Refuses an unknown resource. Only the server's own groups answer with the kind Status. */
+/** Refuses an unknown resource. The answer is a Status for groups of this server, and plain text for other groups. */
 function unknown({ state }: RequestContext, { group, version }: ResourceRequest): never {
   const isOwn = state.kinds.all().some((one) => !one.custom && one.group === group && one.version === version);
   return fail({ reason: isOwn ? "NoSuchResource" : "PageNotFound" });
 }
 
 /**
- * Returns whether the path does not fit the scope of the kind. Across all namespaces only lists and watches exist, and
- * a named object needs its namespace.
+ * Returns whether the path contradicts the scope of the kind. A path without a namespace can only list or watch
+ * namespaced objects.
  */
 function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
   if (!namespaced) return info.namespace !== "" && info.resource !== "namespaces";
   return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
 }
 
-/** Paths that lead to a kubelet or an aggregated server, which do not exist here. */
+/** Paths that the real server forwards to a kubelet or an aggregated server. They do not exist here. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   pods: ["attach", "exec", "log", "portforward", "proxy", "resize", "ephemeralcontainers"],
   nodes: ["proxy"],
@@ -93,7 +93,10 @@ function handlersOf(info: ResourceRequest, kind: ResourceKind): Readonly<Record<
   return handlers ?? fail({ reason: "NoSuchResource" });
 }
 
-/** Refuses POST to a name, PUT and PATCH without a name, and changes across all namespaces. */
+/**
+ * Returns whether the method contradicts the path: POST with a name, PUT or PATCH without a name, or a write across all
+ * namespaces.
+ */
 function isMisplaced({ verb, name, namespace, subresource }: ResourceRequest, namespaced: boolean): boolean {
   if (namespaced && namespace === "") return verb !== "list" && verb !== "watch";
   if (verb === "create") return subresource === "" && name !== "";
@@ -111,7 +114,7 @@ function nonResource(ctx: RequestContext): Answer | Promise<Answer> {
   return document(discoveryOf(ctx, path.split("/").filter(Boolean)));
 }
 
-/** Counts the objects of each kind, and failed calls of webhooks. */
+/** Renders metrics: the objects of each kind, and failed calls of webhooks. */
 function metricsText({ state }: RequestContext): string {
   const lines = state.kinds.all().map((kind) => {
     const count = collectionOf(state, kind).list("").length;

@@ -1,4 +1,4 @@
-/** Tokens of Secrets. A token never expires: it is valid as long as its Secret contains it. */
+/** Tokens of Secrets. A token is valid as long as its Secret contains it. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type ServerState, timestamp } from "./context.ts";
 import { recordAt, viewAs } from "./objects.ts";
@@ -8,7 +8,7 @@ export interface SecretTokenOf {
   readonly namespace: string;
   readonly secret: string;
   readonly account: string;
-  /** The UID of the account. */
+  /** The UID of the service account. */
   readonly uid: string;
 }
 
@@ -16,7 +16,7 @@ const HEADER = encode({ alg: "HS256" });
 const CLAIM = "kubernetes.io/serviceaccount/";
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 
-/** Issues tokens. A token depends only on the names and the account, as with kube-controller-manager's RSA key. */
+/** Issues tokens. The same names and account always give the same token, as with kube-controller-manager's RSA key. */
 export class SecretTokenIssuer {
   readonly #key = randomBytes(32);
 
@@ -53,8 +53,8 @@ function encode(value: unknown): string {
 }
 
 /**
- * Returns the account of a token, and marks the Secret with the day, as the API server does. Undefined: the token is
- * forged, or its Secret or its account is gone.
+ * Returns the account of a token, and labels the Secret with the day of this use, as the API server does. Returns
+ * undefined if the token is forged, or if its Secret or its account does not exist.
  */
 export function accountOfSecretToken(state: ServerState, token: string): SecretTokenOf | undefined {
   const found = state.secretTokens.read(token);

@@ -11,7 +11,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** The remaining tokens, the next one first. */
+/** The tokens that remain to be parsed. */
 type Tokens = string[];
 
 const TOKEN = /!=|==|[=!<>(),]|[^\s=!<>(),]+/g;
@@ -87,12 +87,12 @@ const OPERATORS: Readonly<Record<string, LabelOperator>> = {
   "<": "Lt",
 };
 
-/** Reads the value after `=`. `a=` selects the empty value. */
+/** Parses the value after `=`. The selector `a=` has the empty value. */
 function exactValue(tokens: Tokens): string {
   return isEnd(peek(tokens)) ? "" : identifier(tokens);
 }
 
-/** Reads values such as `(a,b)`. A missing value is the empty one. */
+/** Parses values such as `(a,b)`. The values of `(a,)` are `a` and the empty value. */
 function valueSet(tokens: Tokens): readonly string[] {
   const open = take(tokens);
   if (open !== "(") return badRequest(`${WHERE}found '${open}' expected: '('`);

@@ -1,4 +1,4 @@
-/** Updates the served kinds when CustomResourceDefinitions change. */
+/** Updates the kinds that the server serves when CustomResourceDefinitions change. */
 import { setImmediate } from "node:timers/promises";
 import { inBackground } from "./background.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";
@@ -16,7 +16,7 @@ export function serveDefinitions(state: ServerState): void {
     const definition = parse(object);
     if (type === "DELETED") state.kinds.uninstall(definition);
     else if (isEstablished(definition)) install(state, definition);
-    // The real server's controllers also run after the answer.
+    // Runs after the answer, as the real server's controllers do.
     inBackground(setImmediate().then(() => settleDefinitions(state)));
   };
 }
@@ -29,7 +29,7 @@ function install(state: ServerState, definition: KubeObject): void {
   }
 }
 
-/** Updates the served kinds, and repeats that until nothing changes. */
+/** Updates the served kinds, and repeats the update until no CRD changes. */
 export function settleDefinitions(state: ServerState): void {
   const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
   const now = timestamp(state.now());
@@ -40,7 +40,7 @@ export function settleDefinitions(state: ServerState): void {
   }
 }
 
-/** Deletes the objects of a CRD that is being deleted, and the CRD after the last object. */
+/** Deletes the objects of a CRD that is being deleted, and then the CRD. */
 function empty(state: ServerState, stored: StoredObject): void {
   const definition = parse(stored);
   for (const kind of kindsOf(definition).slice(0, 1)) {

@@ -1,4 +1,4 @@
-/** An API server in memory, over HTTPS, that behaves like kube-apiserver 1.36. */
+/** An API server in memory that serves HTTPS and behaves like kube-apiserver 1.36. */
 import { once } from "node:events";
 import { type Server, createServer } from "node:https";
 import type { Socket } from "node:net";
@@ -20,19 +20,19 @@ import { PodNetwork } from "../processes/pod-network.ts";
 export { type Effect, type Fault, FaultPlan } from "./faults.ts";
 
 export interface ApiServerOptions {
-  /** Issues the serving certificate. */
+  /** The CA that issues the server's certificate. */
   readonly authority: Authority;
-  /** The port. 0, which is the default, means a free port. */
+  /** The port. With 0, the default, the system chooses a free port. */
   readonly port?: number;
-  /** Tokens and their users, as in kube-apiserver's --token-auth-file. */
+  /** The users by their tokens, as in kube-apiserver's --token-auth-file. */
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
-  /** CustomResourceDefinitions that are served from the start. */
+  /** CustomResourceDefinitions that exist from the start. */
   readonly definitions?: readonly KubeObject[];
-  /** The addresses of the pods' processes, for webhooks behind a Service. */
+  /** The addresses of the processes that run as pods. The server calls webhooks behind a Service at these addresses. */
   readonly network?: PodNetwork;
-  /** Returns the time for timestamps, grace periods and the expiry of tokens. */
+  /** Returns the current time. Timestamps, grace periods and the expiry of tokens depend on it. */
   readonly now?: () => Date;
-  /** Sets the timers of watches: for their bookmarks and their end. */
+  /** Sets the timers of watches, which send bookmarks and end the watch. */
   readonly setTimer?: ServerState["setTimer"];
 }
 
@@ -40,15 +40,18 @@ export interface ApiServer {
   readonly url: string;
   readonly port: number;
   readonly faults: FaultPlan;
-  /** Breaks all connections and refuses new ones, but keeps all state. */
+  /** Breaks all connections and refuses new connections, but keeps all objects. */
   suspend(): Promise<void>;
-  /** Ends a suspension. The server has the same port and the same objects. */
+  /** Accepts connections again, on the same port and with the same objects. */
   resume(): Promise<void>;
-  /** Forgets all changes up to now, as etcd does every five minutes. Older watches and pages then get 410 Expired. */
+  /**
+   * Removes all earlier changes from the history, as etcd does every five minutes. Watches and pages that start at an
+   * earlier revision get 410 Expired.
+   */
   compact(): void;
-  /** Issues a token with the key that kube-controller-manager has, too. */
+  /** Issues a token for a Secret, with the key of kube-controller-manager. */
   issueSecretToken(of: SecretTokenOf): string;
-  /** Makes another server answer this group and version from now on. */
+  /** Forwards requests for this group and version to another server from now on. */
   aggregate(groupVersion: string, api: AggregatedApi): void;
   stop(): Promise<void>;
 }
@@ -60,11 +63,12 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const state = createState(options);
   const { certPem: cert, keyPem: key } = await options.authority.issue([HOST, "localhost", "::1"]);
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
-  // No time limit for requests: a watch may be open for long.
+  // Requests have no time limit, because a watch may take long.
   server.requestTimeout = 0;
   // Closes idle connections after 90 s without notice to the client, as the real server does.
   Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
-  // A connection that cannot be accepted, for example because of too many open files, affects only its client.
+  // A connection that fails before it is accepted, for example because too many files are open, affects only its
+  // client.
   server.on("error", () => undefined);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -92,7 +96,9 @@ async function listen(server: Server, port: number): Promise<number> {
   return isRecord(address) ? Number(address.port) : 0;
 }
 
-/** Closes the server and all connections. `closeAllConnections` would leave those in the TLS handshake. */
+/**
+ * Closes the server and all connections. Node's `closeAllConnections` would not close connections in the TLS handshake.
+ */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
@@ -100,7 +106,7 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-/** Creates the state that the server has before the first request. */
+/** Creates the state of a server that has received no request. */
 function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
   const {
     tokens,

@@ -1,4 +1,4 @@
-/** ServiceAccount tokens: signed by this server, bound to the account's uid, valid until they expire. */
+/** Service account tokens. This server signs them, they are bound to the account's UID, and they expire. */
 import { generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { type Answer, type ResourceContext, type ServerState, type User, timestamp } from "./context.ts";
@@ -32,12 +32,12 @@ interface Reference {
   readonly uid: string;
 }
 
-/** Objects that must exist for the token to be valid. */
+/** Objects to which the token is bound. The token is valid only while these objects exist. */
 type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  /** Caches verified signatures, which stay valid when the account changes. */
+  /** Caches the content of tokens with a valid signature. A signature remains valid when the account changes. */
   readonly #read = new Map<string, Claims>();
 
   issue(claims: Claims): string {
@@ -113,7 +113,7 @@ function refuse(name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) fail({ reason: "Invalid", kind: TOKEN_REQUEST, name, errors });
 }
 
-/** Returns the object to which a token is bound. Such a token is valid only while the object exists. */
+/** Returns the objects to which the new token is bound. The token is valid only while these objects exist. */
 function boundTo(ctx: ResourceContext, wanted: unknown): Bound {
   if (!isRecord(wanted)) return {};
   const [kind = "", name = "", version = "", uid] = ["kind", "name", "apiVersion", "uid"].map((key) =>
@@ -143,7 +143,8 @@ export interface Authenticated {
 }
 
 /**
- * Returns the account of a token. Undefined: the token is forged or expired, or its account or object no longer exists.
+ * Returns the account of a token. Returns undefined if the token is forged or expired, or if its account or a bound
+ * object does not exist.
  */
 export function accountOfToken(state: ServerState, token: string): Authenticated | undefined {
   const claims = state.tokenIssuer.read(token);

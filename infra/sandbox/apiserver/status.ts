@@ -1,4 +1,4 @@
-/** Renders every failure of a request as the Status for the client. */
+/** Renders each failure of a request as a Status. */
 import { type GroupResource, type Tree, isRecord, qualified, textOf } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
 
@@ -36,7 +36,7 @@ export type Failure =
   | { readonly reason: "WebhookDenied"; readonly message: string; readonly status: DenialStatus }
   | { readonly reason: "NonResourceForbidden" | "BadRequest" | "UnsupportedMediaType"; readonly message: string }
   | { readonly reason: "WebhookFailed" | "InternalError" | "ServiceUnavailable"; readonly message: string }
-  /** An error that the real server does not classify, or a feature that this server lacks. */
+  /** An error for which the real server has no reason, or a feature that this server does not implement. */
   | { readonly reason: "Unclassified" | "NotImplemented"; readonly message: string };
 
 interface DenialStatus {
@@ -45,7 +45,7 @@ interface DenialStatus {
   readonly details?: unknown;
 }
 
-/** Carries a failure to the pipeline, which renders it. */
+/** The error that request handlers throw. The pipeline renders its failure as a Status. */
 export class RequestFailure extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
@@ -106,7 +106,7 @@ function answerTo(failure: Failure): Answer {
   };
 }
 
-/** The variables of the templates. */
+/** Returns the values of the variables in the templates. */
 function valuesOf(failure: Failure): Tree {
   if (failure.reason === "Invalid") {
     const { errors, name, kind } = failure;

@@ -1,21 +1,21 @@
-/** Stores the objects like etcd: JSON text under sorted keys, and one revision counter for all. */
+/** Stores the objects like etcd: as JSON text under sorted keys, with one revision counter for all. */
 import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./objects.ts";
 import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";
 
 /**
- * One revision of one object. Its text needs a tenth of the memory of parsed JSON, needs no copy for a read, and cannot
- * be changed.
+ * An object at one revision. It is stored as text, because JSON text takes a tenth of the memory of a parsed object and
+ * cannot be changed by a reader.
  */
 export interface StoredObject extends NamespacedName {
   readonly revision: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The values that selectors can match, by path. */
+  /** The values that field selectors can select, by their paths. */
   readonly fields: Readonly<Record<string, string>>;
   readonly json: string;
 }
 
-/** The paths of fields, by their names in selectors. */
+/** The paths of fields that field selectors can name, by these names. */
 export type SelectableFields = Readonly<Record<string, string>>;
 
 export class Store {
@@ -41,9 +41,9 @@ export class Store {
 }
 
 const SELECTIVE = 8;
-/** The maximum size of a request to etcd. */
+/** The maximum size of a request to etcd, in bytes. */
 const SIZE_LIMIT = 1.5 * 1024 * 1024;
-/** Values that selectors see for an unset field, if that value is not empty. */
+/** The values that field selectors use for an unset field. For all other fields, this is the empty string. */
 const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {
@@ -52,7 +52,7 @@ export class Collection {
   readonly #nextRevision: () => number;
   readonly #objects = new Map<string, StoredObject>();
   readonly #keys: string[] = [];
-  /** The keys of the objects that have a label, by `label=value`. Fields are indexed like labels. */
+  /** The keys of the objects with each label, by `label=value`. Fields are indexed like labels. */
   readonly #index = new Map<string, Set<string>>();
 
   constructor(fields: SelectableFields, nextRevision: () => number) {
@@ -60,9 +60,9 @@ export class Collection {
     this.indexBy([fields]);
   }
 
-  /** Indexes existing and future objects. */
+  /** Adds these fields to the index, for existing and future objects. */
   indexBy(fields: readonly SelectableFields[]): void {
-    // Name and namespace are in the key already.
+    // Skips name and namespace, because the key contains them.
     const paths = fields.flatMap((one) => Object.values(one)).filter((path) => !path.startsWith("metadata.n"));
     this.#paths = [...new Set(paths)];
     for (const [key, stored] of this.#objects) {
@@ -82,7 +82,7 @@ export class Collection {
     return this.#objects.get(`${namespace}/${name}`);
   }
 
-  /** Creates an object. Returns undefined if the name exists already. */
+  /** Creates an object. Returns undefined if an object with this name exists. */
   create(object: KubeObject): StoredObject | undefined {
     const key = keyOf(object);
     if (this.#objects.has(key)) return undefined;
@@ -93,7 +93,7 @@ export class Collection {
     return stored;
   }
 
-  /** Replaces an object. Returns undefined if `previous` is no longer the current revision. */
+  /** Replaces an object. Returns undefined if the object has changed since `previous`. */
   replace(previous: StoredObject, object: KubeObject): StoredObject | undefined {
     const key = keyOf(object);
     if (this.#objects.get(key) !== previous) return undefined;
@@ -104,8 +104,8 @@ export class Collection {
   }
 
   /**
-   * Returns the last state with the revision of its removal, or undefined if `previous` is no longer the current
-   * revision.
+   * Removes an object, and returns its last state with the revision of the removal. Returns undefined if the object has
+   * changed since `previous`.
    */
   remove(previous: StoredObject, last: KubeObject): StoredObject | undefined {
     const key = `${previous.namespace}/${previous.name}`;
@@ -119,7 +119,8 @@ export class Collection {
   }
 
   /**
-   * Lists objects in the order of their keys, from a key on. The rarest of `entries` (label=value) narrows the search.
+   * Lists objects in the order of their keys, starting at the key `from`. Reads only the objects with the rarest label
+   * or field of `entries` (label=value).
    */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);
@@ -128,7 +129,7 @@ export class Collection {
   #candidates(namespace: string, entries: readonly string[], from: string): readonly string[] {
     const sets = entries.map((entry) => this.#index.get(entry) ?? new Set<string>());
     const [rarest] = sets.toSorted((a, b) => a.size - b.size);
-    // If many objects have the label, a walk in key order is faster than sorting.
+    // If many objects have the label, checking every key is faster than sorting the keys of these objects.
     if (rarest !== undefined && rarest.size * SELECTIVE < this.#keys.length) {
       const keys = namespace === "" ? [...rarest] : [...rarest].filter((key) => key.startsWith(`${namespace}/`));
       return keys.filter((key) => key >= from).toSorted();
@@ -137,7 +138,7 @@ export class Collection {
   }
 
   #range(namespace: string, from: string): [number, number] {
-    // "0" follows "/" in ASCII.
+    // In ASCII, "0" is the character after "/".
     const [first, end] = namespace === "" ? ["", "\uffff"] : [`${namespace}/`, `${namespace}0`];
     return [this.#position(from > first ? from : first), this.#position(end)];
   }
@@ -169,7 +170,7 @@ export class Collection {
     if (keys?.size === 0) this.#index.delete(entry);
   }
 
-  /** Returns the position of the first key that is not before `key`. */
+  /** Returns the position of the first key that is equal to `key` or after it. */
   #position(key: string): number {
     let [low, high] = [0, this.#keys.length];
     while (low < high) {
@@ -188,8 +189,8 @@ export function parse(stored: StoredObject): KubeObject {
 const trees = new WeakMap<StoredObject, KubeObject>();
 
 /**
- * Parses an object once, for objects that every request reads, like roles. Callers share the result and must not change
- * it.
+ * Returns the parsed object, and parses it only once, for objects that every request reads, such as roles. Callers
+ * share the result and must not change it.
  */
 export function parsedOnce(stored: StoredObject): KubeObject {
   let tree = trees.get(stored);

@@ -1,4 +1,4 @@
-/** PUT and PATCH: changes an existing object. */
+/** PUT and PATCH: change an existing object. */
 import { isDeepStrictEqual } from "node:util";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, storedIn } from "./context.ts";
@@ -20,12 +20,11 @@ export type Part = "main" | "status" | "finalize";
 export interface Modification {
   readonly part: Part;
   /**
-   * Returns the wanted state for the current state, which is a copy in the served version. It is called again after a
-   * conflict.
+   * Returns the wanted state for `current`, which is a copy in the request's version. Called again after a conflict.
    */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;
-  /** Computes managedFields. Absent: the client owns the changed fields. */
+  /** Computes managedFields. By default, the client becomes the owner of the changed fields. */
   readonly track?: (object: KubeObject, previous: KubeObject) => void;
 }
 
@@ -44,7 +43,7 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** Answers PUT namespaces/{name}/finalize. No other request can remove the namespace's own finalizer. */
+/** Answers PUT namespaces/{name}/finalize, the only request that can remove the finalizer in a namespace's spec. */
 export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
   const change = await replaceWith(ctx, readWriteOptions(ctx));
   const object = await modifyObject(ctx, {
@@ -65,7 +64,7 @@ async function replaceWith(ctx: ResourceContext, options: WriteOptions): Promise
   };
 }
 
-/** Checks that the name is the one in the URL. */
+/** Checks that the object's name is the name in the URL. */
 export function checkName({ info: { name } }: ResourceContext, { metadata }: KubeObject): void {
   const missing = `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
   if (!metadata.name) badRequest(missing);
@@ -83,7 +82,7 @@ function checkUid(ctx: ResourceContext, { uid }: ObjectMeta, { uid: actual = "" 
   fail({ reason: "Conflict", resource: resourceOf(kind), name: info.name, message });
 }
 
-/** Returns the changed object, in the stored version. */
+/** Changes an object, and returns it in the stored version. */
 export async function modifyObject(
   ctx: ResourceContext,
   modification: Modification,
@@ -101,7 +100,8 @@ export async function modifyObject(
 }
 
 /**
- * Changes an object for the server itself, without admission and validation. Undefined: the object no longer exists.
+ * Changes an object without admission and validation, for the server's own controllers. Returns undefined if the object
+ * does not exist.
  */
 export function changeStored(
   collection: Collection,
@@ -115,7 +115,9 @@ export function changeStored(
   return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
 }
 
-/** Returns whether a deleted object is removed: it has no finalizer and no time left to terminate. */
+/**
+ * Returns whether an object that is being deleted can be removed: it has no finalizer, and its grace period is over.
+ */
 export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
   const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;
@@ -143,7 +145,7 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   const { kind, info } = ctx;
   if (!meta.resourceVersion && info.verb === "update" && !kind.unconditionalUpdate) {
     const errors = [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")];
-    // The real server also names the resource here instead of the kind.
+    // The real server also names the resource instead of the kind in this message.
     fail({ reason: "Invalid", kind: { group: kind.group, kind: kind.plural }, name: info.name, errors });
   }
   if (meta.resourceVersion && meta.resourceVersion !== previous.resourceVersion) {
@@ -153,8 +155,8 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
 }
 
 /**
- * Restores times that clients cannot change. If a client changed the uid or grace period, or set a deletion, a later
- * check refuses the request.
+ * Restores timestamps, and system fields that the client has omitted. If the client has changed the UID or the grace
+ * period, validation refuses the request later.
  */
 function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
   const { uid = "", creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds: grace } = old;
@@ -179,8 +181,8 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
 }
 
 /**
- * Prepares an update of the status: takes over the status of a custom object, and also labels and annotations of a
- * built-in one.
+ * Prepares an update of the status. For a custom object only the status changes, for a built-in one also labels and
+ * annotations.
  */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
@@ -199,7 +201,10 @@ function keepStatus(object: KubeObject, status: unknown): void {
   else object.status = status;
 }
 
-/** Sets the generation. For a custom kind without a status subresource, all fields are desired state. */
+/**
+ * Increments the generation if the desired state has changed. For a custom kind without a status subresource, every
+ * field is desired state.
+ */
 function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous: KubeObject): void {
   const { generation } = previous.metadata;
   const [now, before] = [object, previous].map(({ metadata: _metadata, status, ...rest }) => [
@@ -210,10 +215,7 @@ function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous
   else object.metadata.generation = isDeepStrictEqual(now, before) ? generation : generation + 1;
 }
 
-/**
- * Restores managedFields. A client cannot set them, but only reset them: by an empty list, or by a list of one empty
- * entry.
- */
+/** Restores managedFields, which a client can only reset: by an empty list, or by a list with one empty entry. */
 function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta, part: Part): void {
   const isForgotten = part === "main" && /^\[(\{\})?\]$/.test(JSON.stringify(meta.managedFields ?? null));
   if (managedFields === undefined || isForgotten) delete meta.managedFields;

@@ -1,4 +1,4 @@
-/** Validates objects of every kind: names, labels, annotations, immutable fields. */
+/** Validates the metadata of objects: names, labels, annotations and immutable fields. */
 import { forbiddenValue, invalidIf, invalidValue, requiredValue, tooLongValue } from "./field-errors.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import {
@@ -36,7 +36,7 @@ function problemsOf(rule: Rule, value: string): readonly string[] {
   return new RegExp(`^(?:${rule.form})$`).test(value) ? tooLong : [...tooLong, messageOf(rule)];
 }
 
-/** Lists problems in words. Label values and keys have the same rules everywhere. */
+/** Returns what is wrong with a label value. */
 export function labelValueProblems(value: string): readonly string[] {
   return problemsOf(labelValue, value);
 }
@@ -61,7 +61,7 @@ export function validateObject(kind: ResourceKind, object: KubeObject, previous:
     ...ownerErrors(object.metadata),
     ...kind.validate(object, previous),
   ];
-  // Messages about Events name the group in which they are stored.
+  // Messages about Events contain the group in which Events are stored.
   const [, group = ""] = object.apiVersion.split("/").toReversed();
   const shown = { group, kind: kind.kind };
   if (errors.length > 0) fail({ reason: "Invalid", kind: shown, name: object.metadata.name ?? "", errors });

@@ -1,6 +1,6 @@
 /**
- * Records the recent changes of one collection, for watches and for lists of a past revision. A write only wakes the
- * watches. Each watch then reads the log from its own position.
+ * Records the recent changes of a collection, for watches and for lists at a past revision. A change wakes the watches,
+ * which then read the log at their own pace.
  */
 import type { StoredObject } from "./store.ts";
 
@@ -11,14 +11,14 @@ export interface Change {
   readonly previous: StoredObject | undefined;
 }
 
-/** How many changes are kept. The real server forgets changes after five minutes instead. */
+/** The number of changes that are kept. The real server removes changes after five minutes instead. */
 const KEPT = 10_000;
 
 export class WatchLog {
-  /** Called for each change, within the request that makes the change. */
+  /** Called for each change, before the request that made the change is answered. */
   react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
-  /** Changes up to this revision are forgotten. */
+  /** The log no longer has changes up to this revision. */
   compacted = 0;
   #lastForgotten = 0;
   readonly #bells = new Set<Bell>();
@@ -30,15 +30,15 @@ export class WatchLog {
     this.react(change);
   }
 
-  /** Returns the changes since a revision. Returns undefined if the log no longer has that revision. */
+  /** Returns the changes after a revision. Returns undefined if the log no longer has all of them. */
   since(revision: number): readonly Change[] | undefined {
     if (revision < this.compacted) return undefined;
     return this.#changes.slice(this.#firstAfter(revision));
   }
 
   /**
-   * Returns the next change for a watch that has seen all changes up to this revision. "Forgotten": the log no longer
-   * has the change.
+   * Returns the next change for a watch that has already sent all changes up to this revision. Returns "Forgotten" if
+   * the log no longer has that change.
    */
   after(revision: number): Change | "Forgotten" | undefined {
     return revision < this.#lastForgotten ? "Forgotten" : this.#changes[this.#firstAfter(revision)];
@@ -51,7 +51,7 @@ export class WatchLog {
     this.compacted = Math.max(this.compacted, revision);
   }
 
-  /** Rings the bell at every change, until the returned function is called. */
+  /** Rings the bell at every change. The returned function ends the subscription. */
   subscribe(bell: Bell): () => void {
     this.#bells.add(bell);
     return () => this.#bells.delete(bell);
@@ -68,7 +68,7 @@ export class WatchLog {
   }
 }
 
-/** Wakes one sleeper. If it rings before the sleep starts, the sleep ends at once. Ringing cannot fail. */
+/** Wakes one sleeper. If the bell rings before the sleep starts, the sleep ends at once. */
 export class Bell {
   #next = Promise.withResolvers<void>();
 

@@ -1,4 +1,4 @@
-/** GET with watch=true: sends the changes of a selected part of a collection as they happen. */
+/** GET with watch=true: sends the changes of the selected objects as they happen. */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
 import { isTrue, readListOptions } from "./options.ts";
@@ -8,7 +8,7 @@ import { type StoredObject, parse } from "./store.ts";
 import type { Change } from "./watch-log.ts";
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** How long a watch may last without another request. The real server chooses a time between 30 and 60 minutes. */
+/** How long a watch lasts if the client does not say. The real server chooses a time between 30 and 60 minutes. */
 const DEFAULT_TIMEOUT_SECONDS = 30 * 60;
 const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" };
 
@@ -26,12 +26,12 @@ export function handleWatch(ctx: ResourceContext): Answer {
 interface WatchStart {
   readonly selection: Selection;
   readonly from: number;
-  /** Whether the watch starts with the present state, as ADDED events. */
+  /** Whether the watch starts with the existing objects, as ADDED events. */
   readonly initial: boolean;
   readonly bookmarks: boolean;
 }
 
-/** Sends the watch, and resolves at its end. An error ends only this watch. */
+/** Runs a watch, and resolves when it ends. An error ends only this watch. */
 async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
   const { bookmarks } = start;
@@ -62,14 +62,14 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
 }
 
 /**
- * Sends pending events, and yields each promise that it waits for. Returns only if the log has dropped changes that the
- * watch has not seen: the watch has expired.
+ * Sends pending events, and yields each promise to wait for. Returns if the log has dropped a change that the watch has
+ * not sent: the watch has then expired.
  */
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;
   const { from, initial, selection } = start;
   const current = ctx.state.store.revision;
-  // An accepted watch that cannot start at its revision gets the reason as an event.
+  // The watch has been accepted, so an invalid revision is reported as an event.
   if (initial && from > current) return sendFailure(sink, { reason: "TooLargeResourceVersion", asked: from, current });
   let seen = initial ? yield* feedPresent(ctx, sink, start) : from || current;
   let change = seen < log.compacted ? "Forgotten" : log.after(seen);
@@ -88,7 +88,7 @@ function sendFailure(sink: WatchSink, failure: Failure): void {
   sink.sendRaw("ERROR", toStatus(failure));
 }
 
-/** Sends the present state, and returns its revision. */
+/** Sends the existing objects, and returns their revision. */
 function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Client", number> {
   const { collection, info, state } = ctx;
   const { entries, matches } = start.selection;
@@ -102,8 +102,8 @@ function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart):
 }
 
 /**
- * Sends a change. An object that starts to match is new to this client. An object that stops matching is deleted for
- * this client, in its last matching state.
+ * Sends a change. If the change makes an object match the selector, the client gets ADDED. If the object no longer
+ * matches, the client gets DELETED with the last matching state.
  */
 function send(sink: WatchSink, { type, object, previous, revision }: Change, { matches }: Selection): void {
   const before = previous !== undefined && matches(previous);

@@ -1,22 +1,20 @@
-/** Loopback addresses for one control plane, so that several can run at a time. */
+/** Loopback addresses for a control plane, so that several control planes can run at the same time. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 export interface Addresses {
-  /** The range of Services. A program that listens on an address in the range is what clients of that Service reach. */
+  /** The range of Service addresses. To serve a Service, a program listens on the Service's address. */
   readonly serviceRange: string;
   service(host: number): string;
-  /** The address of the programs, which have their usual ports. */
+  /** The address on which the programs listen, each on its usual port. */
   readonly programs: string;
   release(): Promise<void>;
 }
 
-/** The first N of the ranges 127.N.0.0/24. The range with 0 is for this machine itself. */
+/** The lowest N of the ranges 127.N.0.0/24. This machine itself uses 127.0.0.0/24. */
 const FIRST = 1;
 const LAST = 254;
-/**
- * The port that reserves a range: a listener on an address of no Service. The reservation ends when this process ends.
- */
+/** Listening on this port of an unused Service address reserves the range. The reservation ends with this process. */
 const CLAIM_PORT = 61_443;
 
 export async function claimAddresses(): Promise<Addresses> {
@@ -37,7 +35,7 @@ export async function claimAddresses(): Promise<Addresses> {
 }
 
 /**
- * Throws if this process may not listen on port 443 of a Service's address, where the API server expects the Service.
+ * Throws if this process may not listen on port 443 of a Service's address, on which the API server calls the Service.
  */
 export async function demandPort443(host: string): Promise<void> {
   const server = createServer().listen(443, host);

@@ -1,4 +1,4 @@
-/** A real control plane from a folder of programs: Kubernetes without machines, and KubeVirt without virt-handler. */
+/** A real control plane from a folder of programs: Kubernetes without kubelets, and KubeVirt without virt-handler. */
 import { writeFile } from "node:fs/promises";
 import { get } from "node:https";
 import { join } from "node:path";
@@ -28,13 +28,13 @@ import {
 import { createPrograms, demandFiles, type Program, type Programs, type RunningProgram } from "./programs.ts";
 
 export interface ControlPlaneOptions {
-  /** The folder with `bin/` and `gen/`. */
+  /** The folder that contains `bin/` and `gen/`. */
   readonly directory: string;
-  /** The API server's port. 0: its usual port, on an address of its own. */
+  /** The API server's port. With 0, it has its usual port on an address that only this control plane uses. */
   readonly port: number;
 }
 
-/** KubeVirt's settings. They may be different each time a control plane is used again. */
+/** KubeVirt's settings. A control plane may be used again with other settings. */
 export interface Settings {
   readonly evacuationController: boolean;
   readonly evictionWebhook: boolean;
@@ -53,11 +53,11 @@ export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 /** Controls of the programs, for tests. */
 export interface ProgramKnobs {
-  /** Kills the program. It stays stopped until it is started again. */
+  /** Kills the program. It does not restart by itself. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   readonly logs: string;
-  /** Copies the logs, because `stop` deletes their folder. Returns the path of the copy. */
+  /** Copies the logs, because `stop` deletes them. Returns the path of the copy. */
   keepLogs(): Promise<string>;
 }
 
@@ -67,19 +67,19 @@ export interface RealControlPlane {
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
   /**
-   * Whether all programs have run all the time. If one was killed, watches of the others may take half a minute to
+   * Whether no program has ever been killed. After a kill, watches of the other programs may take half a minute to
    * reconnect.
    */
   readonly isWhole: boolean;
-  /** Resolves when KubeVirt runs with these settings. */
+  /** Starts KubeVirt with these settings, and resolves when it runs. */
   begin(settings: Settings): Promise<void>;
-  /** Reverts every change since the start. */
+  /** Reverts every change that was made after the start. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const PORTS = { etcd: 2379, peers: 2380, server: 6443 };
-/** The host part of virt-api's address in the Service range. The first address is the API server's. */
+/** The last number of virt-api's Service address. The API server has the first address of the range. */
 const VIRT_API_HOST = 10;
 const ASK_TIMEOUT_MS = 2_000;
 
@@ -141,7 +141,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
   await applyManifests(client, machineRoles());
   const kubevirt = { client, authority, printed, serviceAddress };
   await installRoles(kubevirt);
-  // virt-api reads this ConfigMap when it starts, and kube-apiserver writes it some time after its own start.
+  // virt-api reads this ConfigMap when it starts. kube-apiserver writes the ConfigMap some time after its own start.
   const authentication = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
   await programs.until("kube-apiserver publishes how it authenticates", () => isOk(client, authentication));
   start(await virtApi({ ...where, serviceAddress }));
@@ -172,7 +172,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
     const program = await virtController({ ...where, serviceAddress }, settings);
     if (flags === program.args.join(" ")) return;
     await running.get(program.name)?.end(0);
-    // Without this, a new virt-controller would wait until the Lease of the former one has expired.
+    // Deletes the Lease of the previous virt-controller. Otherwise the new one would wait until the Lease expires.
     await client.delete(leases, { namespace: KUBEVIRT_NAMESPACE, name: program.name });
     start(program);
     flags = program.args.join(" ");
@@ -205,7 +205,7 @@ async function isOk(client: KubeClient, path: string): Promise<boolean> {
   return (await client.raw({ method: "GET", path })).code === 200;
 }
 
-/** Returns the body of a 200 answer from a server whose certificate this CA has issued. */
+/** Returns the body of a 200 answer from a server. This CA must have issued the server's certificate. */
 function bodyFrom(url: string, { caPem: ca }: Authority): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = get(url, { ca, agent: false, timeout: ASK_TIMEOUT_MS }, (response) => {

@@ -1,4 +1,4 @@
-/** Kubernetes' own programs: their certificates, accounts and command lines. */
+/** Kubernetes' programs: their certificates, accounts and command lines. */
 import { generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import type { TokenFile } from "../identities.ts";
 import type { Program } from "./programs.ts";
 
 export interface ServerOptions {
-  /** The folder with etcd and kube-apiserver. */
+  /** The folder that contains etcd and kube-apiserver. */
   readonly binaries: string;
   readonly folder: string;
   readonly authority: Authority;
@@ -15,13 +15,13 @@ export interface ServerOptions {
   readonly host: string;
   readonly ports: { readonly etcd: number; readonly peers: number; readonly server: number };
   readonly serviceRange: string;
-  /** Further host names of the server. */
+  /** More host names for the server's certificate. */
   readonly names?: readonly string[];
 }
 
 const FRONT_PROXY = "front-proxy";
 
-/** Lists etcd and kube-apiserver: the programs without controllers. */
+/** Returns etcd and kube-apiserver, without controllers. */
 export async function serverPrograms(options: ServerOptions): Promise<readonly [etcd: Program, server: Program]> {
   const { binaries, folder, authority, host, ports, serviceRange, names = [] } = options;
   const file = (name: string): string => join(folder, name);
@@ -57,7 +57,7 @@ export async function serverPrograms(options: ServerOptions): Promise<readonly [
     `--service-cluster-ip-range=${serviceRange}`,
     "--authorization-mode=RBAC",
     "--allow-privileged=true",
-    // No controller may have created the default ServiceAccount yet, which this plugin would require.
+    // This plugin requires the default ServiceAccount, which a controller has not yet created.
     "--disable-admission-plugins=ServiceAccount",
     `--requestheader-client-ca-file=${file("ca.crt")}`,
     `--requestheader-allowed-names=${FRONT_PROXY}`,
@@ -81,8 +81,8 @@ export interface ControllerOptions {
 }
 
 /**
- * Lists all controllers except OpenShift's. The sandbox simulates the machines behind the nodes and sends their
- * heartbeats.
+ * Returns kube-controller-manager and kube-scheduler, with all controllers except OpenShift's. The sandbox simulates
+ * the nodes and their heartbeats.
  */
 export async function controllerPrograms(options: ControllerOptions): Promise<readonly Program[]> {
   const { binaries, folder, kubeconfigOf } = options;

@@ -1,4 +1,4 @@
-/** Runs KubeVirt's own programs on a real API server, with the objects that its operator would have installed. */
+/** Runs KubeVirt's programs on a real API server, with the objects that virt-operator would have installed. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
@@ -14,7 +14,7 @@ import { PATHS } from "../kubevirt/webhooks/configurations.ts";
 import { writeCertificate } from "./kubernetes.ts";
 import type { Program } from "./programs.ts";
 
-/** The name of the files with the serving certificate. */
+/** The base name of the files with the serving certificate and its key. */
 const SERVING = "kubevirt";
 
 interface ControllerSettings {
@@ -34,15 +34,15 @@ type Printed = (typeof PRINTED)[number];
 export interface KubeVirtOptions {
   readonly client: KubeClient;
   readonly authority: Authority;
-  /** The folder with the objects that KubeVirt's operator installs, a file for each part. */
+  /** The folder with the objects that virt-operator installs, with a file for each part. */
   readonly printed: string;
-  /** The address of virt-api's Service. virt-api itself listens there. */
+  /** The address of virt-api's Service, on which virt-api listens. */
   readonly serviceAddress: string;
 }
 
 /**
- * Installs the accounts' permissions, and the objects that virt-api reads when it starts. virt-api reads the others
- * seconds later.
+ * Installs the accounts' permissions, and the objects that virt-api reads when it starts. virt-api reads the remaining
+ * objects seconds later.
  */
 export async function installRoles({ client, authority, printed }: KubeVirtOptions): Promise<void> {
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: KUBEVIRT_NAMESPACE } };
@@ -57,7 +57,7 @@ export async function installKinds({ client, printed }: KubeVirtOptions): Promis
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Registers virt-api once it listens, so that the API server calls it. */
+/** Registers virt-api's API group and webhooks once virt-api listens. */
 export async function registerVirtApi(options: KubeVirtOptions): Promise<void> {
   const { client, authority, printed, serviceAddress } = options;
   const caBundle = Buffer.from(authority.caPem).toString("base64");
@@ -103,7 +103,7 @@ export async function virtApi(options: VirtProgramOptions): Promise<Program> {
   return { name: "virt-api", command: join(binaries, "virt-api"), args, comesBack: true };
 }
 
-/** Returns virt-controller, with virt-api's certificate. */
+/** Returns the program virt-controller. It uses virt-api's certificate. */
 export async function virtController(options: VirtProgramOptions, settings: ControllerSettings): Promise<Program> {
   const { binaries, folder, host, kubeconfigOf } = options;
   const serving = join(folder, SERVING);
@@ -115,7 +115,7 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
     `--prom-key-file=${serving}.key`,
     "--launcher-image=registry.example.com/virt-launcher:devel",
     "--exporter-image=registry.example.com/virt-exporter:devel",
-    // A controller without workers does nothing.
+    // Without threads, the evacuation controller does nothing.
     ...(settings.evacuationController ? [] : ["--evacuation-controller-threads=0"]),
     "-v=2",
   ];
@@ -123,7 +123,7 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
   return { name, command: join(binaries, name), args, env: { POD_NAMESPACE: KUBEVIRT_NAMESPACE }, comesBack: true };
 }
 
-/** Removes KubeVirt's eviction webhook, as in an installation without that webhook. */
+/** Removes KubeVirt's eviction webhook. */
 export async function silenceEvictionWebhook(client: KubeClient): Promise<void> {
   for (const configuration of (await client.list(validatingWebhooks)).items) {
     const webhooks = configuration.webhooks ?? [];
@@ -171,7 +171,7 @@ function specOf(manifest: Manifest): object {
 
 /**
  * Returns virt-api's Service, which has no pods. The API server only checks that the Service has an endpoint, and then
- * connects to the Service's own address.
+ * connects to the Service's address.
  */
 function serviceOf(clusterIP: string): readonly Manifest[] {
   const name = "virt-api";

@@ -10,8 +10,8 @@ export async function borrowControlPlane(options: ControlPlaneOptions): Promise<
 }
 
 /**
- * Takes back a control plane for the next user. The control plane ends when this process ends. If one of its programs
- * was stopped, it ends now.
+ * Keeps a control plane for the next caller, until this process ends. If one of its programs was stopped, ends the
+ * control plane now.
  */
 async function giveBack(key: string, plane: RealControlPlane): Promise<void> {
   const isClear = plane.isWhole && (await plane.clear().then(...TRUE_OR_FALSE));

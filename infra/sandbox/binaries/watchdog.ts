@@ -1,16 +1,16 @@
-/** Ends child processes when this process ends, even by a signal that cannot be caught. */
+/** Ends child processes when this process ends, even after SIGKILL. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
 export interface Watchdog {
   watch(child: ChildProcess): void;
-  /** Kills the remaining processes, and deletes the folder. */
+  /** Kills the running child processes, and deletes the folder. */
   stop(): Promise<void>;
 }
 
 /**
- * The watchdog's script. It reads lines until its input ends: "+ ID" if a process has started, "- ID" if it has ended.
- * Then it kills the remaining processes.
+ * The watchdog's script. It reads lines until its input ends: "+ ID" for a process that has started, and "- ID" for a
+ * process that has ended. Then it kills all processes that have not ended.
  */
 const SCRIPT = `
 all=" "
@@ -26,7 +26,7 @@ rm -rf "$1"
 
 export function startWatchdog(folder: string): Watchdog {
   const shell = spawn("/bin/sh", ["-c", SCRIPT, "watchdog", folder], {
-    // Ctrl-C in a terminal does not end the watchdog.
+    // Ctrl-C in a terminal ends this process, but not the watchdog.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

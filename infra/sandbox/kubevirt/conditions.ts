@@ -1,14 +1,14 @@
-/** Conditions of VMIs and migrations, as KubeVirt's condition managers write them. */
+/** Conditions of VMIs and migrations, in the form in which KubeVirt writes them. */
 import { findCondition, type Condition } from "../actors/conditions.ts";
 
 type Conditions = readonly Condition[];
 
-/** Makes a condition. KubeVirt writes an unset time as null, and expects to read null there. */
+/** Makes a condition. KubeVirt writes null for an unset time, and expects to read null. */
 export function conditionOf(said: Condition, at: string | null = null): Condition {
   return { lastProbeTime: at, lastTransitionTime: at, ...said };
 }
 
-/** Replaces a condition if its status or reason has changed. A changed message alone replaces nothing. */
+/** Replaces a condition if its status or reason differs. If only the message differs, the old condition remains. */
 export function withCondition(conditions: Conditions | undefined, next: Condition): Condition[] {
   const before = findCondition(conditions, next.type);
   if (before === undefined) return [...(conditions ?? []), next];

@@ -1,4 +1,7 @@
-/** `evacuate/cancel`, with which virt-api removes a mark. Upstream: pkg/virt-api/rest/evacuate_cancel.go. */
+/**
+ * `evacuate/cancel`, the subresource of virt-api that removes the mark for an evacuation. Upstream:
+ * pkg/virt-api/rest/evacuate_cancel.go.
+ */
 import type { KubeClient } from "../actors/client.ts";
 import { controllerOf, nodes } from "../actors/resources.ts";
 import { messageOf } from "../actors/status-error.ts";
@@ -49,7 +52,7 @@ async function cancel(client: KubeClient, vmi: Vmi, body: string): Promise<Subre
   }
 }
 
-/** Refuses to cancel if the node has the drain taint, because KubeVirt would mark the VMI again. */
+/** Refuses to remove the mark if the node has KubeVirt's drain taint, because KubeVirt would mark the VMI again. */
 async function refusalByNode(client: KubeClient, { status = {} }: Vmi): Promise<SubresourceAnswer | undefined> {
   const taintKey = await drainTaintKey(client);
   const name = status.evacuationNodeName ?? status.nodeName ?? "";

@@ -1,5 +1,6 @@
 /**
- * KubeVirt's installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with upstream's names.
+ * The objects of a KubeVirt installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with the
+ * same names as upstream.
  */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
@@ -25,7 +26,7 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
   ...components.flatMap(installed),
 ];
 
-/** Feature gates that the sandbox needs for VMs that cannot migrate. */
+/** Feature gates for VMs that cannot migrate. */
 const FEATURE_GATES = ["HostDisk"];
 
 export const KUBEVIRT = {
@@ -43,7 +44,7 @@ export const KUBEVIRT = {
 const VERSION = "v1.9.0";
 const DEPLOYMENT = "0a6e2f6f7f6a4e9b9f4f2c1d";
 
-/** The operator's condition after a rollout. */
+/** The status of the KubeVirt object after a rollout. */
 export const DEPLOYED = {
   phase: "Deployed",
   defaultArchitecture: "amd64",
@@ -53,7 +54,7 @@ export const DEPLOYED = {
   targetDeploymentID: DEPLOYMENT,
 } as const;
 
-/** Returns the part of KubeVirt's spec that sets feature gates. */
+/** Returns the part of the KubeVirt object's spec that sets feature gates. */
 export function withGates(featureGates: readonly string[]): object {
   return { configuration: { developerConfiguration: { featureGates: [...FEATURE_GATES, ...featureGates] } } };
 }

@@ -1,11 +1,14 @@
 /**
- * Sets how long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed migration.
- * All settings can be changed while the sandbox runs.
+ * Configures migrations in this sandbox: their duration, their outcome, and KubeVirt's back-off after a failed
+ * migration. The configuration can be changed while the sandbox runs.
  */
 export interface Attempt {
   readonly namespace: string;
   readonly name: string;
-  /** Which of this VMI's migrations it is, counted from 1. Only migrations that have started to move memory count. */
+  /**
+   * The number of this migration among the VMI's migrations, starting at 1. Only migrations that have started to copy
+   * memory are counted.
+   */
   readonly attempt: number;
 }
 
@@ -15,15 +18,16 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
-    /** Returns why a migration fails, in libvirt's words. */
+    /** Returns why a migration fails, as libvirt says it. */
     readonly failureReason?: (attempt: Attempt) => string;
     /**
-     * Returns whether the migration uses post-copy: the guest runs on the target while its memory is still being
+     * Returns whether the migration is in post-copy mode: the guest runs on the target while its memory is still being
      * copied.
      */
     readonly postCopy?: (attempt: Attempt) => boolean;
     /**
-     * KubeVirt's back-off after the first failure of a migration that no user asked for. It doubles with each failure.
+     * KubeVirt's back-off after the first failed migration, unless a user created the migration. The back-off doubles
+     * with each failure.
      */
     readonly backoffSeconds?: number;
   }): void;

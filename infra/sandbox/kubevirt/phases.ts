@@ -1,4 +1,4 @@
-/** Phases of VMIs and migrations, and the time when each started. */
+/** The phases of VMIs and migrations, and when each phase started. */
 import type { PhaseTransition } from "./resources.ts";
 
 interface Phased {

@@ -1,4 +1,4 @@
-/** KubeVirt's kinds as its controllers see them: only the fields that they read and write. */
+/** KubeVirt's kinds, with only the fields that the simulated controllers read and write. */
 import type { Condition } from "../actors/conditions.ts";
 import type { KubeObject, Pod, Resource } from "../actors/resources.ts";
 
@@ -50,7 +50,7 @@ export interface MigrationState {
   abortStatus?: string;
   mode?: string;
   migrationPolicyName?: string;
-  /** The facts that each end of a decentralized migration knows about the other end. */
+  /** The data that the source and the target of a decentralized migration have about each other. */
   sourceState?: object;
   targetState?: object;
 }
@@ -90,7 +90,7 @@ export interface StateChangeRequest {
 export interface VirtualMachine extends KubeObject {
   spec: {
     runStrategy?: string;
-    /** The older form of a run strategy: Always or Halted. */
+    /** The deprecated form of a run strategy: true means Always, false means Halted. */
     running?: boolean;
     template: {
       metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -159,7 +159,7 @@ export const virtualMachines: Resource<VirtualMachine> = {
 };
 // prettier-ignore
 export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
-/** The fields by which virt-controller chooses a policy. */
+/** The fields by which virt-controller chooses a MigrationPolicy. */
 export interface MigrationPolicy extends KubeObject {
   spec: {
     selectors: { virtualMachineInstanceSelector?: Record<string, string>; namespaceSelector?: Record<string, string> };
@@ -178,7 +178,7 @@ export const plugins: Resource<Plugin> = {
 
 export const KUBEVIRT_NAMESPACE = "kubevirt";
 
-/** The grace period of a guest whose VMI names none. */
+/** The grace period of a guest whose VMI sets none, in seconds. */
 export const DEFAULT_GRACE_SECONDS = 30;
 
 export const LABEL = {
@@ -208,20 +208,23 @@ export const FINALIZER = {
   migration: "kubevirt.io/migrationJobFinalize",
 } as const;
 
-/** Returns KubeVirt's phase of a migration between two namespaces or clusters, until both ends know of each other. */
+/**
+ * Returns the phase of a migration between two namespaces or clusters while its source and target do not know each
+ * other yet. Returns undefined for other migrations.
+ */
 export function syncPhase({ spec }: VirtualMachineInstanceMigration): "Synchronizing" | "WaitingForSync" | undefined {
   if ((spec.sendTo === undefined) === (spec.receive === undefined)) return undefined;
   return spec.sendTo === undefined ? "WaitingForSync" : "Synchronizing";
 }
 
-/** Returns whether the VMI's guest has not yet arrived from another VMI. */
+/** Returns whether the VMI waits for its guest, which arrives from another VMI. */
 export function isReceiver({ metadata, status }: VirtualMachineInstance): boolean {
   return metadata.annotations?.[ANNOTATION.createMigrationTarget] === "true" && status?.phase !== "Running";
 }
 
 /**
- * Returns whether the guest is migrating. virt-handler then does not shut the guest down, even if its launcher got a
- * signal.
+ * Returns whether the guest is migrating. During a migration virt-handler does not shut the guest down, even if its
+ * launcher received SIGTERM.
  */
 export function isMigrating(status: { readonly migrationState?: MigrationState } | undefined): boolean {
   const { startTimestamp, endTimestamp } = status?.migrationState ?? {};

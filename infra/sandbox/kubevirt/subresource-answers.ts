@@ -4,7 +4,7 @@ export interface Key {
   readonly name: string;
 }
 
-/** An answer to a request. Codes 200 and 202 have no body, and 401 has a text. */
+/** The answer to a request. The status codes 200 and 202 have no body, and 401 has a text. */
 export interface SubresourceAnswer {
   readonly code: number;
   readonly status?: object;

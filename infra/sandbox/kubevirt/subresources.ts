@@ -1,6 +1,7 @@
 /**
- * `start`, `stop` and `restart` of a VirtualMachine, and `evacuate/cancel` of a VirtualMachine or VMI. virt-api serves
- * them in its own group. Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
+ * The subresources `start`, `stop` and `restart` of a VirtualMachine, and `evacuate/cancel` of a VirtualMachine or VMI.
+ * virt-api serves them in its own API group. Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go,
+ * evacuate_cancel.go.
  */
 import type { KubeClient } from "../actors/client.ts";
 import { isConflict, messageOf } from "../actors/status-error.ts";
@@ -29,7 +30,7 @@ export interface SubresourceRequest {
   readonly body: string;
   readonly user: string;
   readonly groups: readonly string[];
-  /** The content types that the caller accepts, as its header names them. */
+  /** The value of the request's Accept header. */
   readonly accept: string;
 }
 
@@ -51,7 +52,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
   "virtualmachineinstances/evacuate/cancel": cancelOfVmi,
 };
 
-/** Answers a request for a subresource. Undefined: the path names none of these subresources. */
+/** Answers a request for a subresource. Returns undefined for a path of any other resource. */
 export async function answerSubresource(
   client: KubeClient,
   { method, path, body, user, groups, accept }: SubresourceRequest,
@@ -67,8 +68,8 @@ export async function answerSubresource(
 }
 
 /**
- * Returns whether the caller accepts any content type. These routes declare none. Upstream: go-restful's
- * Route.matchesAccept.
+ * Returns whether the caller accepts any content type, because these routes declare no content type. Upstream:
+ * go-restful's Route.matchesAccept.
  */
 function takesAnything(accept: string): boolean {
   return accept.split(",").some((type) => type.split(";")[0]?.trim() === "*/*");
@@ -81,7 +82,8 @@ interface Reviewed {
 }
 
 /**
- * Returns why the caller may not use the subresource. The API server has authorized only the first part of its path.
+ * Returns why the caller may not use the subresource. The API server has checked only permissions for the first part of
+ * the path.
  */
 async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -110,7 +112,7 @@ interface Patch {
 
 type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
-/** A patch, or a text about a conflict. Undefined: there is nothing to do. */
+/** A patch, or the text of a conflict. Undefined if nothing has to change. */
 type Change = Patch | string | undefined;
 
 function startOf(vm: Vm, vmi: Vmi | undefined): Change {
@@ -139,7 +141,7 @@ function startRequests(vmi: Vmi | undefined): readonly kubevirt.StateChangeReque
 
 function restartOf(vm: Vm, vmi: Vmi | undefined): Change {
   const strategy = kubevirt.runStrategyOf(vm);
-  // The spelling is upstream's.
+  // The misspelling is upstream's.
   if (strategy === "Halted" || strategy === "Once")
     return `RunStategy ${strategy} does not support manual restart requests`;
   if (vmi === undefined) return "VM is not running: Halted";

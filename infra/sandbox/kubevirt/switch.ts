@@ -1,14 +1,13 @@
-/** A part of KubeVirt that can be switched on and off while it runs. */
+/** A part of KubeVirt that tests can switch on and off while it runs. */
 export interface Switch {
   enabled: boolean;
   onChange(listener: () => void): void;
 }
 
-/** The parts of KubeVirt that can be switched. */
 export interface Switches {
-  /** The controller that migrates marked VMIs. It is on by default. */
+  /** The controller that migrates marked VMIs. On by default. */
   readonly evacuationController: Switch;
-  /** The annotations on launcher pods for the descheduler. They are off by default. */
+  /** The annotations on launcher pods that the descheduler reads. Off by default. */
   readonly deschedulerAnnotations: Switch;
 }
 

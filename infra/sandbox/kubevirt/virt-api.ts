@@ -1,4 +1,4 @@
-/** virt-api: an HTTPS server on loopback that answers reviews and the requests that the API server forwards. */
+/** virt-api: an HTTPS server on loopback. It answers admission reviews, and requests that the API server forwards. */
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -70,7 +70,7 @@ async function subresource(client: KubeClient, request: IncomingMessage, respons
 
 const NO_SUCH_PATH: SubresourceAnswer = { code: 404 };
 
-/** Returns the user of a request, which the API server forwards in this form. */
+/** Returns the user of a request, from the headers that the API server sets. */
 function identityOf({
   method,
   headers,
@@ -87,8 +87,8 @@ interface AdmissionReview {
 type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
 
 /**
- * Returns the handler of a webhook. The webhook's rules determine the kind of the object. If virt-api cannot read what
- * it needs, it denies the request with the error's text.
+ * Returns the handler of a webhook. The rules of the webhook ensure that the object has the type T. If virt-api cannot
+ * read another object that it needs, it denies the request with the error's text.
  */
 function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
   return async ({ request }) => {

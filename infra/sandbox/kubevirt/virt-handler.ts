@@ -1,4 +1,4 @@
-/** virt-handler on all nodes, in one process: what happens to the guest itself. */
+/** virt-handler on all nodes, in one process. It manages the guests. */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import { timestamp } from "../actors/clock.ts";
 import { isTrue } from "../actors/conditions.ts";
@@ -26,17 +26,18 @@ export interface VirtHandlerOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
   readonly plan: MigrationPlan;
   readonly outages: Outages;
-  /** Says on which nodes a virt-handler runs. Without this option, every node has a virt-handler. */
+  /** On which nodes a virt-handler runs. By default, every node has a virt-handler. */
   readonly presence?: Presence | undefined;
 }
 
 const GIVE_UP_MS = 10_000;
-/** How many VMIs the virt-handler of each node handles at a time. */
+/** How many VMIs the virt-handler of each node handles at the same time. */
 const WORKERS = 10;
 const LAST_RETRY_MS = 1_000_000;
 const HEARTBEAT_MS = 60_000;
 /**
- * How long a launcher waits for its guest. Upstream: `--qemu-timeout` of virt-launcher: 240 s, and up to 120 s more.
+ * How long a launcher waits for its guest. Upstream: `--qemu-timeout` of virt-launcher, which is 240 s plus a random
+ * time of up to 120 s.
  */
 const NO_GUEST_MS = 240_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
@@ -53,8 +54,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   /**
-   * Returns whether a virt-handler runs on the node. A shutdown of the machine ends it in the same second as the other
-   * pods, and a taint ends it with its pod.
+   * Returns whether a virt-handler runs on the node. It ends in the same second as the other pods when the machine
+   * shuts down, and it ends when a taint evicts its pod.
    */
   const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);
@@ -63,8 +64,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
   /**
-   * Returns the launcher on the VMI's node. A migration has a second launcher on another node. If the VMI was on the
-   * node before, its former launcher may still be listed: then the guest is in the newest one.
+   * Returns the launcher with the guest. During a migration there is a second launcher on another node. After a
+   * migration back to a node, an old launcher may still exist there, so this returns the newest launcher on the node.
    */
   const launcherOf = ({ status }: Vmi): string | undefined => {
     const listed = Object.entries(status?.activePods ?? {});
@@ -83,8 +84,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   };
 
   /**
-   * Moves the guest. Migrations have a controller of their own, as in the real virt-handler, so that a refused shutdown
-   * does not block them.
+   * Moves the guest. A separate controller handles migrations, as in the real virt-handler, so that a refused shutdown
+   * does not delay them.
    */
   const move = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
@@ -102,7 +103,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
       ...enterPhase(vmi.status ?? {}, "Running", now),
       interfaces: [{ name: "default", ipAddress: podAddress(launcher) }],
       conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec)),
-      // SELinux is off on the nodes.
+      // SELinux is disabled on the nodes.
       selinuxContext: "none",
       migrationMethod: "LiveMigration",
       migrationTransport: "Unix",
@@ -110,7 +111,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await handlerOf(vmi).update(kubevirt.virtualMachineInstances, { ...vmi, status });
   };
 
-  /** Ends the guest after its launcher got a signal or died. Returns true if the guest has ended. */
+  /** Ends the guest after its launcher has received SIGTERM or has died. Returns true if the guest has ended. */
   const end = async (vmi: Vmi): Promise<boolean> => {
     const exitCode = exitCodeOf(vmi);
     if (exitCode === undefined) return false;
@@ -124,7 +125,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
   };
 
-  /** Ends a launcher whose guest has ended on another node. A real launcher waits some minutes for the guest. */
+  /** Ends a launcher whose guest has ended on another node. A real launcher would wait some minutes for the guest. */
   const giveUp = ({ status }: Vmi): Result => {
     const waiting = Object.keys(status?.activePods ?? {}).filter((uid) => runtime.exitCodeOf(uid) === undefined);
     for (const uid of waiting) if (runtime.isRunning(uid)) runtime.exit(uid, 0);
@@ -132,8 +133,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   };
 
   /**
-   * Ends the target pod of a migration that was deleted before virt-controller knew of the pod. Nothing else would end
-   * the pod.
+   * Ends the target pod of a migration that was deleted before virt-controller learned of the pod. No other component
+   * would end this pod.
    */
   const giveUpTarget = async ({ metadata: { uid, namespace, annotations }, spec }: Pod): Promise<void> => {
     const name = annotations?.[kubevirt.ANNOTATION.migrationJobName] ?? "";
@@ -158,7 +159,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   };
 
   /**
-   * Labels the node when virt-handler gets SIGTERM. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`,
+   * Labels the node when its virt-handler receives SIGTERM. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`,
    * labelNodeUnschedulable.
    */
   const leave = async ({ metadata: { name, labels } }: Node): Promise<void> => {

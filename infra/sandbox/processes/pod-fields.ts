@@ -1,4 +1,4 @@
-/** Environment variables and fields that tell a container about its pod. */
+/** Resolves a container's environment variables and the fields of the downward API. */
 import type { Pod } from "../actors/resources.ts";
 
 export function fieldOf({ metadata, spec, status }: Pod, path: string): string {

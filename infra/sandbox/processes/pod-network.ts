@@ -1,4 +1,4 @@
-/** Maps ports of a pod's container to ports of this machine. */
+/** Maps the ports of containers to ports of this machine. */
 import type { Pod } from "../actors/resources.ts";
 import { freePort } from "../free-port.ts";
 
@@ -6,8 +6,8 @@ export class PodNetwork {
   readonly #ports = new Map<string, ReadonlyMap<number, number>>();
 
   /**
-   * Chooses a port for each port of the first container. It does so at every start, because another program may have
-   * taken the former port.
+   * Chooses a port of this machine for each port of the first container. At every start it chooses new ports, because
+   * another program may use the old ones.
    */
   async open({ metadata, spec }: Pod): Promise<void> {
     const ports = new Map<number, number>();
@@ -15,7 +15,7 @@ export class PodNetwork {
     this.#ports.set(metadata.uid, ports);
   }
 
-  /** Makes another program of this machine act as the pod. */
+  /** Makes a server on another port of this machine act as the pod. */
   lead(podUid: string, containerPort: number, port: number): void {
     this.#ports.set(podUid, new Map([[containerPort, port]]));
   }

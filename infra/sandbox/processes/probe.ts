@@ -1,4 +1,4 @@
-/** A readiness probe over HTTP. */
+/** Readiness probes over HTTP. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pod } from "../actors/resources.ts";
 
@@ -9,12 +9,12 @@ export interface ProbeOptions {
 }
 
 const DEFAULTS = { periodSeconds: 10, failureThreshold: 3, timeoutSeconds: 1 };
-/** Before the first success, the kubelet probes more often than the period says. */
+/** The pause between probes until the first success. The kubelet probes more often during that time. */
 const FIRST_PERIOD_MS = 200;
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
-/** Probes readiness until the signal aborts. Without a probe a container is ready at once. */
+/** Probes readiness until the signal aborts. A container without a probe is ready at once. */
 export async function probeReadiness(container: Container, { portOf, onResult, signal }: ProbeOptions): Promise<void> {
   const { readinessProbe: probe } = container;
   if (probe?.httpGet === undefined) return onResult(true);

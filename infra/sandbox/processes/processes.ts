@@ -23,13 +23,15 @@ export interface ProcessOptions extends ActorOptions {
 
 export interface Processes extends Actor, ProcessKnobs {}
 
-/** Controls of the processes, for tests. */
+/** Functions that control the processes, for tests. */
 export interface ProcessKnobs {
-  /** Returns the port of this machine for a port of the pod's container. Undefined: the pod has no process. */
+  /**
+   * Returns the port of this machine for a port of the pod's container. Returns undefined if the pod has no process.
+   */
   portOf(podUid: string, containerPort: number): number | undefined;
-  /** Kills a pod's process, as the kernel does when memory runs out. The kubelet starts it again. */
+  /** Kills a pod's process, as the kernel does when memory runs out. The kubelet restarts it. */
   kill(podUid: string): void;
-  /** Renews the tokens of all pods now. Otherwise they are renewed some time before they expire. */
+  /** Renews the tokens of all pods now, and not only shortly before they expire. */
   renewTokens(): Promise<void>;
 }
 
@@ -40,8 +42,8 @@ export const NO_PROCESSES: ProcessKnobs = {
 };
 
 /**
- * The time after which the runtime would end the process. It is practically unlimited, because a real process ends by
- * itself within the pod's grace period.
+ * The time after which the runtime would kill the process. It is practically infinite, because the pod's grace period
+ * limits the process.
  */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;
@@ -51,7 +53,7 @@ interface Running {
   readonly root: string;
   readonly stopped: AbortController;
   child?: ChildProcess;
-  /** Resolves when the pod's volumes are written. */
+  /** Resolves when the pod's volumes have been written. */
   mounting?: Promise<void>;
   cancel?: () => void;
 }

@@ -1,4 +1,4 @@
-/** A pod's volumes, as folders of this machine. */
+/** The volumes of pods, as folders of this machine. */
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,17 +9,17 @@ import { fieldOf } from "./pod-fields.ts";
 
 export interface VolumeOptions {
   readonly kubelet: KubeClient;
-  /** The content of kube-root-ca.crt, which kube-controller-manager puts into every namespace. */
+  /** The content of the ConfigMap kube-root-ca.crt, which kube-controller-manager creates in every namespace. */
   readonly caPem: string;
   readonly root: string;
 }
 
 const ROOT_CA = "kube-root-ca.crt";
-/** The kubelet renews a token when this share of its time has passed. */
+/** The kubelet renews a token after this fraction of its lifetime. */
 const RENEW_AT = 0.8;
 const DEFAULT_TOKEN_SECONDS = 3600;
 
-/** Writes all volumes. Resolves to the seconds after which they have to be written again, because tokens expire. */
+/** Writes all volumes. Resolves to the seconds after which tokens must be renewed by another call. */
 export async function writeVolumes(pod: Pod, options: VolumeOptions): Promise<number> {
   const seconds: number[] = [];
   for (const { name, mountPath } of pod.spec?.containers[0]?.volumeMounts ?? []) {
@@ -79,10 +79,10 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
   return request.status.token;
 }
 
-/** Replaces a file, so that readers get either the old content or the new one. */
+/** Replaces a file atomically, so that readers get either the old or the new content. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  // Tokens are renewed when they are due and when a test asks for it, possibly at the same time.
+  // A unique name, because two renewals may run at the same time: one by time, one by a test.
   const fresh = `${file}.${randomUUID()}`;
   await writeFile(fresh, text, { mode: 0o600 });
   await rename(fresh, file);

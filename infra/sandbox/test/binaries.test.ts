@@ -1,4 +1,7 @@
-/** Programs of this machine as a control plane: they end with this process, and a missing program is named. */
+/**
+ * A real control plane from programs of this machine. Its programs end with this process, and an error names a missing
+ * program.
+ */
 import { once } from "node:events";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -105,7 +108,7 @@ test("two control planes have different addresses", async () => {
   await Promise.all([one.release(), other.release()]);
 });
 
-/** Checks types and is never called: members of one control plane are type errors with the other. */
+/** Checks types: each kind of control plane lacks the controls of the other kind. Nothing calls this function. */
 export async function types(): Promise<void> {
   const simulated = await startSandbox({ empty: true });
   const real = await startSandbox({ controlPlane: { binaries: folder } });

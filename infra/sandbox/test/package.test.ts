@@ -1,4 +1,4 @@
-/** The package is independent: it runs where npm has installed it, with the dependencies in its package.json. */
+/** The package works alone: it runs after an installation with npm, with only the dependencies in its package.json. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -57,7 +57,7 @@ describe("the packed and installed package", () => {
     const tsc = join(root, "node_modules/.bin/tsc");
     const { stdout } = spawnSync(tsc, [...options, "--listFiles", "example.mts"], { cwd: folder, encoding: "utf8" });
     expect(stdout).toContain(`/${name}/dist/sandbox.d.ts`);
-    // Declarations of other packages have errors of their own.
+    // Ignores type errors in the declarations of other packages.
     const errors = stdout.split("\n").filter((line) => /^(?:example|node_modules.kubevirt-sandbox).*error/.test(line));
     expect(errors).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Pods whose images are processes of this machine, and webhooks behind a Service, with a minimal program. */
+/** Pods that run a minimal program as a process of this machine, and webhooks behind a Service. */
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { deployments, namespaces, pods, serviceAccounts } from "../actors/resources.ts";
@@ -7,7 +7,7 @@ import type { Images } from "../processes/images.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
 
 /**
- * A program that answers with its environment and token, is unready while a request says so, and ends 50 ms after
+ * A program that answers with its environment and token. It is unready while a request says so, and it ends 50 ms after
  * SIGTERM.
  */
 const PROGRAM = `

@@ -1,4 +1,4 @@
-/** The sandbox's actors with an unreliable API server: they finish their work. */
+/** The sandbox's actors finish their work although the API server is unreliable. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { pods } from "../actors/resources.ts";
 import { waitFor } from "../actors/wait-for.ts";
@@ -20,12 +20,12 @@ beforeAll(async () => {
 afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
-/** Without virt-api: it refuses every eviction whose pod it cannot read, and the refusal is final. */
+/** The users of all actors except virt-api, which would refuse an eviction for good if it could not read the pod. */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)
   .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);
 
-/** A guest starts, migrates, and ends. */
+/** Starts, migrates and ends a guest. */
 async function live(name: string) {
   const { client } = sandbox;
   const key = { namespace: NAMESPACE, name };

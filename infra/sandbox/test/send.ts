@@ -5,10 +5,10 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
-  /** JSON by default; empty for a body without a type. */
+  /** The content type. The default is JSON. Empty for a body without a content type. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Replaces the administrator's token. */
+  /** A token to send instead of the administrator's token. */
   readonly token?: string;
 }
 
@@ -16,7 +16,7 @@ export interface Response {
   readonly code: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body as an object, or `{}`. */
+  /** The body as an object, or `{}` if the body is not JSON. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -29,7 +29,7 @@ export interface Connection {
 export const WATCH = /[?&]watch(?:=1|=true|&|$)/;
 const QUIET_MS = 150;
 
-/** Sends a request, and returns its answer. A watch returns its earlier events. */
+/** Sends a request, and returns its answer. For a watch, returns the events that arrive at once. */
 export function send({ url, agent, ...connection }: Connection, request: Request): Promise<Response> {
   const { method, path, body, type = "application/json", headers, token = connection.token } = request;
   const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
@@ -58,7 +58,7 @@ export function send({ url, agent, ...connection }: Connection, request: Request
       incoming.on("data", (chunk: string) => {
         text += chunk;
         clearTimeout(quiet);
-        // Earlier events arrive at once.
+        // The events that already exist arrive at once.
         if (WATCH.test(path)) quiet = setTimeout(giveUp, QUIET_MS);
       });
       incoming.on("error", (error) => {

@@ -1,11 +1,11 @@
-/** A sandbox for a test file, with a clock that the tests step through. */
+/** Starts a sandbox for a test file. The tests advance its clock. */
 import { afterAll, beforeAll, expect } from "vitest";
 import { createSteppedClock, type SteppedClock } from "../actors/clock.ts";
 import type { Key, KubeObject, Resource } from "../actors/resources.ts";
 import { waitFor } from "../actors/wait-for.ts";
 import { startSandbox, type SimulatedOptions, type SimulatedSandbox } from "../sandbox.ts";
 
-/** Polls until the expectation holds; a busy machine may need some time. */
+/** Polls until the expectation is met. The timeout is long, because the machine may be busy. */
 export function eventually<T>(ask: () => T | Promise<T>) {
   return expect.poll(ask, { timeout: 20_000, interval: 20 });
 }
@@ -14,11 +14,14 @@ export interface World {
   readonly sandbox: SimulatedSandbox;
   readonly clock: SteppedClock;
   until<T extends KubeObject>(resource: Resource<T>, key: Key, condition: (object: T) => boolean): Promise<T>;
-  /** Passes time, a second at a time, until the condition holds. */
+  /** Advances the clock, second by second, until the condition is true. */
   pass(condition: () => Promise<boolean>, limitSeconds?: number): Promise<void>;
 }
 
-/** Provides a sandbox, valid inside tests and hooks. Actors may fail with `expected` errors only. */
+/**
+ * Starts a sandbox before the tests. The returned object may be used only inside tests and hooks. Errors of actors that
+ * are not in `expected` fail the tests.
+ */
 export function useSandbox(options: Omit<SimulatedOptions, "clock" | "controlPlane"> = {}, expected = /^$/): World {
   const clock = createSteppedClock();
   const failures: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Parses the command line of a tool, and ends the tool with a message if an argument is wrong. */
+/** Parses the command line of a tool. Ends the tool with a message if an argument is wrong. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { UsageError } from "../../cli/failed.ts";
 
@@ -7,7 +7,7 @@ export const TEXTS = { type: "string", multiple: true } as const;
 export const FLAG = { type: "boolean", default: false } as const;
 export const HELP = { type: "boolean", default: false, short: "h" } as const;
 
-/** Reads the flags, and the words between them. */
+/** Parses flags and positional arguments. */
 export function readArguments<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
@@ -16,7 +16,7 @@ export function readArguments<T extends ParseArgsOptionsConfig>(args: readonly s
   }
 }
 
-/** Reads the flags of a tool that takes nothing else. */
+/** Parses flags. Positional arguments are an error. */
 export function readFlags<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
   const { values, positionals } = readArguments(args, options);
   if (positionals[0] !== undefined) throw new UsageError(`unexpected argument ${positionals[0]}`);
@@ -33,7 +33,7 @@ export function notEmpty(flag: string, text: string, expected: string): string {
   return text;
 }
 
-/** Returns one of the known names. `what` starts the error message for any other name. */
+/** Returns the name if it is known. Otherwise throws an error whose message starts with `what`. */
 export function nameOf<T extends string>(known: readonly T[], name: string, what: string): T {
   const found = known.find((one) => one === name);
   if (found === undefined) throw new UsageError(`${what} ${name}; there are ${known.join(", ")}`);
@@ -45,8 +45,8 @@ function isExpected(error: unknown): error is Error {
 }
 
 /**
- * Runs a tool and ends the process with its exit code: 2 for a wrong command line, 1 for a failure. A failure ends the
- * process at once, although parts that the tool has started may still run. Only a defect shows its stack.
+ * Runs a tool, and ends the process with its exit code: 2 for a wrong command line, 1 for a failure. After a failure
+ * the process ends at once, even if parts of the tool still run. Only a bug prints its stack trace.
  */
 export async function runTool(usage: string, main: () => Promise<number | void>): Promise<void> {
   try {

@@ -1,15 +1,15 @@
-/** A tool's output: a terminal whose last lines are redrawn, or a log that only grows. */
+/** The output of a tool: on a terminal the last lines are redrawn, in a log lines are only added. */
 
 export interface Screen {
-  /** Whether lines can be redrawn. */
+  /** Whether the output is a terminal, whose lines can be redrawn. */
   readonly live: boolean;
   readonly width: number;
   readonly colour: boolean;
-  /** Prints lines that are never redrawn. */
+  /** Prints lines that stay. */
   print: (...lines: readonly string[]) => void;
-  /** Prints lines at the bottom, which the next draw replaces. */
+  /** Replaces the lines at the bottom of the terminal. */
   draw(lines: readonly string[]): void;
-  /** Makes the last drawing permanent. Further output follows below it. */
+  /** Makes the lines at the bottom permanent, so that the next lines appear below them. */
   keep(): void;
 }
 
@@ -29,7 +29,7 @@ export function createScreen(out: NodeJS.WriteStream): Screen {
       out.write(erase() + text(lines) + text(drawn));
     },
     draw(lines) {
-      // Lines above the visible screen cannot be erased any more.
+      // Lines that have scrolled off the screen cannot be redrawn.
       const fitting = lines.slice(0, Math.max(1, (out.rows || 24) - 1));
       out.write(erase() + text(fitting));
       drawn = fitting;

@@ -1,4 +1,7 @@
-/** A plugin of oxlint: comments and titles of tests are plain English; comments of exported functions start with a verb. */
+/**
+ * A plugin of oxlint. It checks that comments and test titles are plain English, and that comments of exported
+ * functions start with a verb.
+ */
 import { problemsOf, startsWithVerb } from "./plain-english.ts";
 
 interface Position {
@@ -27,7 +30,7 @@ interface Context {
 
 const textOf = ({ value }: Comment): string => value.replaceAll(/^\s*\*+/gmu, " ").trim();
 
-/** Joins consecutive line comments to one text. */
+/** Joins consecutive line comments. */
 function textsOf(comments: readonly Comment[]): readonly { readonly node: Comment; readonly text: string }[] {
   const texts: { node: Comment; text: string; end: number }[] = [];
   for (const comment of comments) {
@@ -40,7 +43,7 @@ function textsOf(comments: readonly Comment[]): readonly { readonly node: Commen
   return texts;
 }
 
-/** Directives for tools. */
+/** Comments that are directives for tools. */
 const IS_DIRECTIVE = /^\s*(?:prettier-ignore|oxlint-|eslint-|@ts-|#)/;
 
 const comments = {
@@ -48,7 +51,7 @@ const comments = {
     Program() {
       for (const { node, text } of textsOf(context.sourceCode.getAllComments())) {
         if (IS_DIRECTIVE.test(text)) continue;
-        // Code in backquotes is one word.
+        // Code in backquotes counts as one word.
         for (const { sentence, message } of problemsOf({ text: text.replaceAll(/`[^`]*`/gu, "Code") })) {
           context.report({ node, message: `"${sentence.slice(0, 60)}" ${message}` });
         }

@@ -1,4 +1,4 @@
-/** A plugin of remark: documents are plain English. */
+/** A plugin of remark, which checks that documents are plain English. */
 import { problemsOf, type Prose } from "./plain-english.ts";
 
 interface Node {
@@ -11,10 +11,10 @@ interface File {
   message(reason: string, node: Node): void;
 }
 
-/** The most words of a sentence in a document. */
+/** The maximum number of words in a sentence of a document. */
 const MOST_WORDS = 25;
 
-/** Checks every paragraph, and every cell of a table. Headings and code are left out. */
+/** Checks each paragraph and each table cell. Ignores headings and code. */
 export default function plainDocuments() {
   return (tree: Node, file: File): void => {
     for (const node of paragraphsOf(tree)) {
@@ -24,7 +24,10 @@ export default function plainDocuments() {
   };
 }
 
-/** CommonMark has no tables and parses a table as a paragraph. A cell may be long. */
+/**
+ * Returns the sentences of a paragraph, or the cells of a table, which CommonMark parses as a paragraph. The length of
+ * a cell is not limited.
+ */
 function proseOf(text: string): readonly Prose[] {
   return text.startsWith("|") ? text.split("|").map((cell) => ({ text: cell })) : [{ text, mostWords: MOST_WORDS }];
 }
@@ -33,7 +36,7 @@ function paragraphsOf(node: Node): readonly Node[] {
   return node.type === "paragraph" ? [node] : (node.children ?? []).flatMap(paragraphsOf);
 }
 
-/** Returns the text of a node. Inline code counts as one word. */
+/** Returns the text of a node, with inline code as one word. */
 function textOf(node: Node): string {
   if (node.type === "inlineCode") return "Code";
   return node.value ?? (node.children ?? []).map(textOf).join("");

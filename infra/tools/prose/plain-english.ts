@@ -1,4 +1,4 @@
-/** The rules of plain English that a program can check. CONTRIBUTING.md lists the others. */
+/** The rules of plain English that a program can check. CONTRIBUTING.md has the other rules. */
 export interface Problem {
   readonly sentence: string;
   readonly message: string;
@@ -6,16 +6,16 @@ export interface Problem {
 
 export interface Prose {
   readonly text: string;
-  /** Comments may have longer sentences than documents. */
+  /** The maximum number of words in a sentence. Comments have no maximum. */
   readonly mostWords?: number;
 }
 
-/** Sentences that are allowed although they break a rule, each with its reason. At most twenty. */
+/** Sentences that may break a rule, each with the reason. At most twenty. */
 const EXCEPTIONS: readonly { readonly sentence: string; readonly reason: string }[] = [];
 
 const NOUN_CLAUSE = /^(?:Of|What|Whose|Those|Where|That)\b/;
 
-/** Slang that the project used before, each word with the usual one. */
+/** Words that may not be used, each with a suggestion. */
 const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
   [/\btold\b/i, "message, reported"],
   [/\bbegun\b/i, "started"],
@@ -36,17 +36,20 @@ const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const WORDS_OF = new Intl.Segmenter("en", { granularity: "word" });
 
-/** Words that end like a verb in the third person and are no verbs. */
+/** Words that end in "s" like a verb, but are not verbs. */
 const NO_VERBS =
   /^(?:As|Its|Always|Perhaps|This|Thus|Unless|Seconds|Words|Reasons|Facts|Events|Pods|Nodes|Launchers)$/u;
 
-/** Returns whether the text starts with a verb such as "Returns". Nouns are often followed by "of". */
+/**
+ * Returns whether the text starts with a verb such as "Returns". If the next word is "of", "are" or "is", the first
+ * word is a noun.
+ */
 export function startsWithVerb(text: string): boolean {
   const [word = "", next = ""] = text.split(/[\s,.:;]+/u, 2);
   return /^[A-Z][a-z-]+s$/u.test(word) && !NO_VERBS.test(word) && !/^(?:of|are|is)$/u.test(next);
 }
 
-/** Returns the sentences of a text that break a rule, and how. */
+/** Returns the sentences that break a rule, with a message for each. */
 export function problemsOf({ text, mostWords }: Prose): readonly Problem[] {
   const flat = text.replaceAll(/\s+/gu, " ").trim();
   const sentences = [...SENTENCES.segment(flat)].map(({ segment }) => segment.trim());

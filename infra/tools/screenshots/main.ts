@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: takes the pictures of README, into .build/screenshots. The compressed pictures are in
- * .github/pictures.
+ * `npm run screenshots`: takes the screenshots for README into .build/screenshots. .github/pictures has the compressed
+ * pictures.
  */
 import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
@@ -19,7 +19,7 @@ const browser = await openBrowser();
 try {
   await mkdir(FOLDER, { recursive: true });
   scene.beginDrain();
-  // By then seven of the twelve VMs have left, and one migration has failed.
+  // After this time, seven of the twelve VMs have left, and one migration has failed.
   await delay(15_000);
   const until = Math.floor(Date.now() / 1000) + 3600;
   const entry = { server: "", token: "", webhookToken: scene.webhookToken, headers: {} };

@@ -1,4 +1,4 @@
-/** The Common Expression Language with a set of variables. */
+/** The Common Expression Language (CEL) with a set of variables. */
 import { type ASTNode, Environment, type ParseResult, serialize } from "@marcbachmann/cel-js";
 import { isRecord, viewAs } from "../objects.ts";
 import type { Structural } from "../schema/structural.ts";
@@ -8,7 +8,7 @@ import { type CelType, DYN, declareType } from "./types.ts";
 export type Values = Readonly<Record<string, unknown>>;
 
 const TIME = "google.protobuf.Timestamp";
-/** Adds two standard functions that the library lacks. */
+/** Adds two standard functions that the CEL library lacks. */
 const BASE = new Environment({ enableOptionalTypes: true })
   .registerFunction(`string(${TIME}): string`, (time: Date) => time.toISOString().replace(/\.000Z$/, "Z"))
   .registerFunction(`timestamp(${TIME}): ${TIME}`, (time: Date) => time);
@@ -18,7 +18,7 @@ export class Language {
   readonly #types = new Map<string, CelType>();
   readonly #programs = new Map<string, ParseResult>();
 
-  /** Declares variables. Without a schema the type of a variable is unknown. */
+  /** Declares variables. Without a schema, a variable may have any type. */
   declare(schema: Structural | undefined, ...names: readonly string[]): this {
     const type = (schema && declareType(this.#environment, schema)) ?? DYN;
     for (const name of names) {
@@ -35,7 +35,7 @@ export class Language {
     return this;
   }
 
-  /** Creates values from JSON. Undefined fields are left out. */
+  /** Converts JSON to CEL values. Leaves out undefined fields. */
   valuesOf(json: Values): Values {
     const known = Object.entries(json).filter(([, value]) => value !== undefined);
     const valueOf = (name: string, value: unknown): unknown =>
@@ -43,7 +43,7 @@ export class Language {
     return Object.fromEntries(known.map(([name, value]) => [name, valueOf(name, value)]));
   }
 
-  /** Evaluates an expression. Throws evaluation errors. */
+  /** Evaluates an expression. Throws if the evaluation fails. */
   run(expression: string, values: Values): unknown {
     const program = this.#programs.get(expression) ?? this.#environment.parse(expression);
     this.#programs.set(expression, program);
@@ -51,8 +51,8 @@ export class Language {
   }
 
   /**
-   * Returns what is wrong with an expression. Returns undefined if there is no error and the value has one of these
-   * types. Without types, any type is accepted.
+   * Returns what is wrong with an expression. Returns undefined if the expression is valid and its value has one of
+   * these types, or any type if no types are given.
    */
   problem(expression: string, ...types: readonly string[]): string | undefined {
     const { valid, error, type = "dyn" } = this.#environment.check(expression);
@@ -67,8 +67,8 @@ export class Language {
   }
 
   /**
-   * Finds a field that the schema does not declare. The library accepts `has(a.b)` and `a.?b` for any field, cel-go
-   * only for declared fields.
+   * Finds a field that the schema does not declare. The CEL library accepts `has(a.b)` and `a.?b` for any field, but
+   * cel-go accepts them only for declared fields.
    */
   #undefinedField(expression: string): string | undefined {
     for (const { op, args, range } of this.#nodesOf(expression)) {
@@ -91,7 +91,7 @@ function nodesIn(node: unknown): readonly ASTNode[] {
   return isRecord(node) && "op" in node ? [viewAs<ASTNode>(node), ...nodesIn(node.args)] : [];
 }
 
-/** Returns the library's message without its excerpt of the source. */
+/** Returns the CEL library's message without its excerpt of the expression. */
 export function wordsOf(error: unknown): string {
   const [line = ""] = error instanceof Error ? error.message.split("\n") : [];
   return line.replace(/^No such key/, "no such key");
@@ -102,18 +102,18 @@ interface Messages {
   readonly messageExpression?: string;
 }
 
-/** Returns the message for a broken rule, or an empty text. */
+/** Returns the message of a broken rule. Returns an empty text if the rule has no message. */
 export function messageOf({ message = "", messageExpression }: Messages, run: (expression: string) => unknown): string {
   try {
     const words = messageExpression === undefined ? "" : run(messageExpression);
     if (typeof words === "string" && words.trim() !== "" && !words.trim().includes("\n")) return words.trim();
   } catch {
-    // If the expression fails, the plain message is used.
+    // If messageExpression fails, the rule's plain message is used.
   }
   return message.trim();
 }
 
-/** Translates the library's words and positions into cel-go's. */
+/** Translates the CEL library's messages and positions to those of cel-go. */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
   [/^no such key: (.*)/, "undefined field '$1'", -1],

@@ -39,7 +39,7 @@ const RESOURCE = {
   metadata: { type: "object", properties: { name: text, generateName: text } },
 };
 
-/** Declares a type. Returns undefined if expressions cannot see values of this schema. */
+/** Declares a type. Returns undefined if expressions cannot access values of this schema. */
 export function declareType(environment: Environment, schema: Structural): CelType | undefined {
   if (schema[INT_OR_STRING] === true) return DYN;
   if (schema.type === "array") return declareMany(environment, schema.items, (items) => `list<${items}>`);
@@ -68,7 +68,7 @@ function declareStruct(environment: Environment, schema: Structural): CelType {
   });
   declared += 1;
   const name = `object${declared}`;
-  // One class for each type, because the library distinguishes the types of values by their classes.
+  // Each type needs its own class, because the CEL library recognises the type of a value by its class.
   const Struct = class {
     declare readonly type: string;
   };

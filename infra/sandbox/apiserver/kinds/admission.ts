@@ -1,4 +1,4 @@
-/** The kinds of admission policies; webhook configurations are in webhook-configurations.ts. */
+/** The kinds of admission policies. Webhook configurations are in webhook-configurations.ts. */
 import type { LabelSelector } from "../../labels.ts";
 import { problemWith, type Variables } from "../admission/cel.ts";
 import type { Webhook } from "../admission/webhook-client.ts";
@@ -29,7 +29,7 @@ export interface PolicySpec extends Pick<Webhook, "failurePolicy" | "matchCondit
 
 export type Policy = KubeObject & { readonly spec: PolicySpec };
 
-/** The parameters of the policy: the object of this name, or all objects that the selector matches. */
+/** Selects the parameters of the policy: the object of this name, or all objects that the selector matches. */
 export interface ParamRef {
   readonly name?: string;
   readonly namespace?: string;
@@ -46,7 +46,7 @@ export interface PolicyBinding extends KubeObject {
   };
 }
 
-/** The fields that contain expressions, and the required types of these expressions. */
+/** The fields that contain CEL expressions, and the types that these expressions must have. */
 const EXPRESSIONS: Readonly<Record<string, readonly string[]>> = {
   "matchConditions.expression": ["bool"],
   "variables.expression": [],
@@ -65,7 +65,7 @@ function expressionErrors(owner: unknown, path: string, variables: Variables): r
   });
 }
 
-/** Validates a policy. Only expressions of a policy with a `paramKind` know the variable `params`. */
+/** Validates a policy. The variable `params` exists only in a policy with a `paramKind`. */
 function policyErrors(policy: KubeObject): readonly FieldError[] {
   const kind = fieldAt(policy, "spec.paramKind");
   const missing = ["apiVersion", "kind"].filter((field) => stringAt(kind, field) === "");

@@ -1,4 +1,4 @@
-/** Built-in kinds as far as data describes them: kinds.yaml, and the defaults and rules in rules.yaml. */
+/** The built-in kinds that data describes: kinds.yaml, and the defaults and validation rules in rules.yaml. */
 import { readFileSync } from "node:fs";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
 import { fieldAt, stringAt, viewAs } from "../objects.ts";
@@ -24,10 +24,11 @@ function read<T>(file: string): Readonly<Record<string, T | undefined>> {
 }
 
 /**
- * The behaviour of a kind that is code. Its defaults run after the plain ones. Its validation replaces the plain one.
+ * The behaviour of a kind that needs code. Its defaults are set after those in rules.yaml. Its validation replaces the
+ * rules in rules.yaml.
  */
 interface Behaviour extends Partial<KindDefinition> {
-  /** The cells of the kind's columns, by the column's name. */
+  /** The values of the kind's columns, by the column's name. */
   readonly cells?: Readonly<Record<string, Column["cell"]>>;
 }
 
@@ -51,7 +52,7 @@ export function builtIn(kind: string, { cells = {}, applyDefaults, ...more }: Be
 export const ruleErrors = (kind: string, ...[object, previous]: Parameters<ResourceKind["validate"]>) =>
   validateBySchema(viewAs(withoutEmpty(object)), RULES[kind] ?? {}, previous).filter(({ field }) => field !== "<nil>");
 
-/** Removes empty lists. Go does not distinguish an empty list from a missing one. */
+/** Removes empty lists, because Go does not distinguish them from missing lists. */
 function withoutEmpty(object: unknown): unknown {
   return JSON.parse(
     JSON.stringify(object, (_, value: unknown) => (Array.isArray(value) && value.length === 0 ? undefined : value)),
@@ -66,7 +67,7 @@ function columnOf(column: Shown | string, cells: Behaviour["cells"] = {}): Colum
   return { ...rest, type, cell: cells[column.name] ?? shown };
 }
 
-/** Returns the length of a list or map. */
+/** Returns the number of items in a list or map. */
 export function amountOf(value: unknown = 0): number {
   return typeof value === "object" && value !== null ? Object.keys(value).length : Number(value);
 }

@@ -1,4 +1,4 @@
-/** Table cells that many kinds share. */
+/** Table cells that several kinds have. */
 import type { Column } from "./kind.ts";
 
 export const NAME: Column = {
@@ -42,7 +42,10 @@ interface Scale {
   readonly rest?: { readonly unit: number; readonly suffix: string };
 }
 
-/** The units of ages, as in k8s.io/apimachinery/pkg/util/duration.HumanDuration: two to three significant figures. */
+/**
+ * The units of ages. An age is shown with two to three significant figures, as
+ * k8s.io/apimachinery/pkg/util/duration.HumanDuration does.
+ */
 const SCALES: readonly Scale[] = [
   { below: 2 * MINUTE, unit: SECOND, suffix: "s" },
   { below: 10 * MINUTE, unit: MINUTE, suffix: "m", rest: { unit: SECOND, suffix: "s" } },

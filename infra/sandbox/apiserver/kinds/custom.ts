@@ -1,4 +1,4 @@
-/** Creates the ResourceKinds of a CustomResourceDefinition. */
+/** Creates the ResourceKinds for a CustomResourceDefinition. */
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt, textOf, viewAs } from "../objects.ts";
 import { EMBEDDED, type Structural, applySchemaDefaults, joined, prune, schemaOf } from "../schema/structural.ts";
 import { validateBySchema } from "../schema/validation.ts";
@@ -6,7 +6,7 @@ import { NAME, AGE, ageOf } from "./columns.ts";
 import { evaluateJsonPath } from "./json-path.ts";
 import { type Cell, type Column, type ResourceKind, SET, defineKind } from "./kind.ts";
 
-/** Returns one ResourceKind for each served version. All versions share the stored objects. */
+/** Returns a ResourceKind for each served version. The versions share the stored objects. */
 export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
   const group = stringAt(definition, "spec.group");
   const names = recordAt(definition, "spec.names");
@@ -54,7 +54,7 @@ function selectableFields(version: Tree): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, path]));
 }
 
-/** The list and map types that server-side apply needs. */
+/** Returns the schema's list and map types, for server-side apply. */
 function listsIn(schema: Structural, path = ""): Pick<ResourceKind, "lists" | "atomicMaps"> {
   const type = schema["x-kubernetes-list-type"];
   const keys = type === "map" ? stringsAt(schema, "x-kubernetes-list-map-keys") : type === "set" ? SET : undefined;
@@ -85,7 +85,7 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
   return { description, ...column, cell };
 }
 
-/** Returns the cell of a column. The cell is empty if the value does not have the column's type. */
+/** Returns the value of a column. It is empty if the value in the object does not have the column's type. */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);

@@ -6,7 +6,7 @@ import type { FieldError } from "../status.ts";
 import { builtIn } from "./built-in.ts";
 import { ageOf } from "./columns.ts";
 
-/** The core names of fields, by their names in events.k8s.io. */
+/** The names of fields in core/v1, by their names in events.k8s.io/v1. */
 const RENAMED: Readonly<Record<string, string>> = {
   regarding: "involvedObject",
   note: "message",
@@ -66,7 +66,7 @@ const MODERN_EVENTS = builtIn("Event", {
   toStored: (served) => rename(served, RENAMED, "v1"),
 });
 
-/** Validates an Event of either group. Events with an eventTime have the newer form. */
+/** Validates an Event of either group. The stricter rules apply to Events with an eventTime. */
 function validateEvent(event: KubeObject): readonly FieldError[] {
   const { namespace = "" } = event.metadata;
   const about = stringAt(event, "involvedObject.namespace");
@@ -77,7 +77,7 @@ function validateEvent(event: KubeObject): readonly FieldError[] {
   return [...unless(homes.includes(namespace), elsewhere), ...texts.flatMap((one) => textErrors(event, ...one))];
 }
 
-/** The longest texts of the newer form. All but the message are required. */
+/** The maximum lengths of texts in Events with an eventTime. All texts but the message are required. */
 const LIMITS = { reportingComponent: Infinity, reportingInstance: 128, action: 128, reason: 128, message: 1024 };
 
 function textErrors(event: KubeObject, name: string, limit: number): readonly FieldError[] {

@@ -5,7 +5,10 @@
 import { JSONPath } from "jsonpath-plus";
 import { viewAs } from "../objects.ts";
 
-/** Evaluates a path. As the real server, shows an empty cell for a path that it cannot evaluate. */
+/**
+ * Evaluates a path. Returns nothing for a path that cannot be evaluated, so that the cell is empty, as in the real
+ * server.
+ */
 export function evaluateJsonPath(path: string, object: object): readonly unknown[] {
   if (!/^[.[]/.test(path)) return [];
   const plain = path

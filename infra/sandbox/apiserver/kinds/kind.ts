@@ -1,6 +1,6 @@
 /**
- * The description of a kind. The files in this folder describe built-in kinds as values of this type. Custom kinds come
- * from CustomResourceDefinitions (custom.ts).
+ * The description of a kind. The files in this folder contain the descriptions of built-in kinds. custom.ts makes those
+ * of custom kinds from CustomResourceDefinitions.
  */
 import type { KubeObject, Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
@@ -12,7 +12,7 @@ export interface Column {
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   readonly format?: string;
   readonly description?: string;
-  /** The priority of the column. If it is above 0, the column is shown only with `-o wide`. */
+  /** The priority of the column. With a priority above 0, kubectl shows the column only with `-o wide`. */
   readonly priority?: number;
   readonly cell: (object: KubeObject, now: Date) => Cell;
 }
@@ -26,58 +26,58 @@ export interface ResourceKind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** The key under which objects of the kind are stored. Versions and groups of one kind share the key. */
+  /** The key prefix of stored objects. All versions and groups of a kind have the same prefix. */
   readonly storage: string;
   /** The apiVersion of stored objects. */
   readonly storageVersion: string;
   readonly custom: boolean;
   readonly hasStatus: boolean;
   /**
-   * Whether an object may be created with a status, as nodes and namespaces may. For other kinds with a status
-   * subresource, the status is removed.
+   * Whether a create request may set the status, as for nodes and namespaces. For other kinds with a status
+   * subresource, the server removes the status.
    */
   readonly keepsStatusOnCreate: boolean;
   /** Whether a change of the desired state increments metadata.generation. */
   readonly hasGeneration: boolean;
-  /** Whether a PUT creates a missing object. */
+  /** Whether a PUT may create the object. */
   readonly createsOnUpdate: boolean;
-  /** Whether a PUT without a resourceVersion may overwrite any state. */
+  /** Whether a PUT without a resourceVersion may overwrite the current object. */
   readonly unconditionalUpdate: boolean;
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
-  /** The paths of fields, by their names in field selectors. */
+  /** The paths of fields that field selectors can name, by these names. */
   readonly selectableFields: Readonly<Record<string, string>>;
   /**
-   * The keys that identify an item, by the path of the list. SET: the items identify themselves. Missing: the list is
-   * atomic.
+   * The keys that identify an item, by the path of the list. With SET, the items identify themselves. A list that is
+   * missing here is atomic.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Paths of maps that are atomic for server-side apply. */
+  /** Paths of maps that server-side apply treats as one field. */
   readonly atomicMaps: readonly string[];
-  /** Paths of maps that a strategic merge patch replaces. */
+  /** Paths of maps that a strategic merge patch replaces instead of merging. */
   readonly replacedMaps: readonly string[];
   readonly nameRule: "subdomain" | "label" | "path";
-  /** A finalizer of the server itself, which every new object of the kind gets. */
+  /** The finalizer that the server adds to every new object of the kind. */
   readonly finalizer?: string;
   /** The warning for clients that use this version. */
   readonly deprecation?: string;
   readonly columns: readonly Column[];
-  /** The model in the Kubernetes client library that describes the kind's fields. */
+  /** The name of the model in the Kubernetes client library that describes the kind's fields. */
   readonly model: string | undefined;
   /** For a custom kind: the OpenAPI schema in its CRD. */
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** Copies the fields of the old object, besides its status, that a write of the main resource cannot change. */
+  /** Restores the fields, besides the status, that a write of the main resource cannot change. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
-  /** Converts between the stored and the served version. Changes nothing if both are the same. */
+  /** Converts a stored object to the served version. Returns the same object if both versions are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;
   readonly toStored: (served: KubeObject) => KubeObject;
 }
 
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
-/** A list whose items identify themselves, like metadata.finalizers. */
+/** For a list whose items identify themselves, like metadata.finalizers. */
 export const SET: readonly string[] = [];
 
 const META_LISTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-/** Kinds that the server stores without special behaviour. */
+/** Kinds without any special behaviour. */
 import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
 import { builtIn } from "./built-in.ts";
 import { PODS } from "./pods.ts";

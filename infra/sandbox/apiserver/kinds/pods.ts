@@ -1,4 +1,4 @@
-/** Pods: their defaults, which fields may change, how they are listed. */
+/** Pods: their defaults, the fields that may change, and their table columns. */
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, type Tree, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
@@ -18,7 +18,7 @@ export const PODS = builtIn("Pod", {
 
 const CONTAINERS = ["containers", "initContainers", "ephemeralContainers"] as const;
 
-/** The tolerations of the DefaultTolerationSeconds admission plugin. */
+/** The taints that the DefaultTolerationSeconds admission plugin makes every pod tolerate for some time. */
 const NODE_PROBLEMS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 function applyPodDefaults(pod: KubeObject): void {
@@ -56,7 +56,7 @@ function validateContainer(container: Record<string, unknown>, index: number): r
   return stringAt(container, "image") === "" ? [...named, requiredValue(`${field}.image`)] : named;
 }
 
-/** The fields of a pod's spec that may change; all others are fixed at creation. */
+/** The fields of a pod's spec that may change after its creation. */
 const MUTABLE = new Set(["containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"]);
 
 function validatePodUpdate(pod: KubeObject, previous: KubeObject): readonly FieldError[] {

@@ -1,4 +1,4 @@
-/** All kinds that the server serves: built-in kinds, and those installed at run time. */
+/** All kinds that the server serves: built-in kinds and the kinds of CRDs. */
 import { type KubeObject, apiVersionOf } from "../objects.ts";
 import { ADMISSION } from "./admission.ts";
 import { CORE } from "./core.ts";
@@ -32,7 +32,7 @@ export class KindRegistry {
     return this.#kinds.find((one) => one.kind === kind && apiVersionOf(one.group, one.version) === apiVersion);
   }
 
-  /** Installs the kinds of a CRD. Replaces those of an earlier state of the CRD. */
+  /** Adds the kinds of a CRD. Replaces the kinds that an earlier state of the CRD had. */
   install(definition: KubeObject): void {
     const kinds = kindsOf(definition);
     const [storage] = kinds.map((one) => one.storage);

@@ -92,7 +92,9 @@ function validateResources(resources: readonly string[], field: string): readonl
   ];
 }
 
-/** Validates a path. Each part between slashes must be a subdomain: k8s.io/apiserver/pkg/util/webhook/validation.go. */
+/**
+ * Validates a path, whose parts between slashes must be subdomains (k8s.io/apiserver/pkg/util/webhook/validation.go).
+ */
 function validatePath(service: Tree, field: string): readonly FieldError[] {
   const path = stringAt(service, "path") || "/";
   const segments = path === "/" ? [] : path.replace(/^\//, "").replace(/\/$/, "").split("/");

@@ -1,4 +1,4 @@
-/** Server-side apply: a client sends its fields, and the server remembers and merges them. */
+/** Server-side apply. A client sends the fields that it manages, and the server merges them into the object. */
 import { type Answer, type ResourceContext, resourceOf } from "../context.ts";
 import { createObject } from "../creation.ts";
 import { checkObject, parseYaml } from "../decoding.ts";
@@ -31,8 +31,8 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
 }
 
 /**
- * Refuses a configuration with another identity. A new object has no UID yet. The version in the configuration does not
- * matter.
+ * Refuses a configuration for a new object if its name differs from the name in the URL, or if it has a UID, which a
+ * new object does not have. Ignores its resourceVersion.
  */
 function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   checkName(ctx, config);
@@ -42,7 +42,7 @@ function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   delete config.metadata.resourceVersion;
 }
 
-/** Returns the applied fields, without those that the request cannot change: applying them makes no owner. */
+/** Returns the applied fields, without those that the request cannot change. The client does not become their owner. */
 function appliedFields({ kind }: ResourceContext, config: KubeObject, part: Part): FieldSet {
   const ignored = part === "main" ? /^f:status\b/ : kind.custom ? /^f:(spec|metadata)\b/ : /^f:spec\b/;
   if (part === "main" && !kind.hasStatus) return fieldsOf(config, kind);
@@ -67,7 +67,7 @@ function readConfiguration(ctx: ResourceContext, check: FieldCheck): KubeObject 
   return config;
 }
 
-/** Removes nulls, because server-side apply ignores them. */
+/** Removes nulls, which server-side apply ignores. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -75,7 +75,10 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/** Removes fields that this client applied before and does not apply now, unless another manager owns them, too. */
+/**
+ * Merges the configuration into the object. Removes fields that this client applied before but not now, unless another
+ * manager also owns them.
+ */
 function mergeInto(ctx: ResourceContext, live: KubeObject, how: { config: KubeObject; writer: Writer }): KubeObject {
   const { kind } = ctx;
   const { config, writer } = how;

@@ -1,6 +1,6 @@
 /**
- * JSON Patch as the real server's library does it (gopkg.in/evanphx/json-patch.v4), which is not RFC 6902: null counts
- * as missing, negative indexes count from the end, and the part of a path before its first slash is ignored.
+ * JSON Patch as the real server's library implements it (gopkg.in/evanphx/json-patch.v4). It differs from RFC 6902:
+ * null means missing, negative indexes start at the end, and the part of a path before its first slash is ignored.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord } from "../objects.ts";
@@ -23,8 +23,8 @@ function isOperation(value: unknown): value is Operation {
 }
 
 /**
- * Returns the document after the patch. `refuse`: called with an operation that does not apply; clients do not see the
- * operation.
+ * Returns the document after the patch. `refuse`: called with an operation that cannot be applied. Clients do not see
+ * the operation.
  */
 export function applyJsonPatch(
   document: object,

@@ -1,4 +1,4 @@
-/** JSON Merge Patch (RFC 7386), except that nulls in lists are removed, too, as in the real server's library. */
+/** JSON Merge Patch (RFC 7386). As in the real server's library, nulls in lists are removed, too. */
 import { isRecord } from "../objects.ts";
 
 export function applyMergePatch(target: unknown, patch: unknown): unknown {

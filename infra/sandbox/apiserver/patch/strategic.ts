@@ -1,6 +1,6 @@
 /**
- * Strategic merge patch: a merge patch that merges some lists by the keys of their items. The order follows
- * k8s.io/apimachinery/pkg/util/strategicpatch, on which client tools rely.
+ * Strategic merge patch. Unlike a JSON merge patch, it merges some lists by the keys of their items. The order of
+ * merged items is that of k8s.io/apimachinery/pkg/util/strategicpatch.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, fieldAt, isRecord, textOf } from "../objects.ts";
@@ -35,13 +35,13 @@ function mergeMap(original: Tree, patch: Tree, place: Place): Tree {
     const at = { place: below(place, name), order: wanted[`$setElementOrder/${name}`] };
     if (directive === "$deleteFromPrimitiveList") deleteFromSet(result, name, value);
     else if (directive === undefined) mergeField(result, value, { name, at });
-    // Without the list itself, the directive only changes its order.
+    // If the patch has only the directive and not the list, the directive reorders the list.
     else if (wanted[name] === undefined) mergeField(result, result[name] ?? null, { name, at });
   }
   return result;
 }
 
-/** Splits a key into `$directive` and name. A key may be a name alone. */
+/** Splits a key such as `$directive/name`. A key without a directive is a name. */
 function partsOf(key: string): { readonly directive?: string | undefined; readonly name: string } {
   const [, directive, name = key] = /^(\$\w+)\/(.*)$/.exec(key) ?? [];
   return { directive, name };
@@ -53,11 +53,11 @@ function refuse(message: string): never {
 
 interface ListPlace {
   readonly place: Place;
-  /** The client's order, from `$setElementOrder/<list>`. */
+  /** The order that the client wants, from `$setElementOrder/<list>`. */
   readonly order: unknown;
 }
 
-/** Merges a field. A directive changes nothing if there is no map. */
+/** Merges a field. A directive is ignored if the object has no map at this key. */
 function mergeField(result: Tree, value: unknown, { name, at }: { name: string; at: ListPlace }): void {
   const isVoid = isRecord(value) && value.$patch !== undefined && !isRecord(result[name]);
   if (value === null || isVoid) delete result[name];
@@ -95,8 +95,8 @@ interface Arrangement {
 }
 
 /**
- * Orders the merged items. Items of the patch get the patch's order, the others keep theirs. Both are interleaved so
- * that items move as little as possible. New items come before items that the patch does not name.
+ * Orders the merged items. The items in the patch have the patch's order, and the others keep their order. Both are
+ * interleaved so that items move as little as possible. New items come before items that are not in the patch.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

@@ -1,4 +1,4 @@
-/** Checks the fields of an object against its kind. */
+/** Checks that the fields of an object exist in its kind and have the right types. */
 import type { ResourceContext } from "../context.ts";
 import { duplicateFields, goTypeOf, mediaTypeOf } from "../decoding.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
@@ -8,12 +8,12 @@ import { applySchemaDefaults, joined, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
 import { readTime } from "./time.ts";
 
-/** Drops unknown fields, and reports them as the request demands. */
+/** Removes unknown fields. Reports them as a warning or an error, depending on the request's fieldValidation. */
 export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
 
 interface Objections {
   readonly refuse: (why: string) => never;
-  /** Whether the object is an applied configuration, which may never have an unknown field. */
+  /** Whether the object is an applied configuration, in which unknown fields are always errors. */
   readonly applied?: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
     checkModel(object, root, { found, path: "", goPath: "" });
     if (kind.schema !== undefined) {
       found.unknown.push(...prune(object, kind.schema));
-      // Defaults are set before admission, but not in the body of a server-side apply.
+      // Sets defaults before admission, but not in the body of a server-side apply.
       if (mediaTypeOf(ctx) !== "application/apply-patch+yaml") applySchemaDefaults(object, kind.schema);
     }
     if (applied && found.unknown.length > 0) refuse(`.${found.unknown[0]}: field not declared in schema`);
@@ -40,13 +40,13 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   };
 }
 
-/** Checks a body that is not an object of a kind: unknown fields do not matter in it. */
+/** Checks a body that is not a stored object. Ignores unknown fields. */
 export async function checkFields(value: Tree, model: string): Promise<void> {
   const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
   checkModel(value, model, { found, path: "", goPath: "" });
 }
 
-/** The name for custom objects: only their metadata has a model. The CRD's schema describes the other fields. */
+/** The model of custom objects, which describes only their metadata. The CRD's schema describes all other fields. */
 const METADATA_ONLY = "(custom)";
 
 async function metadataModels(): Promise<Models> {
@@ -63,7 +63,7 @@ interface Findings extends Required<Objections> {
 interface At {
   readonly found: Findings;
   readonly path: string;
-  /** The path as Go's decoder prints it: without indexes and keys of maps. */
+  /** The path in Go's messages, which has no indexes and no keys of maps. */
   readonly goPath: string;
 }
 
@@ -87,8 +87,8 @@ interface AtField extends At {
 }
 
 /**
- * Checks a field. A null is dropped, but a missing time is shown as null, and in a map of strings null becomes the
- * empty string.
+ * Checks a field. Removes a null, except that a time remains null, and null in a map of strings becomes the empty
+ * string.
  */
 function checkField(parent: Tree, value: unknown, at: AtField): void {
   const { name, type, format, layout } = at.field;
@@ -104,7 +104,10 @@ function checkValue(value: unknown, type: FieldType, at: AtField): void {
   if (type.of === "list" || type.of === "map") checkItems(Object(value), type, at);
 }
 
-/** Checks the items of a list. Reads null in place of a string as Go's decoder does. */
+/**
+ * Checks the items of a list or map of a field. Reads null in place of a string as Go does: as an empty string, or as 0
+ * for a quantity.
+ */
 function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list" | "map" }, at: AtField): void {
   for (const [key, child] of Object.entries(list)) {
     if (child === null && items.of === "string") list[key] = QUANTITIES.has(at.field.name) ? "0" : "";
@@ -112,7 +115,7 @@ function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list"
   }
 }
 
-/** Fields with quantities. The models declare them as strings, but `cpu: 2` is valid, too. */
+/** Fields with quantities. Their type in the models is string, but a number is also valid (`cpu: 2`). */
 const QUANTITIES = new Set(["limits", "requests", "capacity", "allocatable", "overhead", "sizeLimit", "divisor"]);
 
 const HIGHEST: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: 2 ** 63 };

@@ -1,4 +1,4 @@
-/** OpenAPI v3, for kubectl's validation, apply and explain. */
+/** OpenAPI v3, which kubectl reads for validation, apply and explain. */
 import type { Answer, RequestContext } from "../context.ts";
 import { versionsOf } from "../discovery.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
@@ -59,18 +59,18 @@ function nameOf({ model, kind, group, version }: ResourceKind): string {
   return model === undefined ? `${domain}.${version}.${kind}` : schemaName(model);
 }
 
-/** Returns a schema's name: kubectl explain shows the part after the last dot. */
+/** Returns the name of a model's schema. kubectl explain shows the part of this name after the last dot. */
 function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/** A model for the common fields of objects, which all models document in the same way. */
+/** The fields that all objects have are documented in every model, so any model serves here. */
 const ANY_MODEL = "V1ConfigMap";
-/** The link for fields that no model documents. */
+/** The link in the description of fields that no model documents. */
 const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 const METADATA = `Standard object's metadata. More info: ${CONVENTIONS}#metadata`;
 
-/** Returns the schema of a kind. The CRD of a custom kind has its schema, except for the common fields. */
+/** Returns the schema of a kind. For a custom kind it is the schema in the CRD, with the common fields added. */
 function identityOf({ group, version, kind, schema }: ResourceKind, documented: Documentation["fields"]) {
   const field = (name: string, type: object) => ({ [name]: { description: documented[name] ?? METADATA, ...type } });
   const common = {
@@ -82,7 +82,7 @@ function identityOf({ group, version, kind, schema }: ResourceKind, documented: 
   return { ...schema, ...properties, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
 
-/** Returns the target of a path like spec.containers, such as `V1PodSpec.containers`. */
+/** Returns the model and field at a path like spec.containers, for example `V1PodSpec.containers`. */
 function fieldAtPath(models: Models, root: string, path: string): string {
   const keys = path.split(".");
   const last = keys.pop();

@@ -1,4 +1,4 @@
-/** `x-kubernetes-validations`: CEL rules in a schema. */
+/** `x-kubernetes-validations`: CEL rules in the schema of a CRD. */
 import { isDeepStrictEqual } from "node:util";
 import { Optional } from "@marcbachmann/cel-js";
 import { Language, messageOf, wordsOf } from "../cel/language.ts";
@@ -40,7 +40,7 @@ function evaluate({ language, optionalOldSelf }: CompiledRule, expression: strin
   return language.run(expression, { self, oldSelf: optionalOldSelf === true ? optional : oldSelf });
 }
 
-/** Checks rules. A rule without oldSelf is skipped for values that have not changed. */
+/** Evaluates the rules of a value. Skips a rule without oldSelf if the value has not changed. */
 export function ruleErrors(node: Node, inUnchanged = false): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null) return [];

@@ -1,4 +1,6 @@
-/** The structural schema of a CustomResourceDefinition, as a tree for the described values. */
+/**
+ * The structural schema in a CustomResourceDefinition, and functions that apply it to the tree of values in an object.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord, recordAt, stringsAt } from "../objects.ts";
 
@@ -8,14 +10,14 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 export const EMBEDDED = "x-kubernetes-embedded-resource";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-/** The fields that every object has, with any schema. */
+/** The fields that every object has, whether or not its schema declares them. */
 export const COMMON: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 export function schemaOf(version: Tree): Structural {
   return recordAt(version, "schema.openAPIV3Schema");
 }
 
-/** Returns the schema of a field, or of a map's values. */
+/** Returns the schema of a field, or of a value in a map. */
 export function partOf(schema: Structural, key: string): Structural | undefined {
   const part = recordAt(schema, "properties")[key] ?? schema.additionalProperties;
   return isRecord(part) ? part : part === true ? {} : undefined;
@@ -27,7 +29,7 @@ export function partAt(schema: Structural, path: string): Structural | undefined
   return keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
 }
 
-/** Returns whether a schema has no type. */
+/** Returns whether a schema declares no type. */
 export function isFree(schema: Structural): boolean {
   return schema[INT_OR_STRING] === true || schema[PRESERVE] === true;
 }
@@ -37,8 +39,7 @@ function mayNotBeNull(schema: Structural | undefined): boolean {
 }
 
 /**
- * Removes unknown fields. Also removes each null whose field is not nullable and has no default. Returns the paths of
- * the unknown fields.
+ * Removes unknown fields, and returns their paths. Also removes a null if its field is not nullable and has no default.
  */
 export function prune(object: Tree, schema: Structural): readonly string[] {
   return pruneValue(object, { ...schema, [EMBEDDED]: true }, "").toSorted();
@@ -67,7 +68,7 @@ export function applySchemaDefaults(value: unknown, schema: Structural): void {
   for (const key of keys) applyDefault(value, key, partOf(schema, key));
 }
 
-/** Sets the default of a field. A null that is not nullable counts as missing. */
+/** Sets the default of a field. A null in a field that is not nullable is replaced by the default. */
 function applyDefault(parent: object, key: string | number, schema: Structural = {}): void {
   const value: unknown = Reflect.get(parent, key);
   const isMissing = value === undefined || (value === null && mayNotBeNull(schema));
@@ -75,14 +76,13 @@ function applyDefault(parent: object, key: string | number, schema: Structural =
   applySchemaDefaults(Reflect.get(parent, key), schema);
 }
 
-/** A value and its schema. */
 export interface Node {
   readonly value: unknown;
   readonly schema: Structural;
-  /** The previous value. Undefined: there was none, or it cannot be matched. */
+  /** The previous value. Undefined if there was none, or if it cannot be matched with this value. */
   readonly old: unknown;
   readonly path: string;
-  /** The same path with keys of maps in brackets, as some messages show it. */
+  /** The path with the keys of maps in brackets, as in some messages. */
   readonly keyed: string;
 }
 
@@ -106,13 +106,13 @@ export function childrenOf(node: Node): readonly Node[] {
   });
 }
 
-/** Returns the earlier state of an item. Only items of a list with map keys can be matched. */
+/** Returns the previous value of an item. Only the items of a list with map keys can be matched. */
 function itemBefore({ old, schema }: Node, item: unknown): unknown {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(old)) return undefined;
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));
 }
 
-/** Returns the key of an item in a list with map keys. */
+/** Returns the keys and their values by which an item is identified in a list with map keys. */
 export function keyOf(schema: Structural, item: unknown): Tree {
   const keys = stringsAt(schema, "x-kubernetes-list-map-keys");
   return Object.fromEntries(keys.flatMap((key) => (isRecord(item) && key in item ? [[key, item[key]]] : [])));

@@ -1,4 +1,4 @@
-/** Validates an object by its schema, in the order of the API extensions server. */
+/** Validates an object by its CRD's schema, in the order of the real API extensions server. */
 import type { Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { ruleErrors } from "./rules.ts";
@@ -17,7 +17,7 @@ const UNCHECKED: FieldError = {
     "correct the existing errors to complete validation",
 };
 
-/** Validates an object. Errors of unchanged values are ignored. */
+/** Validates an object. Ignores errors in values that `previous` also has. */
 export function validateBySchema(object: Tree, schema: Structural, previous?: Tree): readonly FieldError[] {
   const root: Node = { value: object, schema, old: previous, path: "", keyed: "" };
   const twice = duplicates(root);

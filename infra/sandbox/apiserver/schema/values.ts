@@ -1,4 +1,4 @@
-/** Errors of a custom object's values by its schema, in the words of the API extensions server. */
+/** Errors in the values of a custom object, in the words of the real API extensions server. */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import * as errors from "../field-errors.ts";
@@ -6,7 +6,7 @@ import { isRecord, stringsAt, textOf, viewAs } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { COMMON, INT_OR_STRING, type Node, childrenOf, joined, keyOf } from "./structural.ts";
 
-/** Validates a value. Errors of unchanged values are ignored. */
+/** Validates a value. Ignores errors in values that have not changed. */
 export function valueErrors(node: Node): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null && schema.nullable === true) return [];
@@ -21,7 +21,7 @@ function missing({ value, schema, path }: Node): readonly FieldError[] {
   return wanted.map((key) => errors.requiredValue(joined(path, key)));
 }
 
-/** The formats that are checked. Other formats are not checked here. */
+/** The formats that are checked. All other formats are ignored. */
 const FORMATS: Readonly<Record<string, z.ZodType>> = {
   "date-time": z.iso.datetime({ offset: true }),
   date: z.iso.date(),
@@ -49,7 +49,7 @@ function formatErrors({ value, schema, path }: Node): readonly FieldError[] {
   if (typeof value === "string") return isOf(format, value) ? [] : [wrongType(path, format, value)];
   if (typeof value !== "number" || schema.type !== "integer" || isOf(format || "int64", value)) return [];
   const kind = format === "" ? "(default format)" : `with format ${format}`;
-  // Some messages of the real server have no path.
+  // The real server's message has no path here.
   return [errors.invalidValue("<nil>", "", `Checked value must be of type integer ${kind} in ${path}`)];
 }
 
@@ -70,7 +70,7 @@ function enumErrors({ value, schema, path }: Node): readonly FieldError[] {
   return [errors.unsupportedValue(path, value, texts)];
 }
 
-/** Returns the size that limits apply to: the number itself, or the length of a string, list or map. */
+/** Returns the number that minimum and maximum limit: a number itself, or the length of a string, list or map. */
 function sizeOf(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "string") return Array.from(value).length;
@@ -110,7 +110,7 @@ function tooMuch({ value, schema, path }: Node, keyword: string, [applies, isBro
   return [errors.invalidValue(path, typeof value === "object" ? size : value, `${path} in body should ${should}`)];
 }
 
-/** Returns errors for duplicates. Lists that are sets or have map keys must not have any. */
+/** Returns errors for duplicates in a list that is a set or has map keys. */
 export function duplicates(node: Node): readonly FieldError[] {
   const { value, schema, keyed } = node;
   const type = schema["x-kubernetes-list-type"];

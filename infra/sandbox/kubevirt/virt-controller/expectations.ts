@@ -1,6 +1,6 @@
 /**
- * Counts the objects that a controller has created and that its caches do not show yet, by key, as KubeVirt does. Each
- * new object lowers the count, even if somebody else has created it.
+ * Counts the objects that a controller has created and that its cache does not contain yet, by key. As in KubeVirt,
+ * each new object in the cache lowers the count, even if another client has created it.
  */
 import type { Clock } from "../../actors/clock.ts";
 
@@ -15,7 +15,7 @@ export function createExpectations(clock: Clock) {
     return left <= 0 || clock.now().getTime() - since > EXPIRES_MS;
   };
   return {
-    /** Sets the expected number. Replaces earlier expectations. */
+    /** Sets the number of expected objects. */
     expect: (key: string, count: number) => void expected.set(key, { left: count, since: clock.now().getTime() }),
     observe(key: string) {
       const { left, since } = expected.get(key) ?? { left: 0, since: 0 };

@@ -1,4 +1,4 @@
-/** Launcher pods as virt-controller creates them. */
+/** Makes launcher pods as virt-controller does. */
 import { createHash } from "node:crypto";
 import { ownerReferenceTo, type Draft, type Node, type Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
@@ -6,24 +6,26 @@ import * as kubevirt from "../resources.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
-/** The image of the launcher that KubeVirt uses now. */
+/** The image of the current virt-launcher. */
 export const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
-/** The seconds that are added to the guest's grace period: for the launcher itself, and for the kubelet. */
+/**
+ * The seconds that virt-controller adds to the guest's grace period, so that the launcher and the kubelet can finish.
+ */
 const EXTRA_GRACE_SECONDS = 30;
-/** Annotations that stay on the VMI. The pod gets all other annotations, and all labels. */
+/** Annotations that the pod does not get from the VMI. The pod gets all other annotations, and all labels. */
 const NOT_COPIED = /^(kubectl\.kubernetes\.io|kubevirt\.io\/(storage|latest)-observed-api-version)/;
 
 export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
 }
 
-/** The present pod and node of the VM. */
+/** The VM's current pod and node. */
 export interface Source {
   readonly pod: Pod | undefined;
   readonly node: Node | undefined;
 }
 
-/** Makes the pod that a migration moves the VM into. Anti-affinity keeps it off the source's node. */
+/** Makes the target pod of a migration. By anti-affinity it cannot run on the source node. */
 export function targetPod(vmi: Vmi, migration: Migration, source: Source): Draft<Pod> {
   const { name, uid } = migration.metadata;
   const target = pod(vmi, uid);
@@ -59,8 +61,8 @@ const [FEATURE = "", MODEL = "", HOST_CPU = "", HOST_FEATURE = ""] = LABELS.map(
 const VENDOR = "cpu-vendor.node.kubevirt.io/";
 
 /**
- * Returns the host model's labels. A VM that has migrated before keeps the labels of its first migration. Upstream:
- * `prepareNodeSelectorForHostCpuModel`.
+ * Returns the node labels that describe the CPU of the source node. After its first migration, a VM keeps the labels of
+ * its first node. Upstream: `prepareNodeSelectorForHostCpuModel`.
  */
 function hostModelOf({ spec }: Vmi, { pod: sourcePod, node }: Source): Record<string, string> {
   if (spec.domain.cpu?.model !== "host-model") return {};
@@ -118,7 +120,7 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
   };
 }
 
-/** Returns the containerDisks, which with the feature gate ImageVolume are volumes of the pod. */
+/** Returns the containerDisks. With the feature gate ImageVolume they are volumes of the pod. */
 function imageVolumesOf({ spec }: Vmi) {
   return (spec.volumes ?? []).flatMap(({ name, containerDisk }) =>
     containerDisk?.image === undefined ? [] : [{ name, image: { reference: containerDisk.image } }],
@@ -126,7 +128,8 @@ function imageVolumesOf({ spec }: Vmi) {
 }
 
 /**
- * Returns the label of the VM's CPU model. Only a named model counts. Upstream: `Render` of the NodeSelectorRenderer.
+ * Returns the node label of the VM's CPU model, if the VM names a model. Upstream: `Render` of the
+ * NodeSelectorRenderer.
  */
 function modelOf({ spec }: Vmi): Record<string, string> {
   const { model = "host-model" } = spec.domain.cpu ?? {};
@@ -139,12 +142,12 @@ function requestsOf({ spec }: Vmi): Record<string, string> {
 }
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
-/** The characters of a prefix that `generateName` keeps: 63 - 5. */
+/** The maximum length of a prefix for `generateName`: 63 - 5. */
 const PREFIX_LENGTH = 58;
 
 /**
- * Returns a name like those of `generateName: virt-launcher-<vmi>-`. The same seed gives the same name, so that a
- * second creation of the same pod is AlreadyExists even with old caches.
+ * Returns a pod name like that of `generateName: virt-launcher-<vmi>-`. The same seed gives the same name, so that the
+ * API server refuses to create a pod twice if virt-controller's cache is old.
  */
 function podName(vmi: string, seed: string): string {
   const suffix = [...createHash("sha256").update(seed).digest().subarray(0, 5)].map(

@@ -1,5 +1,6 @@
 /**
- * Tells the virt-handlers to migrate or to stop, through the VMI's status, as virt-controller does. Also ends a backup.
+ * Changes the VMI's status, by which virt-controller makes the virt-handlers start or abort a migration. Also aborts a
+ * backup.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
@@ -33,8 +34,8 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
 }
 
 /**
- * Returns the policy that selects most labels of the VMI. If several select as many, returns the first by name. Labels
- * of namespaces are left out.
+ * Returns the MigrationPolicy that matches most labels of the VMI. If several match equally many labels, returns the
+ * first by name. Ignores the labels of namespaces.
  */
 async function policyOf(
   client: KubeClient,
@@ -51,8 +52,8 @@ async function policyOf(
 }
 
 /**
- * Starts a migration to another cluster: the VMI's status names what is sent to the other end. Nothing reverts that if
- * the migration is given up.
+ * Starts a migration to another cluster: writes into the VMI's status the data for the other cluster. Nothing removes
+ * this data if the migration is aborted.
  */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};
@@ -74,8 +75,8 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
 }
 
 /**
- * Aborts a backup. In a cluster, virt-controller asks virt-api to do that, and virt-handler reports the end moments
- * later.
+ * Aborts a backup. The real virt-controller sends a request to virt-api, and virt-handler reports the end of the backup
+ * moments later.
  */
 export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};

@@ -1,4 +1,4 @@
-/** Derives the phase of a migration from its VMI, its target pod and its last phase. */
+/** Computes the phase of a migration from the VMI, the target pod and the previous phase. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";
@@ -9,7 +9,7 @@ export interface MigrationFacts {
   readonly migration: kubevirt.VirtualMachineInstanceMigration;
   readonly vmi: kubevirt.VirtualMachineInstance;
   readonly target: Pod | undefined;
-  /** Whether a quota has just refused the target pod. */
+  /** Whether a quota has refused to create the target pod. */
   readonly overQuota?: boolean;
 }
 
@@ -20,7 +20,7 @@ const PENDING_MS = 15 * 60_000;
 
 const phaseOf = ({ migration }: MigrationFacts): string => migration.status?.phase ?? "";
 
-/** Returns the VMI's migration state, if it belongs to this migration. */
+/** Returns the VMI's migration state if it is about this migration. Otherwise returns undefined. */
 export function stateFor({ migration, vmi }: MigrationFacts): kubevirt.MigrationState | undefined {
   const { migrationState } = vmi.status ?? {};
   return migrationState?.migrationUid === migration.metadata.uid ? migrationState : undefined;
@@ -37,7 +37,7 @@ export function nextPhase(facts: MigrationFacts): string {
   switch (phase) {
     case "":
       return kubevirt.syncPhase(facts.migration) ?? "Pending";
-    // The other end is in another cluster, which never answers in this sandbox.
+    // The other cluster does not exist in this sandbox, so the migration stays in this phase.
     case "Synchronizing":
     case "WaitingForSync":
       return phase;
@@ -57,8 +57,8 @@ function isLost(facts: MigrationFacts): boolean {
 }
 
 /**
- * Returns the phase of a migration with a target pod. After the hand-over, the VMI's migration state shows the
- * handlers' progress. No phase is skipped.
+ * Returns the phase of a migration that has a target pod. After virt-controller has handed the migration over, the
+ * phase follows the migration state, which virt-handler updates. No phase is skipped.
  */
 function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState | undefined): string {
   if (phase === "Scheduling") return isReady(target) ? "Scheduled" : phase;
@@ -76,8 +76,8 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
 }
 
 /**
- * Returns the conditions. For a waiting migration, they name a backup or a quota, but neither the queue nor the
- * back-off.
+ * Returns the migration's conditions. They say if the migration waits for a backup or a quota, but not if it waits in
+ * the queue or for its back-off.
  */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};
@@ -99,7 +99,7 @@ function runningBackup({ status }: kubevirt.VirtualMachineInstance): string | un
   return completed === true ? undefined : backupName;
 }
 
-/** Returns whether the migration ends a backup. Other migrations wait for the backup's end. */
+/** Returns whether the migration aborts a backup in progress. Other migrations wait for the backup's end. */
 export function endsBackup({ migration, vmi }: MigrationFacts): boolean {
   return runningBackup(vmi) !== undefined && migration.spec.priority === "system-critical";
 }
@@ -108,7 +108,7 @@ export function isReady(target: Pod | undefined): target is Pod {
   return target?.spec?.nodeName !== undefined && isTrue(target.status?.conditions, "Ready");
 }
 
-/** Returns how long a target pod may stay Pending. An unschedulable pod gets less time than a slow one. */
+/** Returns how long a target pod may stay Pending: an unschedulable pod shorter than other pods. */
 export function patienceWith({ metadata, status }: Pod, now: Date): number | undefined {
   if (status?.phase !== "Pending" || metadata.deletionTimestamp !== undefined) return undefined;
   const unschedulable = findCondition<Condition>(status.conditions, "PodScheduled")?.reason === "Unschedulable";

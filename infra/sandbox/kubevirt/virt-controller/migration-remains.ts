@@ -13,14 +13,14 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const KEPT = 5;
 
-/** Cleans up one step at a time: every step changes an object, which leads to another reconcile. */
+/** Performs one step of the cleanup. Each step changes an object, and the change causes another reconcile. */
 export async function clearAway(options: ActorOptions, world: World, migration: Migration, vmi: Vmi): Promise<void> {
   const { client } = options;
   const now = timestamp(options.clock);
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
   if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) {
-    // The migration failed before its source knew of it, so no handler would end this state.
+    // The migration failed before virt-handler got it, so virt-handler would never end this migration state.
     const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
     const migrationState = { ...unless, ...state, completed: true, failed: true };
     return patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });
@@ -41,7 +41,7 @@ async function release(client: KubeClient, migration: Migration): Promise<void> 
   await client.update(kubevirt.migrations, { ...migration, metadata: { ...migration.metadata, finalizers: rest } });
 }
 
-/** Deletes old finished migrations, and the launcher pod that each of them left behind. */
+/** Deletes old finished migrations, and the launcher pods that they have left. */
 async function forgetOld(client: KubeClient, all: readonly Migration[]): Promise<void> {
   const finished = all
     .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)

@@ -1,4 +1,4 @@
-/** virt-controller's migration controller: moves a migration through KubeVirt's phases. */
+/** virt-controller's migration controller. It takes each migration through KubeVirt's phases. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
@@ -32,7 +32,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const { metadata, spec, status } = migration;
     const vmi = world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
     if (vmi === undefined) {
-      // KubeVirt deletes such a migration and then ignores it, even if it still has finalizers.
+      // KubeVirt deletes a migration whose VMI is gone and then ignores it, even if it has finalizers.
       if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
       return undefined;
     }
@@ -52,7 +52,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** Performs the work of the migration's phase. The next reconcile sees the result. */
+  /** Performs the work of the migration's phase. The next reconcile computes the next phase. */
   const act = async (facts: Facts): Promise<Result> => {
     const { migration, vmi, target } = facts;
     if (vmi.metadata.deletionTimestamp !== undefined) return undefined;
@@ -102,7 +102,7 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** Deletes a target pod that stays Pending for too long. Its migration then fails. */
+  /** Deletes a target pod that has been Pending for too long. Its migration then fails. */
   const wait = async (target: Pod): Promise<Result> => {
     const left = phases.patienceWith(target, clock.now());
     if (left === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * virt-controller's VM controller: creates a VMI for every VirtualMachine that should run. Upstream: syncRunStrategy
+ * virt-controller's VM controller. It creates a VMI for every VirtualMachine that should run. Upstream: syncRunStrategy
  * (pkg/virt-controller/watch/vm/vm.go).
  */
 import { isDeepStrictEqual } from "node:util";
@@ -14,7 +14,7 @@ type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
 
 export function startVmController({ client, ...options }: ActorOptions, world: World): Controller {
-  /** Reads the objects from the API server and not from a cache, so that no request is carried out twice. */
+  /** Reads the objects from the API server. With an old cache, it could act on the same request twice. */
   const reconcile = async (key: string): Promise<Result> => {
     const vm = await client.get(kubevirt.virtualMachines, parseKey(key));
     if (vm === undefined || vm.metadata.deletionTimestamp !== undefined) return;
@@ -66,7 +66,7 @@ export function startVmController({ client, ...options }: ActorOptions, world: W
   return controller;
 }
 
-/** The next step for a VM. `Rerun`: stops the VMI, and starts it again when it is gone. */
+/** The next step for a VM. `Rerun` stops the VMI, and starts a new VMI when the old one is gone. */
 type Next = "Start" | "Stop" | "Rerun" | undefined;
 
 function whileOff(vm: Vm): Next {

@@ -1,4 +1,7 @@
-/** Changes a VMI that virt-handler owns, as virt-controller does: by patches that test the values they replace. */
+/**
+ * Changes a VMI that virt-handler owns. As virt-controller does, it patches the VMI and tests the values that the patch
+ * replaces.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import { conditionOf } from "../conditions.ts";
@@ -20,10 +23,7 @@ export async function patchVmi(client: KubeClient, before: Vmi, after: Vmi): Pro
   if (body.length > 0) await client.patch(kubevirt.virtualMachineInstances, metadata, { type: "json", body });
 }
 
-/**
- * Returns the conditions as virt-controller reads them, for the test of a patch: a field that another writer omitted is
- * null.
- */
+/** Returns the conditions with null for each missing field, because virt-controller tests them in this form. */
 function asRead({ conditions }: kubevirt.VirtualMachineInstanceStatus) {
   return conditions?.map((condition) => conditionOf(condition));
 }

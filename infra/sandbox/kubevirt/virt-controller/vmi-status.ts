@@ -1,4 +1,4 @@
-/** Derives the status of a VMI from its launcher pods, as virt-controller does. */
+/** Computes the status of a VMI from its launcher pods, as virt-controller does. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";
@@ -10,19 +10,19 @@ import { isActive } from "./world.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Status = kubevirt.VirtualMachineInstanceStatus;
 
-/** The finalizer by which virt-controller records that it has seen a VMI. */
+/** The annotations with which virt-controller records that it has seen a VMI. */
 const OBSERVED = {
   "kubevirt.io/latest-observed-api-version": "v1",
   "kubevirt.io/storage-observed-api-version": "v1",
 };
 
-/** Returns the VMI with the status that follows from its pods. */
+/** Returns the VMI with the status that its pods determine. */
 export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
   const { status = {}, metadata } = vmi;
   const conditions = withCondition(status.conditions, readyCondition(vmi, pod, now));
   const next: Status = {
     ...enterPhase(status, phaseOf(vmi, pod), now),
-    // Completed launcher pods are listed, too, until they are deleted.
+    // Launcher pods that have completed remain in this list until they are deleted.
     activePods: Object.fromEntries(launchers.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
     conditions: withEvictionRequested(conditions, vmi, now),
   };
@@ -35,8 +35,8 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
 }
 
 /**
- * Returns the VMI's labels. A VMI whose pod has another launcher image than KubeVirt's present one has a label.
- * Upstream: `setLauncherContainerInfo`.
+ * Returns the VMI's labels. A label marks a VMI whose launcher has an image other than the current one. Upstream:
+ * `setLauncherContainerInfo`.
  */
 function labelsOf({ metadata }: Vmi, pod: Pod | undefined): Pick<Vmi["metadata"], "labels"> {
   const image = pod?.spec?.containers.find(({ name }) => name === "compute")?.image;
@@ -76,7 +76,7 @@ function notReady(reason: string, message: string, now: string): Condition {
   return conditionOf({ type: "Ready", status: "False", reason, message }, now);
 }
 
-/** Sets the condition EvictionRequested while the VMI is marked, and removes it otherwise. */
+/** Sets the condition EvictionRequested if the VMI is marked for evacuation. Otherwise removes it. */
 function withEvictionRequested(conditions: readonly Condition[], { status }: Vmi, now: string): Condition[] {
   const type = "EvictionRequested";
   if (status?.evacuationNodeName === undefined) return withoutCondition(conditions, type);

@@ -1,6 +1,6 @@
 /**
- * virt-controller's VMI controller: creates a launcher pod for every VMI, and sets the VMI's state until virt-handler
- * takes over.
+ * virt-controller's VMI controller. It creates a launcher pod for every VMI, and updates the VMI until virt-handler
+ * does.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
@@ -33,13 +33,14 @@ export function startVmiController(options: ActorOptions, world: World): Control
     const pod = currentPod(vmi, launchers);
     const patience = patienceWith(vmi, pod);
     if (patience > 0) return { requeueAfterMs: patience };
-    // A VMI that receives its guest gets no pod here: its migration waits for the other end, and then creates the pod.
+    // If the VMI is the target of a migration from another VMI, the migration controller creates the pod.
     if (pod === undefined && isWaiting(vmi) && !kubevirt.isReceiver(vmi)) await createPod(vmi);
     else await sync(vmi, pod, launchers);
   };
 
   /**
-   * Returns how long to wait for virt-handler's report on how the guest ended. Without a report, the VM counts as lost.
+   * Returns how long to wait for virt-handler to report how the guest ended. After that, virt-controller considers the
+   * guest lost.
    */
   const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
     const { uid } = vmi.metadata;
@@ -69,12 +70,12 @@ export function startVmiController(options: ActorOptions, world: World): Control
 
   const sync = async (vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[]) => {
     const next = stateOf(vmi, pod, launchers, timestamp(clock));
-    // From Scheduled on, virt-handler owns the VMI.
+    // From the phase Scheduled on, virt-handler owns the VMI.
     if (["Scheduled", "Running"].includes(vmi.status?.phase ?? "")) return patchVmi(client, vmi, next);
     if (!isDeepStrictEqual(vmi, next)) await client.update(kubevirt.virtualMachineInstances, next);
   };
 
-  /** Finishes a deleted VMI: its pods are deleted first, then the VMI. */
+  /** Handles a deleted VMI: deletes its pods, and then removes its finalizers. */
   const finish = async (vmi: Vmi, launchers: readonly Pod[]): Promise<Result> => {
     for (const { metadata } of launchers)
       if (metadata.deletionTimestamp === undefined)

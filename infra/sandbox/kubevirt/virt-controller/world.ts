@@ -1,4 +1,4 @@
-/** virt-controller's caches, and queries over them. */
+/** virt-controller's caches, and queries that read several caches. */
 import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
 import { startInformer, type Informer } from "../../actors/informer.ts";
 import {
@@ -30,7 +30,7 @@ export interface World extends Actor {
   migrationsOf(vmiKey: string): readonly Migration[];
   unfinished(): readonly Migration[];
   configuration(): NonNullable<kubevirt.KubeVirt["spec"]["configuration"]>;
-  /** Returns the VMI's own strategy, otherwise the cluster's, otherwise None. */
+  /** Returns the eviction strategy in the VMI, else in the KubeVirt object, else None. */
   strategyOf(vmi: Vmi): string;
 }
 
@@ -84,8 +84,8 @@ export function isActive({ status }: Pod): boolean {
 }
 
 /**
- * Returns the VMI's launcher on its node (on any node, while the VMI has none). Prefers a living pod, otherwise returns
- * the newest.
+ * Returns the launcher on the VMI's node, or on any node if the VMI has none. Prefers a pod that has not ended, then
+ * the newest pod.
  */
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};
@@ -95,7 +95,7 @@ export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined
 }
 
 /**
- * Compares ages. Timestamps are whole seconds: of two objects of the same second, the one with the higher
+ * Compares the ages of two objects. If both have the same timestamp (whole seconds), the object with the higher
  * resourceVersion is newer.
  */
 export function newestFirst({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {

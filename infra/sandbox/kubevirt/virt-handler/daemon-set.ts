@@ -1,7 +1,7 @@
 /**
- * Runs virt-handlers as pods of a DaemonSet, one on each node whose taints they tolerate. A NoExecute taint that
- * virt-handler does not tolerate evicts its pod. The pod starts again when the taint is removed. Upstream: kubernetes
- * 1.36 `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
+ * Runs virt-handlers as pods of a DaemonSet, on each node whose taints they tolerate. A NoExecute taint without a
+ * toleration evicts the pod, which starts again when the taint is removed. Upstream: kubernetes 1.36
+ * `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
  * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt
  * object.
  */
@@ -26,14 +26,14 @@ import {
 import { KUBEVIRT_NAMESPACE, kubeVirts } from "../resources.ts";
 
 /**
- * The PriorityClass that KubeVirt's operator sets, so that a kubelet that runs short of memory ends every launcher
- * before virt-handler.
+ * The PriorityClass that virt-operator sets. Under memory pressure the kubelet therefore evicts every launcher before
+ * virt-handler.
  */
 const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000_000_000 };
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };
 
-/** The tolerations that the operator writes, and those that the DaemonSet controller adds to every pod. */
+/** The tolerations from virt-operator, and those that the DaemonSet controller adds to every pod. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: "CriticalAddonsOnly", operator: "Exists" },
   ...["not-ready", "unreachable"].map((name) => tolerationOf(name, "NoExecute")),
@@ -48,7 +48,7 @@ function tolerationOf(name: string, effect: string): Toleration {
 
 export interface Presence {
   isOn(node: string): boolean;
-  /** Calls the listener when a virt-handler starts or ends on a node. */
+  /** Calls the listener when the virt-handler of a node starts or ends. */
   onChange(listener: (node: string) => void): void;
 }
 
@@ -63,7 +63,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     indexes: { node: (pod: Pod) => [wantedNode(pod)] },
   });
 
-  /** Returns the DaemonSet that owns virt-handler's pods, which kubectl drain reads. */
+  /** Returns the DaemonSet of virt-handler's pods. kubectl drain reads it. */
   const daemonSet = async (): Promise<DaemonSet> =>
     (await client.get(daemonSets, OWN)) ??
     (await client.create(daemonSets, { metadata: OWN, spec: { template: {}, selector: {} } }));
@@ -77,7 +77,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     await placements.synced;
     const node = all.get(name);
     const wanted = podOn(name, tolerations());
-    // Reads the API server and not the cache, because the newest pod counts.
+    // Reads from the API server, because the cache may lack the newest pod.
     const { items } = await client.list(pods, KUBEVIRT_NAMESPACE, { labelSelector: "kubevirt.io=virt-handler" });
     const there = items.filter((pod) => wantedNode(pod) === name);
     const here = there.filter((pod) => pod.metadata.deletionTimestamp === undefined);

@@ -1,4 +1,4 @@
-/** Moves a guest. The handlers of source and target communicate through the VMI's migrationState. */
+/** Moves a guest. The virt-handlers of source and target communicate through the VMI's migrationState. */
 import { timestamp } from "../../actors/clock.ts";
 import type { ActorOptions } from "../../actors/actor.ts";
 import type { Result } from "../../actors/controller.ts";
@@ -21,7 +21,7 @@ export interface GuestMigrationOptions extends ActorOptions {
 export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
   const { client, clock, runtime, plan } = options;
   const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
-  /** Migrations that started to move memory, by the VMI's UID. */
+  /** The last migration of each VMI that has started to copy memory, by the VMI's UID. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
   const launcher = ({ metadata }: Vmi, pod = ""): string | undefined => runtime.uidOf(`${metadata.namespace}/${pod}`);
@@ -38,8 +38,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * Prepares the target. Its virt-handler opens its ports when the launcher there runs. It ignores a launcher that
-   * virt-controller does not list yet, so that no guest moves into a pod that may be deleted as an orphan. Upstream:
+   * Prepares the target: its virt-handler opens its ports when the launcher there runs. It waits until virt-controller
+   * lists the launcher in the VMI's status, because it might otherwise be deleted as an orphan. Upstream:
    * `findSocketOnHost`.
    */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
@@ -72,7 +72,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return arrive(vmi, state);
   };
 
-  /** Sets the VMI's new node and removes the mark, when the guest runs on the target. */
+  /** Sets the VMI's new node and removes the mark for evacuation, when the guest runs on the target. */
   const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
@@ -102,8 +102,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
   /**
-   * Ends the launcher without the guest after the migration. The virt-handler of the target removes the label that
-   * names the target node.
+   * Ends the source's launcher after the migration. The target's virt-handler removes the label with the target node.
    */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
@@ -123,8 +122,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * Returns which attempt the migration is, and since when. These are kept here, because the status has whole seconds
-   * and a migration may be shorter.
+   * Returns the number of the attempt, and when it started. The time is kept in memory, because the status has whole
+   * seconds and a migration may be shorter.
    */
   const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
     const { name, namespace = "", uid } = vmi.metadata;

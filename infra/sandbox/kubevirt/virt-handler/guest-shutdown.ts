@@ -1,6 +1,6 @@
 /**
- * Shuts a guest down after its launcher got SIGTERM, which cannot be revoked. Destroys a guest that a post-copy
- * migration has lost.
+ * Shuts a guest down after its launcher has received SIGTERM. The shutdown cannot be cancelled. Also destroys a guest
+ * that a failed post-copy migration has lost.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
@@ -17,15 +17,15 @@ export interface GuestShutdownOptions extends ActorOptions {
 
 export interface GuestShutdown {
   /**
-   * From now on virt-handler shuts the guest down after SIGTERM. The launcher destroys the guest some time after the
-   * signal.
+   * From now on, SIGTERM makes virt-handler shut the guest down. The launcher destroys the guest some time after
+   * SIGTERM.
    */
   supervise(vmi: Vmi, launcher: string): void;
-  /** Continues the shutdown. Fails if a plugin refuses the shutdown: the caller has to try again. */
+  /** Continues the shutdown. Rejects if a plugin refuses the shutdown. The caller then tries again later. */
   step(vmi: Vmi, launcher: string): Promise<void>;
 }
 
-/** The seconds that a launcher adds to the guest's grace period before it destroys the guest. */
+/** The seconds that a launcher adds to the guest's grace period. After that it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
 /** The exit code after SIGKILL: 128 + 9. */
 const DESTROYED = 137;
@@ -64,8 +64,8 @@ export function createGuestShutdown({ client, clock, runtime, callNodeHooks }: G
 }
 
 /**
- * Returns whether a failed post-copy migration has lost the guest: its memory is divided between two nodes, and neither
- * node can run it.
+ * Returns whether a failed post-copy migration has lost the guest. Its memory is split between two nodes, so that
+ * neither node can run it.
  */
 function isLostInPostCopy({ status }: Vmi): boolean {
   const { failed = false, mode } = status?.migrationState ?? {};

@@ -1,6 +1,6 @@
 /**
- * Calls the hooks of plugins on a node, if the feature gate `Plugins` is on. No node of the sandbox has a hook's
- * socket, so every call fails.
+ * Calls the hooks of plugins on a node if the feature gate `Plugins` is on. The sandbox's nodes have no sockets of
+ * hooks, so every call fails.
  */
 import { pause, type Clock } from "../../actors/clock.ts";
 import type { Informer } from "../../actors/informer.ts";
@@ -15,17 +15,17 @@ export interface NodeHooksOptions {
   readonly clock: Clock;
   readonly plugins: Pick<Informer<kubevirt.Plugin>, "list">;
   readonly kubeVirts: Pick<Informer<kubevirt.KubeVirt>, "list">;
-  /** Aborted when virt-handler stops: all waits end. */
+  /** Aborted when virt-handler stops. It ends all waits. */
   readonly stopped: AbortSignal;
 }
 
-/** The error if a plugin refuses the shutdown. virt-handler tries again later. */
+/** The error if a plugin refuses the shutdown. virt-handler then tries again later. */
 export class HookError extends Error {}
 
-/** How long virt-handler waits for a missing socket. */
+/** How long virt-handler waits for a hook's socket. */
 const DIAL_MS = 2_000;
 
-/** Calls the hooks of one point. Throws an error where virt-handler returns one. */
+/** Calls the hooks for one point in a VMI's life. Throws if virt-handler would stop here with an error. */
 export type CallNodeHooks = (point: string, vmi: Vmi) => Promise<void>;
 
 export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHooksOptions): CallNodeHooks {
@@ -37,7 +37,7 @@ export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHook
   return async (point, vmi) => {
     if (!isOn()) return;
     const sorted = [...plugins.list()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-    // All conditions are evaluated before the first call. A condition that fails refuses the shutdown.
+    // Evaluates all conditions before the first call. If an evaluation fails, the shutdown is refused.
     const hooks = sorted.flatMap((plugin) =>
       hooksOf(plugin, point, vmi).map((hook) => ({ plugin: plugin.metadata.name, hook })),
     );
@@ -50,7 +50,10 @@ export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHook
   };
 }
 
-/** Returns the hooks for a point. `failureStrategy` applies to calls, not to errors of conditions. */
+/**
+ * Returns a plugin's hooks for this point. A hook's `failureStrategy` applies to failed calls, and not to failed
+ * conditions.
+ */
 function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): readonly kubevirt.NodeHook[] {
   const holds = (condition: string | undefined, what: string): boolean => {
     try {
@@ -67,10 +70,7 @@ function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): 
 
 const LANGUAGE = new Language().declare(undefined, "vmi");
 
-/**
- * Evaluates a condition. The result is stricter than virt-handler's, which reads an absent field of a VMI as its zero
- * value.
- */
+/** Evaluates a condition. Unlike the real virt-handler, an absent field of the VMI is an error and not a zero value. */
 export function evaluateCondition(condition: string | undefined, vmi: object): boolean {
   if (condition === undefined || condition === "") return true;
   const result = LANGUAGE.run(condition, LANGUAGE.valuesOf({ vmi }));

@@ -1,4 +1,4 @@
-/** The labels that virt-handler's node labeller gives a node. */
+/** The node labels of virt-handler's node labeller. */
 const MODEL = "Cascadelake-Server";
 const HOST_CPU = "host-model-cpu.node.kubevirt.io/";
 
@@ -9,7 +9,9 @@ const CPU = {
   "cpu-vendor.node.kubevirt.io/Intel": "true",
 } as const;
 
-/** Returns a node's labels. All nodes are alike, except those that were created with another CPU. */
+/**
+ * Returns a node's labels. All nodes have the same labels, except nodes that were created with labels of another CPU.
+ */
 export function nodeLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const hasOwn = Object.keys(labels).some((key) => key.startsWith(HOST_CPU) && !(key in CPU));
   return { ...(!hasOwn && CPU), "machine-type.node.kubevirt.io/q35": "true" };

@@ -29,7 +29,7 @@ export interface VirtApiAddress {
 }
 
 export interface Registration {
-  /** Whether the API server asks virt-api about evictions. */
+  /** Whether the API server calls virt-api for evictions. */
   readonly evictionWebhook: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** virt-api's answer to evictions of launcher and hotplug pods. It marks the VMI unless the VMI is marked already. */
+/**
+ * virt-api's webhook for evictions of launcher and hotplug pods. It marks the VMI for evacuation unless the VMI is
+ * already marked.
+ */
 import type { KubeClient, Patch } from "../../actors/client.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { pods, type KubeObject, type Pod } from "../../actors/resources.ts";
@@ -17,7 +20,7 @@ const DESCHEDULER = "sigs.k8s.io/descheduler";
 export function admitEviction(client: KubeClient): Admit<Eviction> {
   return async (request) => {
     const { namespace = "", name = "" } = request;
-    // If virt-api cannot read the pod for any reason, it allows the eviction.
+    // virt-api allows the eviction if it cannot read the pod.
     const pod = await client.get(pods, { namespace, name }).catch(() => undefined);
     if (pod === undefined) return ALLOWED;
     if (isHotplugPod(pod)) return hotplugEviction(client, pod);
@@ -90,7 +93,8 @@ async function evacuate(
 }
 
 /**
- * Returns whether the eviction is a dry run. The API server does not copy the Eviction's own dryRun into the request.
+ * Returns whether the eviction is a dry run. The API server does not copy the dryRun in the Eviction to the review's
+ * dryRun.
  */
 function isDryRun({ dryRun, object }: AdmissionRequest<Eviction>): boolean {
   return dryRun === true || object.deleteOptions?.dryRun?.[0] === "All";
@@ -102,15 +106,15 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   const escaped = kubevirt.ANNOTATION.evictionSource.replace("/", "~1");
   const value = "descheduler";
   const hasAnnotations = Object.keys(metadata.annotations ?? {}).length > 0;
-  // Upstream escapes the name here too, which is a bug: the API server refuses the request, and the VMI stays
-  // unmarked.
+  // Upstream has a bug here: it escapes the name, although this is a key and not a path. The API server then refuses
+  // the patch, and the VMI stays unmarked.
   const source = hasAnnotations
     ? { op: "replace", path: `/metadata/annotations/${escaped}`, value }
     : { op: "add", path: "/metadata/annotations", value: { [escaped]: value } };
   return { type: "json", body: [mark, source] };
 }
 
-/** Returns the VMI, or a text that says why it cannot be read. A missing VMI is an error, too. */
+/** Returns the VMI, or the text of an error if the VMI cannot be read or does not exist. */
 async function getVmi(client: KubeClient, key: { namespace: string; name: string }): Promise<Vmi | string> {
   try {
     const vmi = await client.get(kubevirt.virtualMachineInstances, key);

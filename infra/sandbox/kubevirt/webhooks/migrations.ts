@@ -35,8 +35,8 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
 }
 
 /**
- * Returns why the VMI cannot migrate. Disks that are not shared are no obstacle to another namespace or cluster,
- * because they are copied.
+ * Returns why the VMI cannot migrate. Disks that are not shared do not prevent a migration to another namespace or
+ * cluster, because it copies them.
  */
 function obstacleTo(migration: Migration, { status }: kubevirt.VirtualMachineInstance): string | undefined {
   const migratable = findCondition(status?.conditions, "LiveMigratable");

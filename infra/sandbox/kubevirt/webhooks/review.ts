@@ -1,4 +1,4 @@
-/** Admission reviews as virt-api answers them. */
+/** AdmissionReviews as virt-api answers them. */
 import type { KubeObject } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE } from "../resources.ts";
 
@@ -37,13 +37,13 @@ export type Admit<T extends KubeObject = KubeObject> = (
 
 export const ALLOWED: AdmissionResponse = { allowed: true };
 
-/** Answers an invalid field: 422 with a cause. */
+/** Refuses an invalid field, with status code 422 and a cause. */
 export function invalid(cause: Cause): AdmissionResponse {
   const { message } = cause;
   return { allowed: false, status: { code: 422, reason: "Invalid", message, details: { causes: [cause] } } };
 }
 
-/** Answers any other error: 400 with its text. */
+/** Refuses a request for another reason, with status code 400 and a text. */
 export function refused(message: string): AdmissionResponse {
   return { allowed: false, status: { code: 400, message } };
 }
@@ -54,7 +54,7 @@ export function patched(operations: readonly object[]): AdmissionResponse {
   return { allowed: true, patchType: "JSONPatch", patch };
 }
 
-/** The account of virt-controller, the only one that may set a migration's priority. */
+/** virt-controller's account. Only this account may set the priority of a migration. */
 export const VIRT_CONTROLLER = `system:serviceaccount:${KUBEVIRT_NAMESPACE}:kubevirt-controller`;
 
 const OWN_ACCOUNTS: readonly string[] = [

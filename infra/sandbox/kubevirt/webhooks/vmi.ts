@@ -13,8 +13,8 @@ const RESERVED_LABELS = [
 ];
 
 /**
- * Protects the status of a VMI, because the kind has no status subresource. If another account changes the status, the
- * webhook silently restores it.
+ * Protects the status of a VMI, because VMIs have no status subresource. If an account outside of KubeVirt changes the
+ * status, the webhook restores it without an error.
  */
 export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
   const { object, oldObject, operation } = request;

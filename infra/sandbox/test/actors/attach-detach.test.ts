@@ -1,4 +1,4 @@
-/** Volumes are attached to the nodes of the pods that use them, and detached some time later. */
+/** When volumes are attached to the nodes of the pods that use them, and when they are detached. */
 import { beforeAll, expect, test } from "vitest";
 import { persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

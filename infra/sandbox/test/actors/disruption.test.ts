@@ -1,4 +1,4 @@
-/** The status of disruption budgets, and stale DisruptionTarget conditions. */
+/** The status of disruption budgets, and the removal of stale DisruptionTarget conditions. */
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   events,

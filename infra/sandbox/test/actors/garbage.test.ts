@@ -1,6 +1,6 @@
 /**
- * Objects that are deleted automatically: dependents without owners, the content of deleted namespaces, token Secrets
- * without accounts.
+ * Objects that are deleted automatically: dependents whose owners are gone, the objects in deleted namespaces, and
+ * token Secrets whose accounts are gone.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { configMaps, namespaces, secrets, serviceAccounts } from "../../actors/resources.ts";

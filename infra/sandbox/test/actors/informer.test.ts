@@ -1,4 +1,4 @@
-/** Caches stay correct when their watch breaks in any way. */
+/** The caches of informers, which stay correct when a watch breaks. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createClient, type KubeClient } from "../../actors/client.ts";
@@ -13,12 +13,12 @@ const NAMESPACE = "apps";
 
 interface Proxy {
   readonly port: number;
-  /** Cuts every connection, and sets whether new ones are accepted. */
+  /** Breaks every connection. `refuse`: whether to refuse new connections from now on. */
   cut(options?: { readonly refuse: boolean }): void;
   close(): void;
 }
 
-/** A network between the informer and the API server that can fail. */
+/** Starts a proxy between the informer and the API server. The proxy can break connections. */
 async function startProxy(target: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let refusing = false;
@@ -90,7 +90,7 @@ function names(): readonly string[] {
   return [...informer.list()].map(({ metadata }) => metadata.name).toSorted((a, b) => a.localeCompare(b));
 }
 
-/** The pause before reconnecting uses the clock. */
+/** Advances the clock past the informer's pause before it reconnects, and returns the names in its cache. */
 function namesLater(): readonly string[] {
   clock.advance(1_000);
   return names();

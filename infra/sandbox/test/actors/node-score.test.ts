@@ -1,4 +1,4 @@
-/** Which of several nodes gets a pod, by kube-scheduler's default profile. */
+/** Which of several nodes gets a pod, by the scores of kube-scheduler's default profile. */
 import { describe, expect, test } from "vitest";
 import { bestOf, type Lots, type Scoring, seededLots } from "../../actors/node-score.ts";
 import type { Node, Pod } from "../../actors/resources.ts";

@@ -1,4 +1,6 @@
-/** Pods from creation to the end: the scheduler's choice, the kubelet's reports. */
+/**
+ * Pods from their creation to their end: the node that the scheduler chooses, and the status that the kubelet reports.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, persistentVolumeClaims, persistentVolumes, pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -108,7 +110,7 @@ describe("a pod", () => {
       await settled(name);
     }
     const found = await Promise.all(["spread-1", "spread-2", "spread-3"].map(settled));
-    // Node b is cordoned, and gets no pod.
+    // Node b is cordoned and gets no pod.
     expect(found.map(({ spec }) => spec?.nodeName ?? "none").toSorted()).toEqual(["a", "c", "none"]);
     const { message } = found[2]?.status?.conditions?.find(({ type }) => type === "PodScheduled") ?? {};
     expect(message).toContain("2 node(s) didn't match pod topology spread constraints");

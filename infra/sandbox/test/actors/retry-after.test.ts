@@ -1,4 +1,4 @@
-/** Which answers a component's client repeats by itself, how often, and for how long. */
+/** Which answers make a client repeat its request, how often, and for how long. */
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../actors/clock.ts";
@@ -8,7 +8,7 @@ import type { Transport } from "../../actors/transport.ts";
 const START = Date.parse("2026-01-01T00:00:00Z");
 const DELETE = { method: "DELETE", path: "/" } as const;
 
-/** A clock that passes only while somebody waits. */
+/** Creates a clock whose time passes only while somebody waits. */
 function createWaitingClock(): Clock {
   let time = START;
   return {

@@ -1,4 +1,4 @@
-/** Tokens bound to an object: they name the object, and are invalid without it. */
+/** Tokens that are bound to an object. They contain the object's name, and are invalid after its deletion. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";

@@ -1,4 +1,7 @@
-/** Deletion over time: a shortened grace period counts from its start, and a pod's end is visible. */
+/**
+ * Deletions with a grace period: it can be shortened, and it starts at the first request. Clients can observe the end
+ * of a pod.
+ */
 import { afterEach, describe, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";

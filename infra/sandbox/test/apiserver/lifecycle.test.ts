@@ -1,4 +1,4 @@
-/** The server over time: restarts, expiring tokens, watches that end, compaction. */
+/** Restarts of the server, tokens that expire, watches that end, and compaction. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";

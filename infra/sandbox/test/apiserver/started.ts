@@ -1,4 +1,4 @@
-/** An API server of the sandbox for one test file. */
+/** Starts an API server of the sandbox for one test file. */
 import { Agent } from "node:https";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../apiserver/server.ts";
 import { type Authority, createAuthority } from "../../certificates.ts";
@@ -9,7 +9,6 @@ export interface Started {
   readonly authority: Authority;
   readonly admin: {
     send(request: Request): Promise<Response>;
-    /** Ends the server. */
     stop(): void;
   };
   stop(): Promise<void>;

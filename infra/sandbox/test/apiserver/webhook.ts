@@ -1,14 +1,14 @@
-/** The configuration of a webhook that the test controls, in the namespace `default`. */
+/** The configuration of a test's webhook. It reviews requests in the namespace `default`. */
 import { expect } from "vitest";
 import type { Hook } from "../contract/hook.ts";
 import type { Started } from "./started.ts";
 
 export const NAME = "hook.example.com";
-/** The path of its reviews. */
+/** The path of the webhook's URL. */
 export const REVIEW = "/review";
 export const CONFIG_MAPS = { operations: ["CREATE", "UPDATE"], resources: ["configmaps"], apiGroups: [""] };
 
-/** Replaces the configuration. `more`: further fields. */
+/** Replaces the configuration. `more`: more fields of the webhook. */
 export async function configure(
   { admin }: Started,
   hook: Hook,

@@ -1,4 +1,4 @@
-/** A webhook that answers as the step demands, and records the reviews. */
+/** A webhook that answers as the scenario's step says, and records the reviews. */
 import { createServer, type Server } from "node:https";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,7 +22,7 @@ export class Hook {
   readonly calls: Review[] = [];
   replies: Replies = {};
   url = "";
-  /** The certificate authority in the form of a configuration. */
+  /** The webhook's CA, as a webhook configuration contains it. */
   caBundle = "";
   #server: Server | undefined;
 

@@ -1,27 +1,27 @@
-/** Names values that differ from run to run in a recording: `<uid 1>` is the first UID that was shown. */
+/** Replaces values that differ between runs by names in a recording: `<uid 1>` is the first UID in the answers. */
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
-/** A resourceVersion has a name by its field, because numbers may be equal by chance. */
+/** Numbers get a name only in known fields, because they may be equal by chance elsewhere. */
 const NUMBER = /^\d+$/;
 const AGE = /^(?:\d+s|<invalid>)$/;
 const PORT = /127\.0\.0\.1:\d{4,5}(?!\d)/g;
 const VERSION = /(?<=in (?:record|the precondition) \(|resourceVersion\\*":\\*")\d+/g;
-/** A value that depends on the server's build. */
+/** The path of a source file in messages. It depends on the server's build. */
 const SCHEME = /(?<=in scheme ")[^"]+/;
 const CURRENT = /(?<=, current: )\d+/;
 const HASH = /\.[0-9a-f]{16}$/;
 const NAME = /<(?:\w+ \d+|hook|ca)>/g;
-/** Earlier times are those of the requests themselves. */
+/** Times within this period are replaced by names. Older times come from the requests. */
 const RECENT_MS = 48 * 3_600_000;
-/** Fields of which each value has a name. */
+/** The fields whose values are replaced by names. */
 const NAMED: Readonly<Record<string, string>> = {
   resourceVersion: "version",
   listVersion: "list",
   continue: "continue",
   token: "token",
 };
-/** `<x 100000>`: the letter x, this many times. */
+/** A long text of the letter x. It is recorded as `<x 100000>`, with the number of letters. */
 const LONG = /x{10000,}/g;
 
 export class Names {
@@ -29,13 +29,13 @@ export class Names {
   readonly #values = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 
-  /** Values that are known from the start. */
+  /** `values`: the names of values that are known before the first request. */
   constructor(values: Readonly<Record<string, string>>) {
     for (const [name, value] of Object.entries(values)) this.#know(name, value);
   }
 
   nameOf(kind: string, value: string): string {
-    // A token continues one answer. Whether a list is as new as an object is chance.
+    // Tokens and list revisions get separate names, because it is chance whether a list's revision equals an object's.
     const key = kind === "list" ? `list ${value}` : value;
     const known = kind === "continue" ? undefined : this.#names.get(key);
     if (known !== undefined) return known;
@@ -50,11 +50,11 @@ export class Names {
     return name;
   }
 
-  /** Returns a value of an answer as the recording shows it. */
+  /** Returns a value of an answer, with names in place of values. */
   shown(value: unknown, field = ""): unknown {
     if (typeof value === "string") return this.#shownText(value, field);
     if (Array.isArray(value)) {
-      // A server lists these in no particular order.
+      // Sorts these items, because the server returns them in no particular order.
       const items =
         field === "causes"
           ? value.toSorted((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other)))
@@ -83,7 +83,7 @@ export class Names {
       .replaceAll(VERSION, (version) => this.nameOf("version", version));
   }
 
-  /** Returns a request with values in place of their names. */
+  /** Returns a request, with values in place of names. */
   filled<T>(value: T): T {
     const text = JSON.stringify(value).replaceAll(NAME, (name) => {
       const [, times] = name.match(/^<x (\d+)>$/) ?? [];

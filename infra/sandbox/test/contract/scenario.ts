@@ -1,4 +1,4 @@
-/** A scenario: requests in order, with the relevant parts of the answers. */
+/** A scenario: requests, and the relevant parts of their answers. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -10,17 +10,18 @@ import { valueAt } from "./value-at.ts";
 
 export interface Step {
   readonly step: string;
-  /** `<uid 1>` is a value of an earlier answer with this name. */
+  /** The request. A name such as `<uid 1>` stands for a value of an earlier answer. */
   readonly request: Request;
-  /** The webhook's answers during the step, by path. Other requests are allowed. */
+  /** The webhook's answers during this step, by path. The webhook allows all other requests. */
   readonly hook?: Replies;
-  /** Repeats the request until the answer is as recorded, because a server's caches and controllers need a moment. */
+  /** Repeats the request until the answer is as recorded, because caches and controllers of a server need some time. */
   readonly eventually?: true;
-  /** Parts of the answer that the sandbox words differently, or omits. */
+  /** Parts of the answer that differ or are missing in the sandbox. */
   readonly otherwise?: readonly string[];
   /**
-   * Values by their path in the body. `code`, `header.NAME`; `reviews` are the webhook's. If they are missing in a new
-   * step, the recording shows an error in full, and of other answers only the code.
+   * The recorded values, by their path in the body. `code` and `header.NAME` are parts of the answer, and `reviews` are
+   * the webhook's. For a new step, the recording contains every value of an error, and only the code of any other
+   * answer.
    */
   readonly answer?: Answer;
 }
@@ -34,7 +35,7 @@ export interface World {
 }
 
 const ERROR = ["code", "reason", "message", "details"];
-/** How often a request is repeated, and the pause between. The sandbox's controllers have run as often by then. */
+/** How often a request is repeated, and the pause between the attempts. */
 const PATIENCE = { sandbox: { tries: 60, pauseMs: 10 }, real: { tries: 200, pauseMs: 50 } };
 
 export function load(file: URL): readonly Step[] {
@@ -46,7 +47,7 @@ export function render(steps: readonly Step[]): string {
   return `[\n${steps.map((step) => JSON.stringify(step)).join(",\n")}\n]\n`;
 }
 
-/** Plays the steps, and returns them with this server's answers. */
+/** Sends the requests of the steps, and returns the steps with this server's answers. */
 export async function play(world: World, steps: readonly Step[]): Promise<readonly Step[]> {
   const played: Step[] = [];
   for (const step of steps) {
@@ -89,7 +90,10 @@ function fieldOf(path: string, body: Response["body"]): string {
   return path === "metadata.resourceVersion" && "items" in body ? "listVersion" : path.split(".").at(-1)!;
 }
 
-/** A server orders events by their second. */
+/**
+ * Returns the sort key of a managedFields entry. A server sorts entries by times in whole seconds, so their order
+ * varies.
+ */
 function keyOf(managed: unknown): string {
   return JSON.stringify(["operation", "manager", "subresource"].map((field) => valueAt(managed, field)));
 }

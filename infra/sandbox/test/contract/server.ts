@@ -1,7 +1,4 @@
-/**
- * The tested server: the sandbox's, or with LIFEBOAT_CONTROL_PLANE a real kube-apiserver, each with a disruption
- * controller.
- */
+/** The server under test: the sandbox's API server, or with LIFEBOAT_CONTROL_PLANE a real kube-apiserver. */
 import { Agent } from "node:https";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,7 +26,10 @@ interface Endpoint {
   readonly stop: () => Promise<void>;
 }
 
-/** Connects. A controller for budgets runs only on request, because it would overwrite a scenario's budgets. */
+/**
+ * Connects to the server. `controllers`: whether the disruption controller runs, which overwrites the status of a
+ * scenario's budgets.
+ */
 export async function connect({ controllers = false } = {}): Promise<Server> {
   const directory = process.env["LIFEBOAT_CONTROL_PLANE"];
   const endpoint = await (directory ? startPrograms(join(directory, "bin"), controllers) : startSimulated(controllers));
@@ -63,7 +63,7 @@ async function startSimulated(controllers: boolean): Promise<Endpoint> {
   return { isReal: false, url, ca, token, stop: () => sandbox.stop() };
 }
 
-/** Starts etcd and kube-apiserver, and of the controllers only the one for budgets. */
+/** Starts etcd and kube-apiserver. `controllers`: whether the disruption controller also starts. */
 async function startPrograms(binaries: string, controllers: boolean): Promise<Endpoint> {
   await using started = new AsyncDisposableStack();
   const programs = await createPrograms("contract-");
@@ -93,7 +93,7 @@ async function startPrograms(binaries: string, controllers: boolean): Promise<En
   return { isReal: true, url, ca, token, stop: () => running.disposeAsync() };
 }
 
-/** The body as an object; a watch's body as its `events`; otherwise as `text`. */
+/** Returns the body as an object. Returns `{events}` for a watch, and `{text}` if the body is not JSON. */
 function bodyOf({ text, body }: Response, path: string): Response["body"] {
   if (WATCH.test(path) && text.includes('"type"')) {
     const lines = text.split("\n").filter((line) => line !== "");

@@ -1,4 +1,4 @@
-/** The device taint manager, by its source of Kubernetes 1.36: which pods it deletes, and how long it retries. */
+/** The device taint manager, as in the source of Kubernetes 1.36: which pods it deletes, and how long it retries. */
 import { afterEach, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { taintDeviceOf } from "../../actors/device-taint-manager.ts";

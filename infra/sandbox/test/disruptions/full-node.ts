@@ -1,4 +1,4 @@
-/** A full node, a node with room, priority classes, and a gate before deletions, for tests of preemption. */
+/** Two nodes for tests of preemption: one is full, one has room. A webhook reviews all deletions. */
 import { beforeAll } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -13,9 +13,9 @@ export const MESSAGE = "default-scheduler: preempting to accommodate a higher pr
 export interface Stage {
   readonly world: World;
   readonly gate: Gate;
-  /** Fills node `full` with pods of equal size; the first one starts first. */
+  /** Fills the node `full` with pods of equal size. The first pod starts first. */
   occupy(...victims: readonly (readonly [name: string, priorityClassName: string])[]): Promise<void>;
-  /** Creates a pod for node `full` or `roomy`, by the scheduler. */
+  /** Creates a pod that the scheduler may place only on this node (`full` or `roomy`). */
   place(node: string, pod: Omit<PlainPod, "nodeSelector"> & { memory: string }): Promise<Pod>;
   get(name: string): Promise<Pod | undefined>;
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
@@ -66,7 +66,7 @@ export function isRunning({ status }: Pod): boolean {
   return status?.phase === "Running";
 }
 
-/** Returns the end of the scheduler's message about the pod. */
+/** Returns whether the scheduler's message about a pod ends with this text. */
 export function saying(text: string): (pod: Pod) => boolean {
   return ({ status }) => status?.conditions?.[0]?.message?.endsWith(text) ?? false;
 }

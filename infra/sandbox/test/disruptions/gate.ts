@@ -1,4 +1,4 @@
-/** A webhook that reviews deletions of pods by Kubernetes' own components, and answers as the test demands. */
+/** A webhook that reviews deletions of pods by Kubernetes' components. The test sets its answer. */
 import { createServer } from "node:https";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,10 +10,10 @@ import type { SteppedClock } from "../../actors/clock.ts";
 import { USERS } from "../../identities.ts";
 import { eventually, type World } from "../with-sandbox.ts";
 
-/** "later": denied, with the time to retry. */
+/** "later": denies, with a Retry-After header. "hold": gives no answer until `release`. */
 export type Verdict = "allow" | "deny" | "later" | "hold";
 
-/** Longer than any timer of an actor. */
+/** The delay in the Retry-After header. It is longer than all timers of the actors. */
 export const RETRY_AFTER_SECONDS = 6;
 
 export interface Asked {
@@ -22,27 +22,27 @@ export interface Asked {
   readonly object: unknown;
   readonly oldObject: Pod;
   readonly options: { readonly gracePeriodSeconds?: number; readonly preconditions?: { readonly uid: string } };
-  /** In the sandbox's time. */
+  /** The time of the review, by the sandbox's clock. */
   readonly at: Date;
 }
 
 export interface Gate {
-  /** Sets the answer to later reviews; `release` answers those on `hold`. */
+  /** Sets the answer to later reviews. `release` answers the reviews on `hold`. */
   answer(verdict: Verdict | ((podName: string) => Verdict)): void;
-  /** The reviews of pods of this name (by default, all) since the last `forget`. */
+  /** Returns the reviews of pods of this name (by default, of all pods) since the last `forget`. */
   asked(podName?: string): readonly Asked[];
-  /** Returns how many requests wait for an answer, without callers that have disconnected. */
+  /** Returns how many reviews wait for an answer. Ignores callers that have disconnected. */
   held(): number;
-  /** Returns how many callers wait, after "later", until they retry. */
+  /** Returns how many callers wait before they retry after the answer "later". */
   postponed(): number;
-  /** Waits until this many callers are postponed. */
+  /** Waits until this many callers wait before they retry. */
   settle(callers: number): Promise<void>;
-  /** Waits the same way, then passes their time. Their next requests are in progress. */
+  /** Waits like `settle`, and then advances the clock until the callers retry. Does not wait for the answers. */
   pass(callers: number): Promise<void>;
-  /** Answers the reviews on hold of pods of this name (by default, all). */
+  /** Answers the reviews of pods of this name (by default, of all pods) that are on hold. */
   release(verdict: "allow" | "deny", podName?: string): void;
   forget(): void;
-  /** How long the API server waits for an answer, in real time. */
+  /** Sets how long the API server waits for the webhook, in real time. */
   setTimeout(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -68,8 +68,8 @@ interface Review {
 }
 
 /**
- * Provides a gate, valid inside tests and hooks. After each test it removes the pods of the namespace `default` and
- * their requests.
+ * Registers the webhook before the tests. After each test, removes the pods of the namespace `default` and the recorded
+ * reviews. The returned function may be called only inside tests and hooks.
  */
 export function useGate(world: World): () => Gate {
   let gate: Gate | undefined;
@@ -171,7 +171,7 @@ function send(response: ServerResponse, uid: string, verdict: "allow" | "deny" |
   response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer }));
 }
 
-/** Counts the clock's timers of this length that neither ran nor were cancelled. */
+/** Returns a function that counts the clock's pending timers of this length. */
 function countTimers(clock: SteppedClock, length: number): () => number {
   const pending = new Set<object>();
   const setTimer = clock.setTimer.bind(clock);

@@ -1,4 +1,4 @@
-/** Kubelets that end pods by themselves: their Events, lost Events, and the status of the pods. */
+/** Pods that a kubelet ends by itself: their Events, dropped Events, and the status of the pods. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createKubeletRecorder } from "../../actors/kubelet-events.ts";
 import { asNode } from "../../actors/kubelet.ts";
@@ -27,7 +27,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** Formats each as `Killing: Stopping container compute`. */
+/** Returns the messages of the pod's Events with this reason. */
 async function messagesOf({ metadata }: Pod, reason: string): Promise<readonly string[]> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=${reason}`;
   const { items } = await world.sandbox.client.list(events, namespace, { fieldSelector });
@@ -118,7 +118,6 @@ test("a graceful shutdown makes the node not ready, and ends all pods in the sam
   for (const pod of [launcher, daemon]) {
     expect(disruptionTarget(await untilEnded(pod))).toMatchObject({ reason: "TerminationByKubelet", message });
   }
-  // Nobody shuts the guest down gracefully, or reports its end.
   expect((await get(launcher))?.status).toMatchObject({ phase: "Failed", reason: "Terminated", message });
   expect((await get(daemon))?.status).toMatchObject({ phase: "Succeeded" });
   expect((await vmiOf("guest"))?.status?.phase).toBe("Running");

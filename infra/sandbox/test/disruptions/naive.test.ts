@@ -1,6 +1,6 @@
 /**
- * Virtual machines without protection: each of these disruptions ends them under every eviction strategy. KubeVirt does
- * not prevent it, even if its virt-handler still runs.
+ * Virtual machines without Lifeboat's protection. Each of these disruptions ends them under every eviction strategy,
+ * even if virt-handler still runs.
  */
 import { beforeAll, expect, test } from "vitest";
 import { events, nodes, pods, type Pod } from "../../actors/resources.ts";
@@ -35,7 +35,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** VMs on an extra node that has no other room. */
+/** Creates VMs on an extra node, which has no room for other pods. */
 async function createGuests(node: string, ...strategies: readonly string[]): Promise<readonly Guest[]> {
   await createNode(world.sandbox.client, node, { memory: `${strategies.length * 3 + 1}Gi` });
   return await Promise.all(
@@ -68,7 +68,7 @@ const ALL = Object.keys(DISRUPTIONS) as readonly Disruption[];
 const STRATEGIES = ["None", "LiveMigrate", "LiveMigrateIfPossible", "External"];
 const isFinal = ({ status }: Vm) => kubevirt.isFinal(status);
 
-/** The kubelet has sent SIGTERM. */
+/** Returns whether the kubelet has sent SIGTERM. */
 async function isTerminated({ metadata }: Pod): Promise<boolean> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=Killing`;
   return (await world.sandbox.client.list(events, namespace, { fieldSelector })).items.length > 0;
@@ -82,7 +82,8 @@ test.each(ALL)("%s ends VMs of every strategy", async (reason) => {
   for (const { name, launcher } of guests) {
     await world.pass(async () => isFinal(await vmiOf(name)));
     const pod = () => world.sandbox.client.get(pods, launcher.metadata);
-    // A pod that a component deleted is gone; a pod that the kubelet evicted remains, with the reason in its status.
+    // A pod that a component has deleted is gone. A pod that the kubelet has evicted remains, with the reason in its
+    // status.
     if (reason !== "TerminationByKubelet") await world.pass(async () => (await pod()) === undefined);
     else {
       const { status } = await world.until(pods, launcher.metadata, ({ status }) => status?.phase === "Failed");
@@ -121,7 +122,8 @@ async function migrate(vmiName: string) {
   return metadata;
 }
 
-// virt-handler does not shut down a migrating guest, and its launcher destroys it 15 s after its grace period.
+// virt-handler does not shut down a guest during a migration. The launcher destroys the guest 15 s after its grace
+// period.
 test.each(ALL)("a migration longer than the grace period saves no VM from %s", async (reason) => {
   const node = `moving-${reason}`.toLowerCase();
   const [guest] = await createGuests(node, "LiveMigrate");

@@ -1,4 +1,7 @@
-/** Karpenter drains a node that has to end: which pods it deletes, in which order, and the effect of a refusal. */
+/**
+ * Karpenter drains a node that is terminated at a given time: which pods it deletes, in which order, and what a refusal
+ * changes.
+ */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { terminateNode } from "../../actors/node-termination.ts";
@@ -11,7 +14,7 @@ import { useGate } from "./gate.ts";
 
 const namespace = "default";
 const NODE = "ending";
-/** Seconds until the node ends. */
+/** The seconds until the node is terminated. */
 const LEFT = 300;
 const FORCED = 600;
 const EVICTABLE = 30;
@@ -23,7 +26,7 @@ let termination: Actor | undefined;
 beforeAll(() => createNode(world.sandbox.client, NODE));
 afterEach(() => termination?.stop());
 
-/** Pods by name, with the grace period of each. */
+/** Creates pods, by their names and grace periods. */
 async function run(graceSeconds: Readonly<Record<string, number>>): Promise<void> {
   for (const [name, seconds] of Object.entries(graceSeconds)) {
     await createPod(world.sandbox.client, { namespace, name, node: NODE, graceSeconds: seconds });
@@ -46,7 +49,7 @@ const isDeleting = async (name: string) =>
   (await world.sandbox.client.get(pods, { namespace, name }))?.metadata.deletionTimestamp !== undefined;
 const untilDeleting = (name: string) => eventually(() => isDeleting(name)).toBe(true);
 
-/** Time passes in small steps, because a pause starts with the previous answer. */
+/** Advances the clock in small steps, because Karpenter's pause starts at the previous answer. */
 async function untilAsked(count: number): Promise<void> {
   const ask = () => {
     if (asked().length < count) world.clock.advance(50);
@@ -71,7 +74,7 @@ test("a deletion denied until later is tried eleven times with the same grace pe
   await untilAsked(11);
   expect(new Set(asked())).toEqual(new Set(["forced-1"]));
   expect(await isDeleting("evictable")).toBe(false);
-  // Its queue tries again after 0.1 s.
+  // Karpenter's queue retries after 0.1 s.
   await untilAsked(12);
   const graces = gate()
     .asked()

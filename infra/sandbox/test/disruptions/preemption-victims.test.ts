@@ -1,11 +1,11 @@
-/** The victims of preemption: kube-scheduler's rules, one row each. */
+/** The victims of preemption: each row is a rule of kube-scheduler. */
 import { describe, expect, test } from "vitest";
 import { cheapest, findVictims, type Candidate } from "../../actors/preemption-victims.ts";
 import type { Node, Pod, PodDisruptionBudget } from "../../actors/resources.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** `a:0/4` is pod a of priority 0 that requests 4Gi; `@10`: it started 10 s after the others. */
+/** Makes a pod: `a:0/4` is pod a of priority 0 with a request of 4Gi. With `@10` it started 10 s after the others. */
 function pod(text: string): Pod {
   const {
     name = "",

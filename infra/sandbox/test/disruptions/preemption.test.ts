@@ -1,4 +1,6 @@
-/** Preemption, as observed on Kubernetes 1.36: the victims, the messages and requests, and which pod gets the room. */
+/**
+ * Preemption, as observed on Kubernetes 1.36: the victims, the messages and requests, and the pod that gets the room.
+ */
 import { describe, expect, test } from "vitest";
 import { events, nodes, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -109,7 +111,7 @@ describe("several victims", () => {
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
     await expect.poll(() => stage.gate.held()).toBe(2);
     stage.gate.release("deny", "b");
-    // The round restarts at once. The earlier request for `a` has been cancelled.
+    // The scheduler retries at once. It has cancelled the earlier request for `a`.
     await expect.poll(() => askedFor().toSorted()).toEqual(["a", "a", "b", "b"]);
     await expect.poll(() => stage.gate.held()).toBe(2);
     expect((await stage.get("a"))?.metadata.deletionTimestamp).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The arithmetic of node pressure: thresholds, and the order of evictions. */
+/** Calculations of node pressure: thresholds, and the order of evictions. */
 import { describe, expect, test } from "vitest";
 import { messageFor, rank } from "../../actors/pressure-ranking.ts";
 import {
@@ -69,7 +69,7 @@ describe("with 10Gi of memory and 100Gi of disk", () => {
   });
 });
 
-/** `a:5 2/3`: pod a, priority 5, requests 2Gi, uses 3Gi. */
+/** Makes a pod: `a:5 2/3` is pod a of priority 5, which requests 2Gi and uses 3Gi. */
 function pod(text: string): Pod {
   const { name = "", priority, request } = /^(?<name>\w+):(?<priority>\d+) (?<request>\d+)/.exec(text)?.groups ?? {};
   return {

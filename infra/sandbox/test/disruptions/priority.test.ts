@@ -1,4 +1,4 @@
-/** A pod's priority: PriorityClasses and the Priority admission plugin. */
+/** The priority of pods, from PriorityClasses and the Priority admission plugin. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { StatusError } from "../../actors/status-error.ts";

@@ -1,6 +1,6 @@
 /**
- * Refused deletions of the taint manager, as observed on Kubernetes 1.36: its attempts, and its reaction to changes of
- * taints meanwhile.
+ * Refused deletions of the taint manager, as observed on Kubernetes 1.36: its attempts, and its reaction when a taint
+ * changes in between.
  */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
@@ -11,7 +11,7 @@ import { markedForDeletion, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, use
 const stage = useTaintedNode();
 const { world, taint, run, get, tolerate, messagesAbout, settle } = stage;
 
-/** The pause between two attempts starts with the answer to the first, so time passes in small steps. */
+/** Advances the clock in small steps, because the pause between two attempts starts at the answer to the first. */
 const untilAsked = (count: number, name = "victim") =>
   expect
     .poll(
@@ -24,7 +24,7 @@ const untilAsked = (count: number, name = "victim") =>
     )
     .toBe(count);
 
-/** Denies exactly this many times. */
+/** Denies this number of requests, and checks that no more follow. */
 async function exhaust(expected: number): Promise<void> {
   await untilAsked(expected);
   await settle();
@@ -108,13 +108,13 @@ describe("a deletion denied until later", () => {
     expect(stage.gate.asked("victim")).toHaveLength(3);
     stage.gate.answer("deny");
     await stage.gate.pass(1);
-    // One request ends the first attempt, and each of the four others.
+    // The first attempt has four requests, and each of the other four attempts has one.
     await exhaust(3 + 5);
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 });
 
-/** Sets the taint, and waits until the taint manager has planned the deletion. */
+/** Sets the taint, and waits until the taint manager has planned a deletion. */
 async function taintAndSee(): Promise<void> {
   stage.gate.answer((name) => (name === "sign" ? "deny" : "hold"));
   await run("sign");
@@ -122,7 +122,7 @@ async function taintAndSee(): Promise<void> {
   await eventually(() => stage.gate.asked("sign").length).toBeGreaterThan(0);
 }
 
-/** Removes the taint, and waits until the plan is cancelled. */
+/** Removes the taint, and waits until the taint manager has cancelled the planned deletion. */
 async function untaintAndSee(): Promise<void> {
   const sign = await run("sign-too", FOR_A_MINUTE);
   await taint([]);

@@ -23,7 +23,7 @@ async function launchersOf(name: string): Promise<readonly Pod[]> {
   return items.filter(({ metadata }) => metadata.annotations?.[kubevirt.ANNOTATION.domain] === name);
 }
 
-/** Waits until the only launcher pod of the VMI has these annotations. */
+/** Waits until the VMI has exactly one launcher pod, with these annotations. */
 function isAnnotated(name: string, expected: { readonly only?: string; readonly inProgress?: string }) {
   const annotations = async () => {
     const [launcher] = await launchersOf(name);
@@ -33,7 +33,7 @@ function isAnnotated(name: string, expected: { readonly only?: string; readonly 
   return eventually(annotations).toEqual({ only: undefined, inProgress: undefined, ...expected });
 }
 
-/** Returns the annotations by node. */
+/** Returns the in-progress annotations of the launchers, by node. */
 async function inProgress(name: string) {
   const launchers = await launchersOf(name);
   return Object.fromEntries(

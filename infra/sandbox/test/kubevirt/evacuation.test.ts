@@ -1,4 +1,6 @@
-/** virt-controller alone: it migrates marked VMIs, backs off after a failure, and deletes its own budgets. */
+/**
+ * virt-controller alone: it migrates marked VMIs, waits for the back-off after a failure, and deletes its own budgets.
+ */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../fleet.ts";
@@ -34,7 +36,7 @@ async function migrationsOf(name: string) {
   return (await world.sandbox.client.list(kubevirt.migrations, NAMESPACE, { labelSelector })).items;
 }
 
-/** Passes the migration's time while one runs. */
+/** Advances the clock by the duration of a migration whenever one is running. */
 async function untilMigrated(...names: readonly string[]) {
   await world.pass(async () => {
     const found = (await Promise.all(names.map(migrationsOf))).flat().map(({ status }) => status?.phase);
@@ -47,7 +49,7 @@ interface Row {
   readonly strategy?: string;
   readonly migratable?: false;
   readonly annotations?: Record<string, string>;
-  /** The priority of its migration; undefined: it has none. */
+  /** The expected priority of the VMI's migration. Undefined if the migration should have none. */
   readonly priority?: string;
 }
 
@@ -136,7 +138,7 @@ test("only budgets whose controller is a VMI are deleted", async () => {
   const ofVmi = { kind: "VirtualMachineInstance", name: "owner", uid: vmi.metadata.uid };
   const ofOther = { kind: "KubeVirt", name: "kubevirt", uid: kubeVirt?.metadata.uid, controller: true };
   const staying = [await create(NAMESPACE, "owned", ofVmi), await create("kubevirt", "of-another", ofOther)];
-  // The last budget that the controller handles.
+  // The controller handles this budget last.
   const goes = await create(NAMESPACE, "controlled", { ...ofVmi, controller: true });
   await eventually(() => client.get(podDisruptionBudgets, goes)).toBeUndefined();
   for (const budget of staying) expect(await client.get(podDisruptionBudgets, budget)).toBeDefined();

@@ -1,4 +1,7 @@
-/** virt-api's own answers to evictions, as its own tests say (KubeVirt 1.9), beyond what was recorded (answers.test.ts). */
+/**
+ * virt-api's answers to evictions, as upstream's tests expect them (KubeVirt 1.9). answers.test.ts has the recorded
+ * answers.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ownerReferenceTo, pods, type Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../../kubevirt/resources.ts";
@@ -56,7 +59,7 @@ async function createPod(name: string, app: string, owner: Pod["metadata"]["owne
   return guests.sandbox.client.create(pods, { metadata, spec });
 }
 
-/** A launcher pod on node01, and nothing else. */
+/** Creates a launcher pod on node01, and nothing else. */
 beforeEach(async () => {
   const { client } = guests.sandbox;
   for (const { metadata } of (await client.list(pods, NAMESPACE)).items)
@@ -67,7 +70,7 @@ beforeEach(async () => {
 
 interface More {
   readonly annotations?: Record<string, string>;
-  /** The UID of the requested pod. */
+  /** The UID in the request. */
   readonly uid?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The life of a guest: its start, its reports, its end. */
+/** A guest: its start, the status that virt-handler reports, and its end. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -125,7 +125,7 @@ describe("virt-handler and virt-controller", () => {
     const has = async () =>
       (await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked")))?.status?.conditions;
     expect(await has()).toEqual(bare);
-    // A merge patch drops all nulls.
+    // A merge patch would drop nulls.
     const body = [{ op: "replace", path: "/status/conditions", value: conditions }];
     const virtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
     await virtApi.patch(kubevirt.virtualMachineInstances, keyOf("blocked"), { type: "json", body });

@@ -1,4 +1,4 @@
-/** virt-api alone, in front of an empty cluster with some guests, so that no controller changes them. */
+/** Runs virt-api alone in front of a cluster with some guests. Without controllers, nothing else changes the guests. */
 import { namespaces, type Metadata } from "../../actors/resources.ts";
 import { grant } from "../../actors/rbac.ts";
 import type { RawRequest } from "../../actors/transport.ts";
@@ -11,7 +11,7 @@ import { startSandbox, type Sandbox } from "../../sandbox.ts";
 
 export const NAMESPACE = "kvf";
 
-/** The account in the recording, which is not one of KubeVirt's. */
+/** The account that sent the recorded requests. It is not an account of KubeVirt. */
 export const FOREIGN = "system:serviceaccount:lifeboat-system:lifeboat";
 const VIRT_API = "system:serviceaccount:kubevirt:kubevirt-apiserver";
 export const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";

@@ -1,4 +1,4 @@
-/** VMIs whose launcher is not the one that KubeVirt uses now, and migrations that fail with a reason. */
+/** VMIs whose launcher has an old image, and migrations that fail with a reason. */
 import { beforeAll, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";

@@ -1,4 +1,4 @@
-/** The migration queue: KubeVirt's limits, its back-off, its priorities, and the status of waiting migrations. */
+/** The queue of migrations: KubeVirt's limits, back-off and priorities, and the status of waiting migrations. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -34,15 +34,18 @@ function migrationOf(vmiName: string, phase: string, more: object = {}): Migrati
 
 interface Situation {
   readonly limits?: object;
-  /** Other migrations as `PHASE NODE`. `+` after the phase: with a target pod. A second node: the VMI's former node. */
+  /**
+   * Other migrations as `PHASE NODE`. `+` after the phase: the migration has a target pod. The second node is where the
+   * VMI ran before.
+   */
   readonly others?: string;
-  /** The VMI's earlier migration. */
+  /** An earlier migration of the VMI. */
   readonly before?: Migration;
   readonly own?: object;
   readonly launchers?: readonly Pod[];
 }
 
-/** Returns the turn of a migration from node-1 that was created a minute ago. */
+/** Returns the result for a migration from node-1 that was created a minute ago. */
 function turnIn({ limits = {}, others = "", before, own = {}, launchers = [podOn("node-1")] }: Situation) {
   const me = { ...migrationOf("me", "Pending"), metadata: { ...metadataOf("own", 60), ...own } } as Migration;
   const found = others

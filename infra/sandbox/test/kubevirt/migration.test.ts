@@ -1,4 +1,4 @@
-/** Migrations from start to end: phases, outcomes, remains. */
+/** Migrations from start to end: their phases, outcomes, and the objects that they leave. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -53,11 +53,11 @@ async function mark(name: string): Promise<void> {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
 }
 
-/** Waits until the migration has ended, and its finalizer is removed. */
+/** Waits until the migration has ended and has no finalizer. */
 const isOver = (key: { name: string; namespace?: string }) =>
   world.until(kubevirt.migrations, key, ({ metadata }) => metadata.finalizers === undefined);
 
-/** Migrates from start to end, and passes the necessary time. */
+/** Migrates a VMI, and advances the clock until the migration has ended. */
 async function migrateFully(name: string) {
   const migration = await migrate(name);
   await reaches(migration, "Running");
@@ -77,7 +77,7 @@ describe("a migration that succeeds", () => {
     expect(await listedPods("mover")).toHaveLength(2);
     const target = await targetOf(migration);
     expect(target.spec?.nodeName).not.toBe("node-1");
-    // Go omits false values, and virt-controller tests the state as Go writes it.
+    // Go omits false values, and virt-controller's patches test the state in this form.
     expect(JSON.stringify(status?.migrationState)).not.toContain("false");
     expect(target.metadata).toMatchObject({
       labels: { [kubevirt.LABEL.app]: "virt-launcher" },
@@ -104,7 +104,7 @@ describe("a migration that succeeds", () => {
     const key = { namespace: NAMESPACE, name: "labelled" };
     await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: late } });
     await mark("labelled");
-    // virt-controller has seen both by then.
+    // virt-controller has handled both VMIs when this condition is true.
     await eventually(async () => JSON.stringify((await vmi("labelled")).status)).toContain("EvictionRequested");
     const migration = await migrateFully("labelled");
     const target = await targetOf(migration);
@@ -155,7 +155,7 @@ describe("a migration that succeeds", () => {
     await isOver(await migrateFully("returner"));
     await world.until(pods, first?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
     await isOver(await migrateFully("returner"));
-    // virt-handler has reconciled the VMI on its current node by then.
+    // virt-handler on the current node has reconciled the VMI when this label is gone.
     await eventually(async () => (await vmi("returner")).metadata.labels).not.toHaveProperty([
       kubevirt.LABEL.migrationTargetNodeName,
     ]);

@@ -1,4 +1,7 @@
-/** Plugins that refuse virt-handler's shutdown of a guest: what they keep running, for how long, and their limits. */
+/**
+ * Plugins that refuse virt-handler's shutdown of a guest: which guests keep running, for how long, and when they end
+ * anyway.
+ */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -7,7 +10,7 @@ import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const NAMESPACE = "hooks";
 const GRACE = 120;
-/** The guest's grace period, and the time that the launcher adds before it destroys the guest. */
+/** The seconds after which the launcher destroys the guest: its grace period, and the time that the launcher adds. */
 const DESTROYED_AFTER = GRACE + 15;
 const world = useSandbox({ terminationSeconds: 5, migrationSeconds: 60 });
 const vmis = kubevirt.virtualMachineInstances;
@@ -62,7 +65,7 @@ async function signal(name: string, labels?: Record<string, string>) {
   return { launcher, secondsSince: () => (now() - since) / 1000 };
 }
 
-/** Long before the launcher destroys the guest. */
+/** Waits until the guest has ended. Fails after 100 s, long before the launcher would destroy the guest. */
 const endsInOrder = (name: string) => world.pass(() => isFinal(name), 100);
 const isFinal = async (name: string) => kubevirt.isFinal((await get(name))?.status);
 const phaseOf = async (name: string) => (await get(name))?.status?.phase;

@@ -1,4 +1,4 @@
-/** virt-handlers as pods: the effect of a taint on them, and of their absence on guests. */
+/** virt-handlers as pods: how a taint ends them, and how guests behave without them. */
 import { expect, test } from "vitest";
 import { nodes, pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";

@@ -1,6 +1,7 @@
 /**
- * VirtualMachines: what their run strategies do, and what `start`, `stop`, `restart` and `evacuate/cancel` answer.
- * The answers are those of pkg/virt-api/rest/lifecycle.go, the rest is syncRunStrategy of virt-controller.
+ * VirtualMachines: the effect of run strategies, and the answers to `start`, `stop`, `restart` and `evacuate/cancel`.
+ * The answers are those of pkg/virt-api/rest/lifecycle.go, and the effects are those of syncRunStrategy in
+ * virt-controller.
  */
 import { describe, expect, test } from "vitest";
 import { grant } from "../../actors/rbac.ts";

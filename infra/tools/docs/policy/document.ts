@@ -1,7 +1,4 @@
-/**
- * The tables of POLICY.md, by the names of their markers (`<!-- table: NAME -->`). The prose around them is written by
- * hand.
- */
+/** The tables of POLICY.md, by the names in their markers (`<!-- table: NAME -->`). */
 import * as guard from "./guard.ts";
 import * as tables from "./tables.ts";
 
@@ -17,10 +14,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
 
 const MARKED = /<!-- table: (\w+) -->\n+(?:\|.*\n)*\n*/g;
 
-/**
- * Returns the text with each table rendered from the code, and an empty line after it. Throws for a marker that names
- * no table.
- */
+/** Replaces each table in a document by the table that the code renders. Throws for a marker with an unknown name. */
 export function withTables(text: string, tables = TABLES): string {
   const rendered = text.replaceAll(MARKED, (_, name: string) => {
     const table = tables[name];
