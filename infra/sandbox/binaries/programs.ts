@@ -19,7 +19,7 @@ export interface Program {
 export interface RunningProgram {
   readonly name: string;
   readonly isRunning: boolean;
-  /** Resolves when the program has ended or could not be started, to the reason. */
+  /** Resolves to the reason why the program has ended or could not be started. */
   readonly ended: Promise<string>;
   /** Sends SIGTERM, and kills the program after a timeout. The program is not restarted. */
   end(patienceMs: number): Promise<void>;

@@ -38,7 +38,7 @@ function placesIn(place: Place): readonly Place[] {
   return [place, ...fields, ...values, ...add(schema.items, "items", schema["x-kubernetes-list-type"] !== "map")];
 }
 
-/** Checks. Each row says whether a rule is broken, and the error. */
+/** The rules of a check: whether each rule is broken, and the error to report. */
 type Rows = readonly (readonly [isBroken: boolean, error: FieldError])[];
 
 function brokenIn(rows: Rows): readonly FieldError[] {

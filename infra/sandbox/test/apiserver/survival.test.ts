@@ -103,7 +103,7 @@ describe("watches", () => {
     expect(await readUntil(client, END_OF_STREAM)).not.toContain("after-");
   });
 
-  // Node would run a timer of more than 25 days at once.
+  // In Node, a timer of more than 25 days would fire at once.
   test.each(["0", "99999999", "61"])(
     "a watch with timeoutSeconds=%s lasts longer than a minute, and gets a bookmark",
     async (seconds) => {

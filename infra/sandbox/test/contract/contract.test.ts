@@ -16,7 +16,7 @@ const FOLDER = new URL("scenarios/", import.meta.url);
  * budgets.
  */
 const CONTROLLED = "kube-1.36.json";
-/** The file with the CRDs of other scenarios. It runs first. */
+/** The file with the scenarios that create CRDs. They run first, because other scenarios need these CRDs. */
 const DEFINITIONS = "a-definitions.json";
 const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name !== DEFINITIONS);
 
