@@ -32,7 +32,7 @@ const MESSAGES_AT_A_TIME = 100;
 const CLUSTERS_AT_A_TIME = 4;
 /** How long one cluster may take while other clusters wait, in seconds, if there is no queue. */
 const SHARE_SECONDS = 10;
-/** The time in a tick after which no further cluster starts, in milliseconds, if there is no queue. */
+/** Without a queue, a tick starts no work on another cluster after this time, in milliseconds. */
 const LAST_START_MS = 50_000;
 
 /** Sends the tick to every cluster by the queue. Without a queue, it works on as many clusters as the minute allows. */

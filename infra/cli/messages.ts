@@ -90,7 +90,7 @@ export const CLI_MESSAGES = {
     `node "${node}" has the drain taint ${taint}, which would start the evacuation again. Remove the taint first: kubectl taint node ${node} ${taint}-`,
   starts: (time: string) => `the drain starts ${time}`,
   isGivenUp: (time: string) => `the drain expires ${time}`,
-  noneStarts: (time: string) => `no node starts after ${time}; nodes that have started continue`,
+  noneStarts: (time: string) => `no drain of a node starts after ${time}; drains that have started continue`,
 
   // Predictions
   notKnown: (what: string) => `not known: ${what}`,

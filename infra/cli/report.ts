@@ -103,7 +103,7 @@ function nodeRow(one: NodeReport): readonly string[] {
   return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
 }
 
-/** Returns how many VMs are not listed. If the list is full, it leaves out VMs that moved and VMs that stay. */
+/** Returns how many VMs are not listed. A full list has all guests that ended, and leaves out other VMs. */
 function unlistedIn({ counts, virtualMachines }: NodeReport): number {
   const isFull = virtualMachines.length >= NODE_EVACUATION_BOUNDS["status.outcomes"];
   return isFull ? Math.max(0, (counts?.total ?? 0) - virtualMachines.length) : 0;

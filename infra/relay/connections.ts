@@ -10,10 +10,10 @@ import type { Socket } from "node:net";
 
 /** Enough connections for each review that fits into memory, for idle connections of API servers, and for strangers. */
 const MOST_CONNECTIONS = 1024;
-/** The most strangers that may stay connected. Each connection takes 70 to 210 KB. */
+/** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
 /**
- * The most strangers that have just connected. New connections of an API server count as strangers, too, and a drain
+ * The maximum number of strangers that have just connected. New connections of an API server count as strangers, too, and a drain
  * opens hundreds at once. Above this limit the oldest is closed at once.
  */
 const MOST_NEW_STRANGERS = 768;

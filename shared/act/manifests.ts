@@ -157,8 +157,8 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
 }
 
 /**
- * Removes Lifeboat's label and KubeVirt's annotation. With the annotation, the VM's migration in the next drain would
- * wait for those of other VMs.
+ * Removes Lifeboat's label and KubeVirt's annotation of an evicted VM. The annotation, if it stayed, would delay the
+ * VM's migration in the next drain behind the migrations of other VMs.
  */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;

@@ -98,7 +98,8 @@ export const REMEDY = {
   ShutdownByStrategy: "its owner: plan for it, or remove the reason why it cannot migrate",
   BackingOff:
     "nobody: the next eviction after the back-off starts an evacuation; the last Evacuation says why the VM did not move",
-  Abandoned: "its owner, or an administrator: remove the obstacle that its message names, then try again",
+  Abandoned:
+    "the VM's owner, or an administrator: remove the cause that the Evacuation's message names, then try again",
   SchedulingGated: "the owner of the scheduling gate that the message names: remove it from the target pod",
   TargetRefused: "an administrator: allow KubeVirt to create the pod that the policy or webhook in its message refuses",
   TargetNotStarted: "an administrator: kubectl describe pod says what its target pod waits for",

@@ -29,7 +29,7 @@ export interface Readable<T> {
   readonly odd: number;
 }
 
-/** Each question has one answer within a decision. If a read failed, its question throws its ClusterError. */
+/** Facts of the cluster. Within a decision, the same call returns the same value. A call throws the ClusterError of its read. */
 export interface Facts {
   /** Returns the object. Undefined: the object does not exist. */
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;

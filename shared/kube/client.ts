@@ -216,7 +216,7 @@ function messageOf({ code, body }: ApiAnswer): string {
   return code < 300 ? "" : (Status.safeParse(body).data?.message ?? "");
 }
 
-/** Returns the meaning of an answer: 2xx is done, and an answer without a meaning is a failure. */
+/** Returns what the answer means: `Done` for 2xx, or the meaning of its code. Throws for any other code. */
 export function meaningOf<M extends string>(
   { code, request }: Said,
   meanings: Readonly<Record<number, M>>,

@@ -54,8 +54,8 @@ export const SHIELD_PLUGIN = "lifeboat-shield";
 export const PLUGINS_GATE = "Plugins";
 
 /**
- * `spec.requestedBy` of an Evacuation that was created for a mark. The next request replaces this value with the name
- * of its user.
+ * `spec.requestedBy` of an Evacuation for a VMI whose `evacuationNodeName` KubeVirt set without Lifeboat. The next
+ * request replaces this value with the name of its user.
  */
 export const FOUND_MARKED = "KubeVirt";
 

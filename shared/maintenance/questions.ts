@@ -91,7 +91,7 @@ export interface Whereabouts {
   readonly node?: string | undefined;
 }
 
-/** Returns where a VMI is that is no longer listed on the node. */
+/** Returns where a VMI is now. The node's list no longer has the VMI. */
 export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { ne, facts }: NodeWorld): Whereabouts {
   const vmi = facts.get("virtualmachineinstances", vm);
   if (vmi === undefined || isFinal(vmi)) return { is: "Off" };

@@ -19,7 +19,7 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly replicaSet?: string;
 }
 
-/** A pod of the node itself. */
+/** A pod on the node that is to be drained. */
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
   /** The pod's limits, in the units of `requests`. */
   readonly limits?: Resources;

@@ -82,8 +82,8 @@ function isDifferent(has: number | undefined, wanted: number | undefined): boole
 }
 
 /**
- * Renders the pod of a new start. With an instance type, the size is that of the VMI, as long as KubeVirt requires no
- * restart.
+ * Renders the pod of a new start. If the VM has an instance type, the pod has the CPUs and memory of the running VMI,
+ * unless a change of the VM waits for a restart.
  */
 export function renderStart<P extends LauncherPod>(
   pod: P,
@@ -120,7 +120,7 @@ function isOtherModel(key: string, { cpuModel }: GuestAsks): boolean {
   return key.startsWith(MODEL) && key !== `${MODEL}${cpuModel}`;
 }
 
-/** Returns the VMI's requirements when its pod was rendered: a hotplug takes effect with the next migration. */
+/** Returns what the VMI required when KubeVirt created its pod. CPUs and memory that were hotplugged later are left out. */
 function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
   const { vcpus = currentVcpus, guestMemory = currentMemory, requestedMemory } = asks;
   const less = (guestMemory ?? 0) - (currentMemory ?? guestMemory ?? 0);

@@ -8,5 +8,5 @@ export const RECONCILE_MESSAGES = {
   readingPod: (key: NamespacedName) => `reading pod ${keyOf(key)}`,
   readingVmi: (key: NamespacedName) => `reading VMI ${keyOf(key)}`,
   reconcilingTaints: "reconciling tainted nodes",
-  decidingOnShield: "deciding on the shield",
+  decidingOnShield: "deciding whether to refuse the shutdown of guests",
 } as const;

@@ -45,7 +45,7 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
     .addOption(
       new Option(
         "--until <time>",
-        "when to give the drain up and uncordon the node; with several nodes: no node starts after it",
+        "when to give the drain up and uncordon the node; with several nodes: no drain starts after it",
       ).argParser(timeOf),
     )
     .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))

@@ -40,7 +40,7 @@ test("an end is the next such hour after the start, and both are written in full
     "the drain expires Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h",
   ]);
   expect(timeLines(times, NOW, 2)[1]).toBe(
-    "no node starts after Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h; nodes that have started continue",
+    "no drain of a node starts after Sunday 2026-12-06 20:00 +01:00 (Europe/Berlin), in 24h; drains that have started continue",
   );
   expect(() => timesOfOptions({ at: timeOf("2h"), until: timeOf("1h") }, NOW)).toThrow(
     "--until: expected a time after",
