@@ -12,6 +12,7 @@ import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
 import type { NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
+import { strategyOf } from "../../shared/settings/strategy.ts";
 import { commandLine, type Html, isolated, shellLine } from "./components.ts";
 
 export interface Act {
@@ -48,7 +49,8 @@ export function actsOnVm({ vmi, evacuations, settings }: Actable, key: Namespace
   const failed = mayMove ? retryOf(vmi, evacuations)?.evacuation : undefined;
   const retries = failed === undefined ? [] : [retry(failed, key)];
   if (evacuations.some(isActive) || isMarked(vmi)) return [...retries, cancel(vmi)];
-  return mayMove && failed === undefined ? [evacuate(key)] : retries;
+  const isExternal = strategyOf(vmi, settings) === "External";
+  return mayMove && failed === undefined ? [evacuate(key, isExternal)] : retries;
 }
 
 function ofVm(verb: string, { namespace, name }: NamespacedName): string {
@@ -66,11 +68,12 @@ function cancel(vmi: VmiFacts): Act {
   return { name: "Cancel the evacuation", effect, command: ofVm("cancel", { ...vmi, name: `vm/${vmi.name}` }) };
 }
 
-function evacuate(key: NamespacedName): Act {
+function evacuate(key: NamespacedName, isExternal: boolean): Act {
   return {
     name: "Evacuate",
-    effect:
-      "KubeVirt migrates the VM to another node that has room, or its external controller does. The guest continues to run.",
+    effect: isExternal
+      ? "The VM is marked. It stays on its node until its external controller moves or stops it."
+      : "KubeVirt migrates the VM to another node that has room. The guest continues to run.",
     command: ofVm("evacuate", key),
   };
 }
@@ -86,7 +89,7 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const restart: Act = {
     name: "Drain it, and restart the VMs that cannot move",
     effect:
-      "These VMs are restarted on other nodes. --when-blocked ShutDown stops them until the node takes pods again.",
+      "VMs that can start on another node are restarted there. The command names the others before it asks. --when-blocked ShutDown stops them until the node takes pods again.",
     command: shellLine("lifeboat", "drain", node, "--when-blocked", "Restart"),
   };
   return pinned ? [drain, restart] : [drain];

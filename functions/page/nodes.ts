@@ -11,6 +11,7 @@ import { NODE_NAME_LABEL } from "../../shared/kube/names.ts";
 import { carriesDrainTaint, isFinal } from "../../shared/kube/objects.ts";
 import { type Departures, departuresFrom, type NodeState, nodeState } from "../../shared/preflight/progress.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
+import { strategyOf } from "../../shared/settings/strategy.ts";
 import { unlessUnreadable } from "../errors.ts";
 import type { Target } from "../target.ts";
 import { badge, type Column, counted, type Html, type Labelled, nodeLink, progressBar, table } from "./components.ts";
@@ -53,7 +54,7 @@ export async function countVms(target: Target, { client, settings, recent }: Cou
   const of = new Map(
     [...running].map(([node, here]) => [
       node,
-      { vms: here.length, held: here.filter((vmi) => isHeldFast(vmi, settings)).length },
+      { vms: here.length, held: here.filter((vmi) => staysFor(vmi, settings)).length },
     ]),
   );
   const byNode = { of, odd };
@@ -61,6 +62,11 @@ export async function countVms(target: Target, { client, settings, recent }: Cou
   recent.set(target.name, { at: now, byNode });
   for (const oldest of recent.keys()) if (recent.size > MOST_KEPT) recent.delete(oldest);
   return byNode;
+}
+
+/** Returns whether a drain waits for somebody before the VM leaves: its owner, or its external controller. */
+function staysFor(vmi: VmiFacts, settings: Settings): boolean {
+  return isHeldFast(vmi, settings) || strategyOf(vmi, settings) === "External";
 }
 
 export function isClosed(node: NodeFacts, settings: Settings): boolean {

@@ -11,6 +11,7 @@ import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
 import { readEvacuationsOf, readMigrationsOf } from "../../shared/kube/requests.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
+import { strategyOf } from "../../shared/settings/strategy.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
 import { noneOrUnread, RejectionError } from "../errors.ts";
 import type { Target } from "../target.ts";
@@ -127,12 +128,12 @@ const MOVES = new Set(["EvacuationTriggered", "EvacuationInProgress", "Migrating
 
 interface OnEviction {
   readonly mood: Tone;
-  readonly answer: "Allowed" | "Moves" | "Refused" | "Unknown";
+  readonly answer: "Allowed" | "Moves" | "Waits" | "Refused" | "Unknown";
   readonly outcome: string;
 }
 
 /** Says what happens to the guest if its pod is evicted now. */
-function onEviction({ decision, unread }: VmView): OnEviction {
+function onEviction({ decision, unread, vmi, settings }: VmView): OnEviction {
   if (decision === undefined) {
     const outcome =
       unread === undefined
@@ -147,6 +148,12 @@ function onEviction({ decision, unread }: VmView): OnEviction {
       mood: "bad",
       answer: "Allowed",
       outcome: `An eviction would be allowed${known === undefined ? "" : `: ${known}`}.`,
+    };
+  if (MOVES.has(reason) && vmi !== undefined && strategyOf(vmi, settings) === "External" && !vmi.isMigrating)
+    return {
+      mood: "warn",
+      answer: "Waits",
+      outcome: "The VM would stay until its external controller moves or stops it.",
     };
   if (MOVES.has(reason))
     return { mood: "good", answer: "Moves", outcome: "An eviction would move it to another node." };

@@ -73,6 +73,8 @@ export const CLI_MESSAGES = {
 
   // Changes and their progress
   changed: (name: string, how: "paused" | "resumed" | "cancelled" | "withdrawn") => `${name} ${how}`,
+  notReadYet: "Lifeboat has not read it yet",
+  pauseNotReadYet: "paused; Lifeboat has not read the pause yet",
   pausedAsPart: (name: string, rolling: string) =>
     `NodeEvacuation ${name} is part of RollingMaintenance ${rolling}, which is paused. Resume that: lifeboat resume rollm/${rolling}`,
   evacuation: (name: string) => `evacuation.lifeboat.dev/${name}`,

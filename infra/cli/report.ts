@@ -12,6 +12,7 @@ import type { Host } from "./host.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { printable, printAs, printTable } from "./print.ts";
+import { messageOf } from "./status.ts";
 import { allTargets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
 export const report: Add = (program, { host, connect, ends }) => {
@@ -35,8 +36,8 @@ Exit code: 0 every node was drained and no guest ended, 3 otherwise.`,
           ...rolling.map((rm) => reportOfRolling(rm, all.nodeEvacuations)),
           ...nodeEvacuations.map((ne) => ({
             name: ne.name,
-            phase: ne.status.phase ?? "",
-            message: ne.status.message ?? "",
+            phase: ne.status.phase ?? "Scheduled",
+            message: messageOf(ne),
             nodes: [reportOfNode(ne)],
           })),
         ];
@@ -72,22 +73,26 @@ function reportOfRolling(rm: RollingMaintenanceFacts, all: readonly NodeEvacuati
     const { virtualMachines: counts = row.virtualMachines, outcomes = [] } = ne?.status ?? {};
     return { node, phase, message, startTime, completionTime, counts, virtualMachines: outcomes };
   });
-  return { name: rm.name, phase: rm.status.phase ?? "", message: rm.status.message ?? "", nodes };
+  return { name: rm.name, phase: rm.status.phase ?? "Scheduled", message: messageOf(rm), nodes };
 }
 
 function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
-  const { phase = "", message = "", startTime, completionTime, virtualMachines: counts, outcomes } = status;
+  const { phase = "Scheduled", message = "", startTime, completionTime, virtualMachines: counts, outcomes } = status;
   return { node: spec.nodeName, phase, message, startTime, completionTime, counts, virtualMachines: outcomes };
 }
 
 const GOOD: readonly string[] = ["Evacuated", "Returned"];
 
 function isGood({ nodes }: Report): boolean {
-  return nodes.every((one) => {
-    const { counts, phase, virtualMachines } = one;
-    const isEachMoved = virtualMachines.every(({ outcome }) => outcome === "Moved");
-    return GOOD.includes(phase) && isEachMoved && (unlistedIn(one) === 0 || counts?.total === counts?.moved);
-  });
+  // A RollingMaintenance that has not started has no nodes in its status yet.
+  return (
+    nodes.length > 0 &&
+    nodes.every((one) => {
+      const { counts, phase, virtualMachines } = one;
+      const isEachMoved = virtualMachines.every(({ outcome }) => outcome === "Moved");
+      return GOOD.includes(phase) && isEachMoved && (unlistedIn(one) === 0 || counts?.total === counts?.moved);
+    })
+  );
 }
 
 const NODE_HEADER = ["NODE", "PHASE", "STARTED", "ENDED", "VMS", "OUTCOMES", "MESSAGE"];

@@ -57,9 +57,10 @@ function rowsOf({ nodeEvacuations, rolling }: Targets, host: Host): readonly Row
   return [...rolling.map((one) => rollingRow(one, host)), ...nodeEvacuations.map((one) => nodeRow(one, host))];
 }
 
-function rollingRow({ name, status: is }: RollingMaintenanceFacts, host: Host): Row {
+function rollingRow(rm: RollingMaintenanceFacts, host: Host): Row {
+  const { name, status: is } = rm;
   const { evacuated = 0, total = 0 } = is.nodeCounts ?? {};
-  const message = [is.message, is.forecast].filter((text) => text !== undefined).join("; ");
+  const message = [messageOf(rm), is.forecast].filter((text) => text !== undefined).join("; ");
   const done = total === 0 ? "" : `${evacuated}/${total} nodes`;
   return {
     object: `rollm/${name}`,
@@ -72,7 +73,8 @@ function rollingRow({ name, status: is }: RollingMaintenanceFacts, host: Host): 
   };
 }
 
-function nodeRow({ name, spec, status: is }: NodeEvacuationFacts, host: Host): Row {
+function nodeRow(ne: NodeEvacuationFacts, host: Host): Row {
+  const { name, spec, status: is } = ne;
   const { left = 0, total = 0 } = is.virtualMachines ?? {};
   const done = is.virtualMachines === undefined ? "" : `${total - left}/${total} VMs`;
   const object = `node/${spec.nodeName} (${name})`;
@@ -82,9 +84,16 @@ function nodeRow({ name, spec, status: is }: NodeEvacuationFacts, host: Host): R
     done,
     startTime: is.startTime ?? "",
     since: ageOf(is.completionTime ?? is.startTime, host),
-    message: is.message ?? "",
+    message: messageOf(ne),
     blockers: hasEnded({ status: is }) ? [] : is.blockers,
   };
+}
+
+/** Returns the message of a maintenance. Its status may not show yet that it was created or paused. */
+export function messageOf({ spec, status }: NodeEvacuationFacts | RollingMaintenanceFacts): string {
+  const { phase, message = MESSAGES.notReadYet, completionTime } = status;
+  const isPausedNow = spec.progress === "Paused" && phase !== "Paused" && completionTime === undefined;
+  return isPausedNow ? MESSAGES.pauseNotReadYet : message;
 }
 
 function ageOf(time: string | undefined, host: Host): string {

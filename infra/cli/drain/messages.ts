@@ -22,7 +22,6 @@ export const DRAIN_MESSAGES = {
   noAnswer: (why: string) => `${why}: trying again`,
   answersAgain: "the API server answers again",
   notFollowed: (time: string) => `the command stops following after ${time}: the drain continues`,
-  notReadYet: "Lifeboat has not read it yet",
 
   // Next steps, beside their commands
   takesBack: "takes the node back",

@@ -9,6 +9,7 @@ import { EXIT, type ExitCode } from "../command.ts";
 import type { Host } from "../host.ts";
 import { paintFor, printable, printAs, printTable } from "../print.ts";
 import type { Following, Followed } from "./follow.ts";
+import { CLI_MESSAGES } from "../messages.ts";
 import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 interface NodeReport {
@@ -80,7 +81,7 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 function reportOf({ ne, evacuations }: Followed, now: Date): NodeReport {
   const {
     phase = "Scheduled",
-    message = isTimeReached(ne, now) ? MESSAGES.notReadYet : MAINTENANCE_MESSAGES.startsAt(ne.spec),
+    message = isTimeReached(ne, now) ? CLI_MESSAGES.notReadYet : MAINTENANCE_MESSAGES.startsAt(ne.spec),
     startTime,
     completionTime,
     virtualMachines,
